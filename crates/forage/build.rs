@@ -1,4 +1,4 @@
-//! What `forage --version` tells of the build beside the version: the target, and the commit where it is known.
+//! Supplies `forage --version` with build information: the target, and the commit if it is known.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Says which commit is built, with its date behind a space, where there is no repository to ask.
+/// Variable with the commit and, after a space, its date, for builds without a repository.
 const COMMIT: &str = "FORAGE_COMMIT";
 
 fn main() {
@@ -21,17 +21,18 @@ fn main() {
     }
 }
 
-/// The commit that a package of the registry was made of.
+/// Returns the commit from which a registry package was made.
 fn packaged() -> Option<String> {
     let told = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = told.split_once("\"sha1\": \"")?;
     rest.get(..SHORT).map(str::to_owned)
 }
 
-/// Digits of a commit's name that are shown, as git does in a repository of some size.
+/// Number of digits of a commit id, as git shows in a larger repository.
 const SHORT: usize = 10;
 
-/// The commit of a clone. Not in a build for tests, which would be made anew after every commit.
+/// Returns the commit of a clone. Debug builds skip this, because tests would have to be rebuilt after every
+/// commit.
 fn checked_out() -> Option<String> {
     if std::env::var("PROFILE").is_ok_and(|profile| profile == "debug") {
         return None;

@@ -1,8 +1,8 @@
-//! A server for tests: the product's server with the tools that the official conformance suite asks for by name, and
-//! with some whose only purpose is to be slow, to panic or to be large.
+//! A server for tests: the product's server with the tools that the official conformance suite calls by name,
+//! and with further tools that are slow, panic or return large answers.
 //!
-//! What a tool can do here goes through the product's own way of a call: its threads, its progress, its cancellation,
-//! its questions to a client. Only kinds of content that Forage never sends are made beside it.
+//! Where possible a tool here uses the product's own call path: its threads, progress, cancellation and
+//! questions to the client. Only content types that Forage never sends are created separately.
 #![expect(clippy::disallowed_macros, reason = "what a test reads of this program stands on its stderr")]
 #![expect(clippy::panic, reason = "one of the tools is there for that")]
 #![expect(deprecated, reason = "sampling is what the suite asks for")]
@@ -83,7 +83,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every call has the one root, whatever a client names.
+/// A workspace in which every call has the same root, whatever the client names.
 struct OneRoot {
     roots: Roots,
     asks_clients: bool,
@@ -100,10 +100,10 @@ impl McpWorkspace for OneRoot {
     }
 }
 
-/// A tool of the registry's kind.
+/// A test tool for the registry.
 struct Fixture {
     name: &'static str,
-    /// Its arguments: name, type, whether it is required.
+    /// The arguments: name, type, and true if the argument is required.
     arguments: &'static [(&'static str, &'static str, bool)],
     run: fn(&Context, &Value) -> Result<String, ToolError>,
 }
@@ -160,7 +160,7 @@ static TOOLS: &[Fixture] = &[
         arguments: &[("bytes", "integer", true)],
         run: |_, request| Ok("x".repeat(request["bytes"].as_u64().unwrap_or(0).min(64 << 20) as usize)),
     },
-    // Those of the conformance suite.
+    // The tools of the conformance suite.
     Fixture {
         name: "test_simple_text",
         arguments: &[],
@@ -173,22 +173,23 @@ static TOOLS: &[Fixture] = &[
             Err(ToolError::Request("This tool intentionally returns an error for testing".to_owned()))
         },
     },
-    // Long enough for three messages of the product's own interval.
+    // Long enough for three progress messages at the product's own interval.
     Fixture {
         name: "test_tool_with_progress",
         arguments: &[],
         run: |context, _| slow(context, &json!({ "ms": 1_700 })),
     },
-    // Forage does not log to clients, at whatever level.
+    // Forage never sends log messages to clients.
     Fixture { name: "test_logging_tool", arguments: &[], run: |_, _| Ok("nothing was logged".to_owned()) },
     Fixture { name: "test_sampling", arguments: &[("prompt", "string", true)], run: ask },
     Fixture { name: "test_input_required_result_sampling", arguments: &[], run: ask_once },
-    // It asks a model where the suite would have it ask a user: what is checked of the rounds is the same.
+    // This asks a model where the suite expects a question to the user. The rounds that the suite checks are
+    // the same.
     Fixture { name: "test_input_required_result_elicitation", arguments: &[], run: ask_once },
     Fixture { name: "test_input_required_result_request_state", arguments: &[], run: ask_once },
     Fixture { name: "test_input_required_result_tampered_state", arguments: &[], run: ask_once },
     Fixture { name: "test_input_required_result_capabilities", arguments: &[], run: ask_once },
-    // The roots are asked for before the tools run.
+    // The roots are requested before the tools run.
     Fixture { name: MULTI_ROUND, arguments: &[], run: ask_once },
     Fixture { name: ROOTS, arguments: &[], run: |_, _| Ok("the roots were named".to_owned()) },
 ];
@@ -197,7 +198,7 @@ const MULTI_ROUND: &str = "test_input_required_result_multi_round";
 
 const ROOTS: &str = "test_input_required_result_list_roots";
 
-/// Runs for a time, or until it is stopped, and says on stderr when it began and ended, in milliseconds since 1970.
+/// Runs for a time or until it is stopped. Prints its start and end on stderr, in milliseconds since 1970.
 fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let (began, time) = (Instant::now(), Duration::from_millis(request["ms"].as_u64().unwrap_or(10_000)));
@@ -213,7 +214,7 @@ fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
     Ok(format!("{} ms", time.as_millis()))
 }
 
-/// Asks the models of the call, of which the client's is the only one.
+/// Asks the only model of the call, which is the client's.
 fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
     let prompt = context.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
     let question = ChatRequest::question(Redacted::trusted("You answer."), prompt, 100);
@@ -233,16 +234,16 @@ fn ask_once(context: &Context, _request: &Value) -> Result<String, ToolError> {
     ask(context, &json!({ "prompt": "What is the capital of France?" }))
 }
 
-/// The product's server, and beside it what the product never answers with.
+/// The product's server, extended by content that the product never sends.
 #[derive(Clone)]
 struct Fixtures {
     product: McpServer,
-    /// The same for a workspace that asks clients for their roots.
+    /// The same server with a workspace that asks clients for their roots.
     asking: McpServer,
     unportable: bool,
 }
 
-/// The tools whose content Forage has no tool for.
+/// The tools for content types that no Forage tool uses.
 const CONTENTS: [&str; 5] = [
     "test_image_content",
     "test_audio_content",
@@ -251,11 +252,11 @@ const CONTENTS: [&str; 5] = [
     "test_missing_capability",
 ];
 
-/// A picture of one point.
+/// An image of one pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-/// A sound of no samples.
+/// An audio file without samples.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
 fn content(name: &str, context: &RequestContext<RoleServer>) -> Option<Result<CallToolResult, ErrorData>> {
@@ -282,7 +283,7 @@ fn content(name: &str, context: &RequestContext<RoleServer>) -> Option<Result<Ca
     Some(Ok(CallToolResult::success(blocks)))
 }
 
-/// Everything is the product's but for the tools above.
+/// Delegates everything except the tools above to the product's server.
 impl ServerHandler for Fixtures {
     fn get_info(&self) -> ServerConfig {
         self.product.get_info()

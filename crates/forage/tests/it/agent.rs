@@ -1,4 +1,4 @@
-//! The agent as a library: what it makes of everything that a model can say, and how it ends.
+//! The agent as a library: how it handles everything that a model can say, and how it ends.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,13 @@ fn bench() -> Bench {
     ])
 }
 
-/// Long enough for a busy machine; the models here hang for ever.
+/// Long enough for a busy machine; the models in these tests hang forever.
 const SOON: Duration = Duration::from_secs(20);
 
 const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry_with_backoff"}"#);
 const READ: (&str, &str) = ("read_file", r#"{"path": "src/retry.rs"}"#);
 
-/// Number, whether it was run, error of each call.
+/// Returns the number, the `run` flag and the error of each call.
 fn calls(transcript: &Transcript) -> Vec<(usize, bool, Option<String>)> {
     let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
     calls.map(|call| (call.number, call.run, call.error.clone())).collect()
@@ -192,7 +192,7 @@ fn each_limit_makes_the_model_answer() {
     assert_eq!((transcript.last_turn, transcript.calls_run()), (Some(LastTurn::Calls), 2));
     assert_eq!(calls(&transcript)[2].2.as_deref(), Some("not run: no calls are left"));
 
-    // Of 600 ms, the last quarter is the answer's.
+    // The last quarter of the 600 ms is reserved for the answer.
     let slow: Reply = Box::new(|request, budget| {
         while budget.remaining() > Duration::from_millis(100) {
             std::thread::sleep(Duration::from_millis(5));
@@ -253,8 +253,8 @@ fn server(model: String) -> ChatError {
     ChatError::Server { model, status: 500, retry_after: None }
 }
 
-/// What becomes of each failure in the middle of a conversation: whether the same model is asked again, and whether
-/// the next one goes on.
+/// For each failure during a conversation, checks if the same model is asked again and if the next one
+/// continues.
 #[test]
 fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
     type Error = fn(String) -> ChatError;
@@ -292,7 +292,8 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
             two.seen()[0].texts().any(|text| text.contains("Found 2 matches")),
             "it takes the conversation over"
         );
-        // The third follows the second, and an error ends it when all have failed.
+        // The third failure follows the second, and an error ends the conversation when all models have
+        // failed.
         let failing = || {
             let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
             (one, Scripted::new("two", [fail(error), fail(error)]))
@@ -333,14 +334,14 @@ fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_questi
     assert!(texts[0].contains("Question: what is this?"));
     assert!(texts[1].starts_with("[this result was taken out"), "{}", texts[1]);
     assert!(texts[4].contains("Found 2 matches"), "a call whose result is gone is made again: {}", texts[4]);
-    // Nothing left to take out: the next model may be able to read it.
+    // Nothing is left to remove. The next model may have a larger context.
     let (one, two) = (Scripted::new("one", [fail(too_long)]), Scripted::new("two", [say("I can")]));
     let transcript = ask(&bench().agent(&[&one, &two]));
     assert_eq!(transcript.answer.as_deref(), Some("I can"));
     let one = Scripted::new("one", [fail(too_long)]);
     let transcript = bench().ask(&one);
     assert_eq!(transcript.stop_reason, TurnEnd::ModelsFailed);
-    // What the server said is what the user is told, and once.
+    // The user should see the server's own message, and only once.
     let [warning] = &transcript.warnings[..] else { panic!("{transcript:?}") };
     assert!(warning.contains("maximum context length is 8192 tokens"), "{warning}");
     assert!(!warning.contains("check that base_url"), "{warning}");
@@ -358,7 +359,7 @@ fn results_over_the_byte_budget_make_room() {
     let results: usize = model.last_texts()[1..].iter().map(String::len).sum();
     assert!(transcript.results_taken_out >= 1 && results < 3_500, "{results}");
     assert!(model.last_texts()[3].contains("line 10 of"), "the newest stays");
-    // A full turn never pushes itself out.
+    // A full turn must never evict itself.
     let all = [
         ("read_file", r#"{"path": "a.txt"}"#),
         ("read_file", r#"{"path": "b.txt"}"#),
@@ -431,7 +432,7 @@ fn the_deadline_ends_everything_with_what_is_known() {
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert_eq!(transcript.stop_reason, TurnEnd::Time);
     assert!(transcript.text().contains("1. grep_search"), "{}", transcript.text());
-    // One call that hangs is not the end of the conversation.
+    // A single hanging call must not end the conversation.
     let (one, two) = (Scripted::new("one", [hang()]), Scripted::new("two", [say("quick")]));
     let mut agent = bench.agent(&[&one, &two]);
     agent.limits.model_call = Duration::from_millis(100);
@@ -484,7 +485,7 @@ fn keyword_search_is_offered_where_something_can_filter() {
     let mut context = bench().agent(&[&model]).context;
     let without = ["grep_search", "search_index", "list_directory", "read_file", "Search"];
     assert_eq!(names(&context)[..5], without);
-    // The name is free for the other tool whose requirement calls it so.
+    // The name is free for the other tool whose requirement uses it.
     assert_eq!(names(&context)[5..], ["keyword_search"]);
     context.filter.mode = FilterMode::Lexical;
     assert_eq!((&*names(&context)[0], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));

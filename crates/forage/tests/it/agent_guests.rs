@@ -1,4 +1,4 @@
-//! Tools of a program's own beside ours: the same border, the same bounds.
+//! A program's own tools next to ours: the same sanitizing and the same limits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::scripted::{Bench, Scripted, ask, call, say, says};
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry"}"#);
 
-/// A tool whose name is made while the program runs.
+/// A tool whose name is created at run time.
 struct Own<F> {
     name: String,
     run: F,
@@ -126,7 +126,8 @@ fn a_tool_that_is_long_or_slow_or_fails_or_panics_ends_nothing_else() {
 
 #[test]
 fn the_bound_of_turns_holds_whatever_the_model_does() {
-    // It goes on calling in the last turn: what it says beside that is the answer, and nobody is asked once more.
+    // The model still calls tools in the last turn. The text next to the calls is the answer, and no further
+    // request is made.
     let model = Scripted::new(
         "one",
         [call(&[GREP]), says("as far as I know", &[("read_file", r#"{"path": "a.rs"}"#)])],
@@ -139,13 +140,13 @@ fn the_bound_of_turns_holds_whatever_the_model_does() {
     let seen = model.seen();
     assert_eq!(seen.iter().map(|request| request.must_answer).collect::<Vec<_>>(), [false, true]);
     assert!(!seen[1].tools.is_empty());
-    // With nothing beside the calls there is no answer, and no turn more.
+    // Without text next to the calls there is no answer and no further turn.
     let model = Scripted::new("one", [call(&[GREP]), call(&[GREP])]);
     let mut agent = bench().agent(&[&model]);
     agent.limits.turns = 2;
     let transcript = ask(&agent);
     assert_eq!((transcript.turns.len(), transcript.stop_reason), (2, TurnEnd::NoAnswer));
-    // Where the last turn is not the last that there may be, it is told once more.
+    // If more turns are allowed, the model is reminded once more.
     let model = Scripted::new("one", [call(&[GREP]), call(&[GREP]), say("done")]);
     let mut agent = bench().agent(&[&model]);
     agent.limits.calls = 1;

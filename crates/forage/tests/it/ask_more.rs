@@ -1,4 +1,4 @@
-//! `forage ask`: a question after a question, a prompt of the user's, and other programs' tools.
+//! `forage ask`: follow-up questions, the user's own prompt, and tools of other programs.
 
 use serde_json::json as value;
 
@@ -10,7 +10,7 @@ use crate::peer::Reply;
 
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
-/// The first message of the last request.
+/// Returns the first user message of the last request.
 fn opening(peer: &Peer) -> String {
     let messages = messages(peer);
     let user = messages.last().unwrap().iter().find(|message| message["role"] == "user").unwrap();
@@ -52,7 +52,7 @@ fn a_second_question_goes_on_from_the_first() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains(SECRET), "{told}");
-    // The third goes on from both; a question without the flag begins anew.
+    // The third question continues both earlier ones. A question without the flag starts a new conversation.
     project.run(&["ask", "--continue", "what else?"]);
     let told = opening(&peer);
     assert!(
@@ -76,7 +76,8 @@ fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_sa
     assert!(run.status == 2 && run.stderr.contains("`ask.keep`"), "{run:?}");
 }
 
-/// Who lets a model read secrets has not asked for copies of them on a disk, where they outlive the question.
+/// A user who lets a model read secrets has not asked for copies of them on disk, where they outlive the
+/// question.
 #[test]
 fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
     let project = project();
@@ -90,7 +91,7 @@ fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
     let question = format!("where is {SECRET}?");
     let run = project.run(&["ask", &question]);
     assert!(run.status == 0 && run.stdout.contains(SECRET), "{run:?}");
-    // The control: the model was shown it.
+    // Positive control: the model has seen the secret.
     assert!(results(&peer)[0].contains(SECRET), "{}", results(&peer)[0]);
     let directory = project.home.join(".cache/forage/conversations");
     let kept: String = std::fs::read_dir(directory)
@@ -99,7 +100,7 @@ fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
         .collect();
     assert!(kept.contains("where is [redacted:") && kept.contains("It is [redacted:"), "{kept}");
     assert!(!kept.contains(SECRET), "{kept}");
-    // Of what was read the first line is kept, and nothing else.
+    // Only the first line of a tool result is stored.
     let told = {
         project.run(&["ask", "--continue", "again?"]);
         opening(&peer)
@@ -129,7 +130,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
             "{system}"
         );
     }
-    // A repository has no say in it.
+    // A repository must not influence this.
     project.write(".forage.toml", "[ask]\nprompt_file = \"planted.md\"\n");
     let run = project.run(&["ask", "q"]);
     assert!(run.stderr.contains("`ask.prompt_file` is ignored"), "{run:?}");
@@ -143,7 +144,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
         (file.to_str().unwrap(), "it has 40000 bytes, 32768 at most are read"),
         ("prompt.md", "prompt.md is empty; write the prompt into it"),
         ("~/prompt.md", "prompt.md: stream did not contain valid UTF-8"),
-        // A pipe is not waited for.
+        // A pipe must not block.
         (pipe.to_str().unwrap(), "pipe: "),
     ];
     for (path, part) in bad {
@@ -156,7 +157,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
     }
 }
 
-/// A server that knows what the tests need of one.
+/// A server with the behaviour that the tests need.
 const SERVER: &str = r#"
 import json, os, subprocess, sys, time
 child = subprocess.Popen(["sleep", "300"])
@@ -184,7 +185,7 @@ fn serve(project: &Project, peer: &Peer, extra: &str) -> std::path::PathBuf {
     serve_by(project, peer, SERVER, extra)
 }
 
-/// With a server of this source.
+/// Runs with a server that has this source.
 fn serve_by(project: &Project, peer: &Peer, server: &str, extra: &str) -> std::path::PathBuf {
     let outside = project.root.parent().unwrap();
     let script = outside.join("server.py");
@@ -202,12 +203,12 @@ fn serve_by(project: &Project, peer: &Peer, server: &str, extra: &str) -> std::p
 fn assert_ended(pids: &std::path::Path) {
     let text = std::fs::read_to_string(pids).unwrap();
     for pid in text.split(' ') {
-        // One that has ended and was not waited for by its new parent yet is a zombie.
+        // A process that has ended but was not yet reaped by its new parent is a zombie.
         let has_ended = || {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             matches!(state.rsplit(") ").next().and_then(|rest| rest.chars().next()), None | Some('Z'))
         };
-        // A signal that was sent takes effect when the system comes to it.
+        // A signal takes effect some time after it was sent.
         let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while !has_ended() {
             assert!(std::time::Instant::now() < until, "{pid} still runs");
@@ -270,7 +271,8 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
     assert_ended(&pids);
 }
 
-/// What servers answer is not recorded: who records is told that they are not there, and a replay is as the recording.
+/// Answers of servers are not recorded. The user is told this while recording, and a replay matches the
+/// recording.
 #[test]
 #[cfg(target_os = "linux")]
 fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
@@ -293,7 +295,7 @@ fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
     assert!(!pids.exists(), "a server was started");
 }
 
-/// A server that says nothing is waited for, and that is no time beside the time for everything.
+/// Waiting for a silent server counts towards the total time.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_start_of_servers_is_within_the_time_for_everything() {
@@ -308,7 +310,7 @@ fn the_start_of_servers_is_within_the_time_for_everything() {
     let transcript = run.json();
     assert_eq!((run.status, &transcript["stop_reason"]), (2, &value!("time")), "{run:?}");
     assert!(transcript["warnings"].to_string().contains("did not answer in time"), "{run:?}");
-    // Two seconds for the server, and the rest for the model: all of it would be ten.
+    // Two seconds for the server and the rest for the model; waiting separately would take ten.
     assert!(took.as_millis() < 9_500, "{took:?}");
     let asked = transcript["elapsed_ms"].as_u64().unwrap();
     assert!(asked < 7_000, "{asked}");
@@ -329,7 +331,7 @@ fn no_program_of_the_repository_serves() {
     assert!(!project.root.join("ran").exists());
 }
 
-/// A repository's directory in `PATH`, whatever way it got there, names neither the program nor those that it starts.
+/// A repository's directory in `PATH` must not supply the server or any program that it starts.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_server_finds_no_program_of_the_repository_in_its_path() {
@@ -372,7 +374,7 @@ fn a_server_finds_no_program_of_the_repository_in_its_path() {
         !result.contains("node_modules") && !result.contains("/link:") && !result.contains("::"),
         "{result}"
     );
-    // The control: what lies elsewhere is found.
+    // Positive control: programs in other directories are found.
     let found = format!("which: None {}", own.join("own-program").display());
     assert!(result.contains(&found), "{result}");
     assert!(!outside.join("ran").exists());

@@ -1,4 +1,5 @@
-//! `forage ask` with tools of an official MCP server, on Node, as a user configures it. `cargo xtask peers` installs it.
+//! `forage ask` with tools of an official MCP server on Node, as a user would configure it. `cargo xtask
+//! peers` installs the server.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +8,13 @@ use serde_json::json as value;
 use crate::ask::{calls, configure, project, results, say};
 use crate::peer::Peer;
 
-/// The variable that names another folder than the one into which `cargo xtask peers` installs; `skip` leaves this out.
+/// The variable that overrides the folder into which `cargo xtask peers` installs. `skip` skips this test.
 const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
-/// The list of what is installed, in the folder of lists and in that of the peers.
+/// The list of installed packages, in the folder of lists and in that of the peers.
 const LIST: &str = "servers/package.json";
 
-/// Where the server and Node are installed; `None` when the user has asked for this to be left out.
+/// Returns the folder of the server and Node, or `None` if the user asked to skip this test.
 fn peers() -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder =
@@ -73,7 +74,7 @@ fn tools_of_the_official_filesystem_server_reach_the_model() {
     assert!(results[0].contains("mend the retries\ntoken [redacted:"), "{}", results[0]);
     assert!(results[1].contains("Access denied") && !results[1].contains("not for"), "{}", results[1]);
     assert!(results[2].contains("[FILE] todo.txt"), "{}", results[2]);
-    // What was not chosen is not offered, and ours is beside it.
+    // A tool that was not chosen is not offered, and our tools still are.
     assert!(!notes.join("new.txt").exists(), "{}", results[3]);
     assert!(results[4].contains("src/"), "{}", results[4]);
     let calls = run.json()["turns"][0]["calls"].clone();

@@ -1,4 +1,4 @@
-//! `forage ask` on a terminal, where what models write is shown while they do.
+//! `forage ask` on a terminal, which shows the text of models while they write it.
 #![cfg(unix)]
 
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use crate::Project;
 use crate::ask::{configure, project};
 use crate::peer::{Peer, Reply};
 
-/// Runs a program on a terminal of its own, and prints what that was sent.
+/// Runs a program on a new terminal and prints everything that the terminal received.
 const TERMINAL: &str = r#"
 import os, pty, sys
 child, terminal = pty.fork()
@@ -28,12 +28,12 @@ sys.stdout.flush()
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 "#;
 
-/// What a terminal is sent by the command, and its status.
+/// Runs the command on a terminal. Returns its status and the terminal's output.
 fn on_a_terminal(project: &Project, arguments: &[&str]) -> (i32, String) {
     on_a_terminal_with(project, arguments, &[])
 }
 
-/// The same with variables of the environment.
+/// Like [`on_a_terminal`], with environment variables.
 pub(crate) fn on_a_terminal_with(
     project: &Project,
     arguments: &[&str],
@@ -54,7 +54,7 @@ pub(crate) fn on_a_terminal_with(
     (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).unwrap().replace('\r', ""))
 }
 
-/// A stream of the OpenAI protocol: text in pieces, calls of a tool, and the reason of its end, if it has one.
+/// Builds a stream of the OpenAI protocol: text in pieces, tool calls, and the finish reason, if it has one.
 fn stream(pieces: &[&str], calls: &[(&str, Value)], finish: Option<&str>) -> Vec<u8> {
     let mut deltas: Vec<Value> = pieces.iter().map(|piece| value!({ "content": piece })).collect();
     deltas.extend(calls.iter().enumerate().map(|(index, (name, arguments))| {
@@ -70,7 +70,7 @@ fn stream(pieces: &[&str], calls: &[(&str, Value)], finish: Option<&str>) -> Vec
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{events}").into_bytes()
 }
 
-/// In pieces with pauses: the line of the progress is redrawn before the text comes, and while it does.
+/// Sends the stream in pieces with pauses, so that the progress line is redrawn before and during the text.
 fn slowly(bytes: Vec<u8>) -> Reply {
     Reply::Drip(bytes, 20, Duration::from_millis(60))
 }
@@ -82,7 +82,7 @@ fn look() -> [(&'static str, Value); 1] {
     [("grep_search", value!({ "pattern": "class Agent" }))]
 }
 
-/// The first turn, which says something and calls.
+/// The first turn, which contains text and calls.
 fn looking() -> Reply {
     slowly(stream(&["I look at ", "the agent first."], &look(), Some("tool_calls")))
 }
@@ -103,12 +103,12 @@ fn what_models_write_is_shown_once() {
         assert_once(&printed, FIRST);
         assert_once(&printed, ANSWER);
         assert!(printed.contains("[acme/big-0: turns 2, calls 1"), "{printed}");
-        // The control: a line of progress stands beside it, or does not.
+        // Positive control: the progress line is shown or hidden as requested.
         assert_eq!(printed.contains("turn 1/8"), flags.is_empty(), "{printed:?}");
     }
 }
 
-/// The answer is the text beside calls that are not made any more.
+/// The answer is the text next to calls that are no longer made.
 #[test]
 fn an_answer_beside_calls_is_shown_once() {
     let project = project();
@@ -120,7 +120,7 @@ fn an_answer_beside_calls_is_shown_once() {
     assert!(printed.contains("no turns are left"), "{printed}");
 }
 
-/// Reasoning of which a server's template has swallowed the beginning is no part of the answer behind it.
+/// Reasoning whose opening tag was swallowed by a server's template is not part of the answer after it.
 #[test]
 fn an_answer_behind_reasoning_is_shown_once() {
     let project = project();

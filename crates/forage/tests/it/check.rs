@@ -1,5 +1,5 @@
-//! What a client would start is started as the client would: what comes of it, what stands in the way, and that nothing of
-//! it is left.
+//! Checks of clients' entries: the server is started like the client would start it, the result and any
+//! obstacles are reported, and no process is left behind.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// A program by the name of Forage that does something else.
+/// Writes a program with Forage's name that does something else.
 fn script(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("forage");
     put(&path, &format!("#!/bin/sh\n{text}\n"));
@@ -25,7 +25,7 @@ fn script(directory: &Path, text: &str) -> PathBuf {
     path
 }
 
-/// The user's file of Codex, with an entry that runs a command.
+/// Writes the user's Codex configuration with an entry that runs a command.
 fn codex(project: &Project, command: &Path, more: &str) {
     let command = command.display();
     let entry = format!("[mcp_servers.forage]\ncommand = \"{command}\"\nargs = [\"mcp\"]\n{more}");
@@ -39,7 +39,7 @@ fn doctor(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
     (run.status, run.json())
 }
 
-/// What is said of a client's entry.
+/// Returns the check of a client's entry.
 fn of<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
     let sites = record["clients"].as_array().unwrap();
     &sites.iter().find(|site| site["client"] == client && site["scope"] == scope).unwrap()["check"]
@@ -80,7 +80,7 @@ fn what_works_is_told_with_what_the_client_asks_for() {
     let all = ["codex", "claude-code", "gemini-cli", "opencode"].map(deferred);
     assert_eq!(all, [json!(true), json!(false), Value::Null, Value::Null]);
 
-    // What is asked for stands there until it is given.
+    // A required permission is reported until it is granted.
     assert!(of(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"), "{record}");
     assert!(of(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
     let gemini = of(&record, "gemini-cli", "user")["warnings"].to_string();
@@ -112,15 +112,15 @@ fn a_command_that_is_missing_is_a_problem_and_its_entry_stays() {
         run.stdout
     );
     assert!(run.stdout.contains("`forage setup codex --write` puts"), "{}", run.stdout);
-    // The control: whoever wants it written without being tried.
+    // Positive control: the user can write the entry without a test.
     let run = project.run(&["setup", "codex", "--write", "--command", "/nonexistent/forage", "--no-check"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    // A bare name is looked for where the client would look.
+    // A bare name is looked up where the client would look.
     let run = write(&project, "codex", "forage");
     assert!(run.status == 2 && run.stdout.contains("the PATH that it has there"), "{}", run.stdout);
     let path = Path::new(FORAGE).parent().unwrap().to_str().unwrap();
     assert_eq!(doctor(&project, &[("PATH", path)]).0, 0);
-    // What depends on where somebody stands is not run.
+    // A relative command must not be run.
     codex(&project, Path::new("./forage"), "");
     script(&project.root, "echo run > ran");
     let (status, record) = doctor(&project, &[]);
@@ -164,7 +164,7 @@ fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
     assert!(problems.contains("can't be started") && problems.contains("ermission denied"), "{problems}");
 }
 
-/// Whether a process is there and does anything.
+/// Returns true if a process exists and is not a zombie.
 #[cfg(target_os = "linux")]
 fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -179,7 +179,7 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
     let pids = project.home.join("pids");
     let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
     codex(&project, &script(&project.home.join("bin"), &text), "");
-    // One that works is no slower for it, and both are tried.
+    // A working entry is not delayed, and both are tested.
     assert_eq!(write(&project, "claude-code", FORAGE).status, 0);
     let began = Instant::now();
     let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
@@ -200,7 +200,7 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
 #[test]
 #[cfg(target_os = "linux")]
 fn ctrl_c_leaves_nothing_of_what_is_tried() {
-    // One that goes on when nobody talks to it any more, and has started another.
+    // A server that keeps running after its input is closed and has started a child.
     let project = Project::new(&[]);
     let pids = project.home.join("pids");
     let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
@@ -225,7 +225,7 @@ fn ctrl_c_leaves_nothing_of_what_is_tried() {
             std::thread::sleep(Duration::from_millis(5));
         }
         let pids = started();
-        // The control: there is something that has to go.
+        // Positive control: processes exist that must be ended.
         assert!(pids.lines().count() == 2 && pids.lines().all(is_alive), "{arguments:?}: {pids}");
         let id = child.id().to_string();
         let sent = Instant::now();
@@ -242,7 +242,7 @@ fn ctrl_c_leaves_nothing_of_what_is_tried() {
     }
 }
 
-/// A repository is anybody's: what its files permit is told as that, and is no permission.
+/// A repository's files may come from a stranger. Permissions in them are reported as such and do not count.
 #[test]
 fn what_a_projects_files_permit_is_no_permission_of_the_users() {
     let project = Project::new(&[]);
@@ -258,7 +258,7 @@ fn what_a_projects_files_permit_is_no_permission_of_the_users() {
     assert!(asks.contains("a file of the project, which may be anybody's, permits its tools"), "{asks}");
     let warnings = of(&record, "gemini-cli", "user")["warnings"].to_string();
     assert!(warnings.contains("starts no server in"), "{warnings}");
-    // The control: the user's own says it.
+    // Positive control: the user's own file grants the permission.
     put(&project.home.join(".claude/settings.json"), settings);
     assert_eq!(of(&doctor(&project, &[]).1, "claude-code", "user")["asks"], json!([]));
 }
@@ -287,14 +287,14 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
         assert_eq!(warnings.contains("`env_vars` of the entry"), is_missing, "{warnings}");
         assert_eq!(warnings.contains("`keyword_search` is not offered there"), is_missing, "{warnings}");
     }
-    // Another client hands everything on.
+    // Another client passes all variables on.
     assert_eq!(write(&project, "qwen", FORAGE).status, 0);
     let (_, record) = doctor(&project, &environment);
     assert!(
         offers(of(&record, "qwen", "user")) && of(&record, "qwen", "user")["missing_variables"] == json!([])
     );
 
-    // Without a model that is named, the keys of the providers.
+    // Without a named model, the providers' keys matter.
     project.configure("");
     codex(&project, Path::new(FORAGE), "");
     let (_, record) = doctor(&project, &[("OPENAI_API_KEY", KEY), ("FORAGE_TIMEOUT_MS", "5000")]);
@@ -321,7 +321,7 @@ fn a_typing_error_in_the_configuration_is_what_the_client_would_see() {
     assert_eq!(doctor(&project, &[]).0, 0);
 }
 
-/// A repository is anybody's: what its files name is not run.
+/// A repository's files may come from a stranger, so programs that they name must not run.
 #[test]
 fn a_program_that_a_projects_file_names_is_not_run() {
     let project = Project::new(&[]);
@@ -343,18 +343,19 @@ fn a_program_that_a_projects_file_names_is_not_run() {
         let check = of(&record, "claude-code", "project");
         assert!(status == 0 && check["tried"] == false && !ran.exists(), "{check}");
     }
-    // This program is, as Forage writes it.
+    // This program may run, in the form that Forage writes.
     project.write(".mcp.json", &entry(Path::new(FORAGE), ""));
     let (_, record) = doctor(&project, &[]);
     let check = of(&record, "claude-code", "project");
     assert!(check["works"] == true && check["asks"].to_string().contains("asks once"), "{check}");
-    // The control: the same program is run where the user's own file names it.
+    // Positive control: the same program runs if the user's own file names it.
     put(&project.home.join(".claude.json"), &entry(&program, ""));
     assert_eq!(doctor(&project, &[]).0, 2);
     assert!(ran.exists());
 }
 
-/// P2: a project brings programs by the name of Forage, and a PATH may lead to them; set-up and doctor start none of them.
+/// P2: a project contains programs with Forage's name, and `PATH` may lead to them. Setup and doctor must
+/// start none of them.
 #[test]
 fn no_program_of_a_project_is_started() {
     let project = Project::new(&[("a.rs", "fn main() {}\n")]);
@@ -363,7 +364,7 @@ fn no_program_of_a_project_is_started() {
     script(&outside, &format!("touch {}", started.display()));
     let own = project.root.join("node_modules/.bin");
     script(&own, &format!("touch {}", started.display()));
-    // A link of the project to a program elsewhere is the project's choice, too.
+    // A link inside the project to a program outside is the project's choice too.
     let links = project.root.join("bin");
     std::fs::create_dir_all(&links).unwrap();
     std::os::unix::fs::symlink(outside.join("forage"), links.join("forage")).unwrap();
@@ -389,7 +390,7 @@ fn no_program_of_a_project_is_started() {
             assert!(run.stdout.to_lowercase().contains("lies in the project"), "{arguments:?}: {run:?}");
         }
     }
-    // The control: what the user names elsewhere is started.
+    // Positive control: a program that the user names elsewhere is started.
     let command = outside.join("forage");
     let run = project.run(&["setup", "codex", "--write", "--command", command.to_str().unwrap()]);
     assert!(started.exists(), "{run:?}");

@@ -94,7 +94,7 @@ fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects()
     assert!(run.status == 0 && run.stdout == "main.rs:    needle();\n", "{run:?}");
     let run = project.run_in(&project.root.join("src"), &["read", "../README.md"], &[]);
     assert!(run.status == 0 && run.stdout.contains("A needle."), "{run:?}");
-    // A concept is looked for in the whole repository, wherever one stands in it.
+    // A concept search covers the whole repository, from any directory inside it.
     let run = project.run_in(
         &project.root.join("src"),
         &["keyword", "--filter", "lexical", "q", "another needle"],
@@ -103,7 +103,7 @@ fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects()
     assert!(run.status == 0 && run.stdout.contains("README.md: matches"), "{run:?}");
 }
 
-/// REQ-KWS-002. The control is the same place in a repository, where the file beside it is found, too.
+/// REQ-KWS-002. Positive control: the same directory in a repository, where the sibling file is found too.
 #[test]
 fn without_a_repository_the_working_directory_is_searched() {
     let project = Project::new(&[("beside.txt", "a needle_here\n"), ("sub/within.txt", "a needle_here\n")]);
@@ -162,7 +162,7 @@ fn an_agents_slips_are_understood() {
 fn roots_and_paths_that_people_name_work_from_anywhere() {
     let project = project();
     let path = project.root.display().to_string();
-    // From the home directory, which is no root itself.
+    // The home directory itself is not a root.
     std::fs::create_dir_all(project.home.join("sub/.git")).unwrap();
     std::fs::write(project.home.join("sub/a.txt"), "needle at home\n").unwrap();
     let run = project.run_in(&project.home, &["grep", "needle", "sub"], &[]);
@@ -172,7 +172,7 @@ fn roots_and_paths_that_people_name_work_from_anywhere() {
     assert!(run.status == 0 && run.stdout.contains("src/main.rs:"), "{run:?}");
     let run = project.run_in(&project.home, &["list", "src", "--root", &path], &[]);
     assert!(run.status == 0 && run.stdout.contains("main.rs (3 lines)"), "{run:?}");
-    // Through a link of the person's own; a repository's link out stays closed.
+    // A link of the user's own is followed; a link out of the repository is not.
     #[cfg(unix)]
     through_a_link(&project);
 }
@@ -208,7 +208,7 @@ fn fr_ls_01_search_by_all_its_names() {
             |line: &str| line.starts_with(&format!("  {name} ")) || line.contains(&format!("alias: {name}"));
         assert!(!help.lines().any(advertised), "{name} is advertised");
     }
-    // Agents are told of it, by its one name, where the configuration says so.
+    // The tool is advertised under its only name if the configuration enables it.
     let names = || {
         let tools = project.run(&["tools", "--format", "mcp"]).json();
         let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());

@@ -1,4 +1,4 @@
-//! Where settings come from, and what a repository may say.
+//! Sources of settings, and the settings that a repository may change.
 
 use crate::Project;
 
@@ -138,7 +138,7 @@ fn the_switch_of_the_lookup_that_counts_is_shown() {
     }
 }
 
-/// Settings of every kind, with words that TOML has to escape.
+/// Settings of every kind, with strings that TOML must escape.
 const MANY: &str = r#"
 roots = ["/a \"b\"", 'c:\d']
 filter = "lexical"
@@ -195,7 +195,7 @@ fn a_printed_configuration_reads_back_as_the_same_settings() {
             assert_eq!(printed.contains("sandbox = \"auto\"\n"), !all.is_empty(), "{printed}");
         }
     }
-    // Alone it prints nothing but what is set, with the place that sets it.
+    // Without arguments only the settings that are set are printed, with their sources.
     let printed = project.run(&["config"]).stdout;
     let file = project.configuration().display().to_string();
     assert!(printed.contains(&format!("[limits]\ntext_bytes = 40000  # {file}:6\n")), "{printed}");
@@ -260,7 +260,7 @@ fn naming_a_model_does_not_change_the_provider() {
     assert_eq!(run.json()["models"]["value"][0]["key_env"], "FORAGE_API_KEY");
 }
 
-/// §5 of the requirements of `Search`: the keys, their defaults, and what is refused.
+/// §5 of the requirements of `Search`: the keys, their defaults, and invalid values.
 #[cfg(unix)]
 #[test]
 fn tools_search_is_configured_as_required() {
@@ -284,7 +284,7 @@ fn tools_search_is_configured_as_required() {
     }
     project.configure("[tools.search]\ndefault_max_results = 3\n");
     assert_eq!(project.run(&["call", "Search", "--json", "{\"pattern\": \"needle\"}"]).json()["count"], 3);
-    // The real programs, found on the PATH; the second where the first is missing.
+    // The real programs on the `PATH`; the second one is used if the first is missing.
     let path = std::env::var("PATH").unwrap();
     let engine = |settings: &str| {
         project.configure(&format!("[tools.search]\nengine = \"external\"\n{settings}"));
@@ -297,7 +297,7 @@ fn tools_search_is_configured_as_required() {
     };
     assert_eq!(engine(""), "ugrep");
     assert_eq!(engine("binary = \"ugrep-that-is-missing\"\n"), "rg");
-    // A repository brings no program: not by its configuration, and not by a directory on the PATH.
+    // A repository must not supply a program, neither by its configuration nor by a directory on the `PATH`.
     project.configure("[tools.search]\nengine = \"external\"\n");
     project.write(".forage.toml", "[tools.search]\nbinary = \"/bin/sh\"\nengine = \"external\"\n");
     project.write("rg", "#!/bin/sh\ntouch was-run\n");
@@ -328,7 +328,7 @@ fn tools_search_is_configured_as_required() {
     }
 }
 
-/// What agents of a server know the tools by is what every report calls them.
+/// Every report must use the names that agents of a server see.
 #[test]
 fn reports_have_the_names_in_effect() {
     let project = Project::new(&[]);
@@ -350,11 +350,11 @@ fn reports_have_the_names_in_effect() {
     };
     assert_eq!(of("grep_search"), "ab_find_text");
     assert!(listed.contains(&of("read_file").as_str().unwrap()));
-    // One that is off has no name but its own.
+    // A disabled tool keeps its own name.
     assert_eq!(of("Search"), "Search");
 }
 
-/// Each key of the schema with the schema of its value.
+/// Collects each key of the schema with the schema of its value.
 fn keys(schema: &serde_json::Value, path: &str, found: &mut Vec<(String, serde_json::Value)>) {
     for (name, value) in schema["properties"].as_object().unwrap() {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -367,7 +367,7 @@ fn keys(schema: &serde_json::Value, path: &str, found: &mut Vec<(String, serde_j
     }
 }
 
-/// A value that a key can have and does not have by default, as TOML writes it.
+/// Returns a valid value of a key, other than the default, in TOML syntax.
 fn other_value(path: &str, schema: &serde_json::Value) -> Option<String> {
     let default = &schema["default"];
     if let Some(words) = schema["enum"].as_array() {
@@ -386,14 +386,15 @@ fn other_value(path: &str, schema: &serde_json::Value) -> Option<String> {
     })
 }
 
-/// What the schema says of keys is what the program takes, from every source that it names, and shows with its source.
+/// The program must accept each key as the schema describes it, from every source that the schema names, and
+/// show the source.
 #[test]
 fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
     let project = Project::new(&[("a.txt", "x\n")]);
     let schema = project.run(&["config", "--schema"]).json();
     let mut all = Vec::new();
     keys(&schema, "", &mut all);
-    // What all tools have counts once.
+    // Keys that all tools have count once.
     let common = [".enabled", ".name", ".description"];
     let is_common = |path: &str| path.starts_with("tools.") && common.iter().any(|name| path.ends_with(name));
     let count = all.iter().filter(|(path, _)| !is_common(path)).count() + common.len();
@@ -415,13 +416,13 @@ fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
             assert_eq!(run.json()[path]["value"].to_string(), value, "{path}: {run:?}");
             by_variable += 1;
         }
-        // The control: a value of another type is refused by its name or its place.
+        // Positive control: a value of another type is rejected with its key or position.
         project.configure(&format!("{path} = {{ nothing = 1 }}\n"));
         let run = project.run(&["config"]);
         assert!(run.status == 2 && run.stderr.contains("config.toml"), "{path}: {run:?}");
     }
     assert!(by_file > 60 && by_variable >= 8, "{by_file} {by_variable}");
-    // The number of settings is that of the keys, whatever became of their values.
+    // There are as many settings as keys, whatever happens to their values.
     let shown = project.run_in(&project.root, &["config", "--json", "--config", "/dev/null"], &[]).json();
     let mut names: Vec<&str> = all.iter().map(|(path, _)| path.as_str()).collect();
     names.sort_unstable();

@@ -1,5 +1,5 @@
-//! What a program reads of every command that has JSON, whatever happens: one document, or lines that each have a `type`,
-//! with the error in it where there is one.
+//! The `--json` contract of every command: always one document, or lines that each have a `type`, including
+//! the error if there is one.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::peer::{Peer, Reply, good};
 use crate::{Project, Run};
 
-/// The one document of a run, or the last of its typed lines.
+/// Returns the single document of a run, or the last of its typed lines.
 fn document(run: &Run) -> Value {
     if let Ok(document) = serde_json::from_str(&run.stdout) {
         return document;
@@ -25,7 +25,7 @@ fn document(run: &Run) -> Value {
     lines.last().unwrap().clone()
 }
 
-/// That a run kept the contract; what it gave.
+/// Checks that a run kept the contract, and returns its document.
 fn kept(arguments: &[&str], run: &Run) -> Value {
     let document = document(run);
     let has_error = document.get("error").is_some();
@@ -41,12 +41,12 @@ pub(crate) fn project() -> Project {
         ("src/lib.rs", "pub fn needle() {}\n// Needle, needles\n"),
         ("README.md", "A needle.\n"),
     ]);
-    // Of clients that there may be on the machine of the tests nothing is asked.
+    // The tests must not depend on clients that are installed on the machine.
     project.configure("[tools.search]\nenabled = true\n");
     project
 }
 
-/// Commands by which each of them gives what it can give: the status with which they end, and their arguments.
+/// Returns command lines that cover the outcomes of each command, with their exit status.
 pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
     let absent = "absent_from_everything";
     let call = |request: Value| request.to_string();
@@ -113,7 +113,7 @@ pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
         (2, &["models", "--config", "no/such/file"]),
         (0, &["doctor"]),
         (2, &["doctor", "--config", "no/such/file"]),
-        // There is no collection.
+        // The collection does not exist.
         (1, &["sparse", "status"]),
         (2, &["no_such_command"]),
         (0, &[]),
@@ -135,16 +135,16 @@ fn every_command_gives_one_document_or_typed_lines() {
         kept(&arguments, &run);
         assert_eq!(run.status, status, "{arguments:?}: {run:?}");
     }
-    // The control: without the option, what is wrong with the arguments is for people alone.
+    // Positive control: without the option, wrong arguments are only reported to people.
     assert_eq!(project.run(&["grep"]).stdout, "");
-    // Nor is stdout of a server anybody's but the client's.
+    // A server's stdout belongs to its client.
     for arguments in [&["mcp", "--json", "--root", "no/such/path"][..], &["mcp", "--nope", "--json"]] {
         let run = project.run(arguments);
         assert!(run.stdout.is_empty() && run.status == 2, "{run:?}");
     }
 }
 
-/// What can't be written was not answered: no command claims it.
+/// If an answer can't be written, no command may claim success.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_answer_that_can_not_be_written_is_an_error() {
@@ -186,7 +186,7 @@ fn an_answer_that_can_not_be_written_is_an_error() {
                 stderr.contains("No space left on device") || is_wrong,
                 "{arguments:?} {json:?}: {stderr}"
             );
-            // The control: one that takes it all.
+            // Positive control: a device that accepts everything.
             let (_, stderr) = run("/dev/null");
             assert!(!stderr.contains("No space left"), "{arguments:?} {json:?}: {stderr}");
         }
@@ -202,7 +202,7 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
     std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
     std::fs::write(&broken, "{ broken").unwrap();
     std::fs::create_dir_all(project.home.join(".codex")).unwrap();
-    // By the name of this program, and another of the name that does not serve.
+    // One program that is this one, and another with the same name that is not a server.
     let silent = project.home.join("bin/forage");
     std::fs::create_dir_all(silent.parent().unwrap()).unwrap();
     std::fs::write(&silent, "#!/bin/sh\nexit 3\n").unwrap();
@@ -239,11 +239,11 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
         assert_eq!(run.status, *status, "{arguments:?}: {run:?}");
     }
     let document = |arguments: &[&str]| kept(arguments, &project.run(arguments));
-    // Nothing is written without --write.
+    // Nothing is written without `--write`.
     let planned = document(&["setup", "codex", "--json"]);
     assert_eq!((&planned["change"], &planned["written"]), (&json!("create"), &json!(false)));
     assert!(!project.home.join(".codex/config.toml").exists());
-    // Of all that were found each has its answer, one that was refused, too.
+    // Each detected client has an answer, even one that was refused.
     let all = document(&["setup", "--detected", "--write", "--no-check", "--json"]);
     let of = |client: &str| {
         let answers = all["answers"].as_array().unwrap();
@@ -254,14 +254,14 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
     assert_eq!(of("codex")["written"], true);
     assert!(all["error"].as_str().unwrap().contains(".cursor/mcp.json"), "{all}");
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "{ broken");
-    // Without a refusal it has the same shape.
+    // Without a refusal the document has the same structure.
     std::fs::write(&broken, "{}").unwrap();
     let all = document(&["setup", "--detected", "--json"]);
     assert!(all["answers"].as_array().is_some_and(|answers| answers.len() >= 3), "{all}");
     assert_eq!(document(&["setup", "gemini", "--json"])["similar"], json!(["gemini-cli"]));
 }
 
-/// A search that is passed on as it comes is about all roots, as the others are.
+/// A search whose output is streamed covers all roots, like any other search.
 #[test]
 fn a_search_is_about_all_roots() {
     let (one, two) = (project(), project());
@@ -273,7 +273,8 @@ fn a_search_is_about_all_roots() {
     };
     let of_first = lines(&one.run(&["grep", "needle"]));
     assert!(of_first.len() > 1, "{of_first:?}");
-    // What is below the first is named as it is without the other; the other's is named whole.
+    // Paths of the first root are the same as in a search without the other root. Paths of the second root
+    // are absolute.
     let run = one.run(&[&of_both, &["grep", "needle"][..]].concat());
     let (own, others): (Vec<_>, Vec<_>) = lines(&run).into_iter().partition(|line| !line.starts_with('/'));
     let whole: Vec<String> = of_first.iter().map(|line| format!("{second}/{line}")).collect();
@@ -284,7 +285,7 @@ fn a_search_is_about_all_roots() {
     assert_eq!(lines(&run), whole, "{run:?}");
 }
 
-/// Of several roots there is one document, too, which has an answer for each.
+/// Several roots also result in one document, which has an answer for each.
 #[test]
 fn of_several_roots_there_is_one_document() {
     let (one, two) = (project(), project());
@@ -294,23 +295,23 @@ fn of_several_roots_there_is_one_document() {
     let roots: Vec<&Value> =
         built["answers"].as_array().unwrap().iter().map(|answer| &answer["root"]).collect();
     assert_eq!(roots, [&json!(first), &json!(second)]);
-    // One that can't be had keeps the other from nothing.
+    // An unusable root must not affect the other.
     let arguments = ["index", "status", "--json", "--root", &first, "--root", "no/such/path"];
     let status = kept(&arguments, &one.run(&arguments));
     assert_eq!(status["answers"].as_array().map(Vec::len), Some(1), "{status}");
     assert!(status["error"].as_str().unwrap().contains("no/such/path"), "{status}");
 }
 
-/// A search that is over before it has found anything has its error in its own answer, and claims nothing.
+/// A search that ends before it has found anything has the error in its own answer and reports no result.
 #[test]
 fn at_a_deadline_the_error_is_in_the_answer() {
     let project = project();
     project.write("slow/a.txt", &"a".repeat(4 << 20));
     project.write("quick/a.txt", "a");
-    // At every place begins what fails 16,000 letters later.
+    // At every position begins a candidate that fails only 16,000 letters later.
     let slow = &format!("(?i){}b?c", "a".repeat(16_000));
     let request = json!({"pattern": slow, "path": "slow"}).to_string();
-    // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
+    // Enough time to compile the pattern at the machine's current speed, but far less than the search takes.
     let began = Instant::now();
     assert_eq!(project.run(&["grep", slow, "quick"]).status, 1);
     let time = (3 * began.elapsed()).max(Duration::from_millis(200)).as_millis().to_string();
@@ -336,7 +337,7 @@ fn at_a_deadline_the_error_is_in_the_answer() {
     let arguments = ["grep", slow, "slow", "--timeout-ms", &time, "--json"];
     let error = kept(&arguments, &project.run(&arguments))["error"].to_string();
     assert!(error.contains("the search ended before all files were read"), "{error}");
-    // What may have given something by then: one document all the same.
+    // These may have a result by then; they must still print one document.
     for arguments in [&["rank", "needle"][..], &["list", "--recursive"], &["read", "slow/a.txt"]] {
         let arguments = [arguments, &["--timeout-ms", "100", "--json"]].concat();
         kept(&arguments, &project.run(&arguments));
@@ -361,7 +362,7 @@ fn an_answer_of_the_agent_is_one_document() {
     }
 }
 
-/// Directories of dependencies are left out with an index as without one, and of a server that watches its tree.
+/// Dependency directories are excluded with and without an index, also by a server that watches its tree.
 #[test]
 fn an_index_enters_no_directory_that_a_search_leaves_out() {
     let project = project();
@@ -384,7 +385,7 @@ fn an_index_enters_no_directory_that_a_search_leaves_out() {
     assert!(before[0].1.contains("src/main.rs") && !before[0].1.contains("index.js"), "{before:?}");
     assert!(before[1].0 == 1 && before[1].1.contains("such as node_modules/a/index.js"), "{before:?}");
     assert!(before[2].0 == 0 && before[2].1.contains("node_modules/a/index.js:"), "{before:?}");
-    // A person's search enters them as ripgrep does.
+    // A person's search includes them, as in ripgrep.
     assert!(before[4].1.contains("node_modules/a/index.js:needle();"), "{before:?}");
     assert_eq!(project.run(&["index", "build"]).status, 0);
     assert_eq!(asked.map(run), before);

@@ -1,4 +1,4 @@
-//! `forage doctor`: it tells what is wrong, ends on nothing, and tells no secret.
+//! `forage doctor`: it reports problems, continues after each of them, and reveals no secrets.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn a_usable_installation_is_told_so() {
     let sandbox = &record["sandbox"];
     let (possible, refused) = (sandbox["possible"].as_str().unwrap(), sandbox["refused"].to_string());
     assert!(["none", "partial", "full"].contains(&possible));
-    // What this kernel refuses, and what it leaves open: names of files are left open by every one.
+    // The restrictions depend on this kernel. All kernels leave file names open.
     assert_eq!(refused.contains("files outside of the roots"), possible != "none", "{sandbox}");
     assert!(possible != "full" || refused.contains("TCP") && refused.contains("signals"), "{sandbox}");
     assert!(sandbox["left_open"].to_string().contains("UDP"), "{sandbox}");
@@ -64,7 +64,7 @@ fn a_broken_configuration_is_reported_and_ends_nothing() {
         let problems = record["problems"].to_string();
         assert!(problems.contains(named), "{problems}");
         assert!(!record.to_string().contains("planted-secret"), "{record}");
-        // Everything else is there all the same.
+        // All other sections must be present.
         assert!(record["engines"].is_array() && record["tools"].is_array() && record["models"].is_object());
     }
     project.configure("");
@@ -84,7 +84,7 @@ fn a_key_is_told_by_its_variables_name_alone() {
         assert!(all.contains("OPENAI_API_KEY"), "{all}");
         assert!(!all.contains(KEY) && !all.contains("planted-password"), "{all}");
     }
-    // Without a model named, providers are chosen among; nobody is asked.
+    // Without a named model it chooses among the providers, without any request.
     project.configure("");
     let (status, record) = record(&project, &environment);
     assert_eq!(status, 0);

@@ -1,4 +1,4 @@
-//! The examples of the documentation are run, and print what it says.
+//! Runs the examples of the documentation and compares their output.
 
 #[cfg(unix)]
 mod first_examples;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::Project;
 
-/// A page's files (`text file=PATH` blocks) and its commands with what they print (`console` blocks).
+/// The files of a page (`text file=PATH` blocks), and its commands with their output (`console` blocks).
 struct Page {
     files: Vec<(String, String)>,
     examples: Vec<(String, String)>,
@@ -40,7 +40,7 @@ fn read(name: &str) -> Page {
     page
 }
 
-/// Whether `actual` is `expected`, in which `[..]` stands for any part of a line.
+/// Returns true if `actual` matches `expected`, in which `[..]` matches any part of a line.
 fn fits(expected: &str, actual: &str) -> bool {
     let line = |expected: &str, actual: &str| {
         let mut rest = actual;
@@ -60,7 +60,7 @@ fn fits(expected: &str, actual: &str) -> bool {
     expected.len() == actual.len() && expected.iter().zip(&actual).all(|(e, a)| line(e, a))
 }
 
-/// Runs the examples of a page on its files, each as a shell does, and returns how many there are.
+/// Runs each example of a page in a shell on the page's files. Returns the number of examples.
 fn run_page(name: &str) -> usize {
     let page = read(name);
     let files: Vec<(&str, &str)> =
@@ -75,7 +75,7 @@ fn run_page(name: &str) -> usize {
         let output = shell.output().unwrap();
         let status = output.status.code().unwrap_or(-1);
         let status = if status == 0 { String::new() } else { format!("? {status}\n") };
-        // What goes to stderr beside an answer are notes; without one it is the answer.
+        // If there is output on stdout, stderr only contains notes. Otherwise stderr is the answer.
         let told = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
         let actual = format!("{status}{}", String::from_utf8_lossy(told));
         assert!(fits(expected, &actual), "{name}: {command}\nexpected:\n{expected}\nprinted:\n{actual}");
@@ -83,7 +83,7 @@ fn run_page(name: &str) -> usize {
     page.examples.len()
 }
 
-/// The page on structure names every language, and how it is read.
+/// The page on structure must list every language and how it is read.
 #[test]
 fn every_language_has_its_row() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/structure.md"))
@@ -96,7 +96,7 @@ fn every_language_has_its_row() {
     }
 }
 
-/// Every `console` block of every page: `console no-run: WHY` says why one is not.
+/// Runs every `console` block of every page. `console no-run: WHY` marks and explains exceptions.
 #[test]
 #[cfg(unix)]
 fn examples_print_what_their_page_says() {
@@ -130,7 +130,8 @@ fn the_comparison_can_fail() {
     }
 }
 
-/// The pages with a table of requirements (`| id | what must hold | tests |`), and how many tests each names at the least.
+/// The pages with a table of requirements (`| id | what must hold | tests |`), and the minimum number of
+/// tests that each names.
 const TABLES: [(&str, usize); 4] = [
     ("keyword-search-requirements.md", 25),
     ("local-search.md", 20),
@@ -138,7 +139,7 @@ const TABLES: [(&str, usize); 4] = [
     ("lookup-requirements.md", 30),
 ];
 
-/// The rows of a page's table of requirements.
+/// Returns the rows of a page's table of requirements.
 fn requirements(page: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = std::fs::read_to_string(path).unwrap();
@@ -146,10 +147,11 @@ fn requirements(page: &str) -> Vec<String> {
     table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
-/// The tests that a row names: `place/file.rs: name`, behind which further names are of the same file.
+/// Returns the tests that a row names: `place/file.rs: name`, which may be followed by further names from the
+/// same file.
 fn named_tests(row: &str) -> Vec<(String, String)> {
     let (mut file, mut found) = (String::new(), Vec::new());
-    // What stands in brackets, such as a field, says what of the requirement a test is about.
+    // Brackets name the part of the requirement that a test covers, for example a field.
     let tests: String = row
         .split('|')
         .nth(3)
@@ -191,7 +193,7 @@ fn the_tables_of_requirements_name_tests_that_exist() {
             let lines = before.lines().rev().map(str::trim).skip_while(|line| line.is_empty());
             let above = lines.take_while(|line| line.starts_with(['#', '/']));
             let attributes: Vec<&str> = above.filter(|line| line.starts_with('#')).collect();
-            // Those of Python are run by `cargo xtask python`.
+            // `cargo xtask python` runs the tests in Python.
             let is_run = is_python
                 || attributes.contains(&"#[test]")
                     && !attributes.iter().any(|it| it.contains("feature") || it.contains("ignore"));
@@ -201,7 +203,7 @@ fn the_tables_of_requirements_name_tests_that_exist() {
     }
 }
 
-/// Every row is held by a test, or says which decision changes it.
+/// Every row must name a test or the decision that changes it.
 #[test]
 fn no_requirement_is_without_a_test_or_a_decision() {
     for (page, _) in TABLES {

@@ -1,4 +1,4 @@
-//! `forage eval`: sets of queries, and the history of a repository.
+//! `forage eval`: query sets, and queries from the history of a repository.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Project, Run};
 
-/// Runs git as the author of the tests' history, with no configuration but the repository's.
+/// Runs git as the author of the test history, with only the repository's configuration.
 pub(crate) fn git(project: &Project, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgSign=false"])
@@ -48,7 +48,7 @@ const ALPHA: &str = "//! Requests.\nfn retry_backoff(request: Request) {}\n";
 const BETA: &str = "//! Headers.\nfn parse_header(line: &str) {}\n";
 const GAMMA: &str = "//! Numbers.\nfn add(one: u32, two: u32) {}\n";
 
-/// A repository with a base and eight commits behind it, of which three make queries.
+/// Creates a repository with a base commit and eight later commits, three of which become queries.
 pub(crate) fn repository() -> Project {
     let project = Project::new(&[
         ("src/alpha.rs", ALPHA),
@@ -115,7 +115,7 @@ fn a_history_asks_what_its_base_can_not_know() {
         [
             ("Retry with a longer backoff", &json!(["src/alpha.rs"]), &json!([1])),
             ("parse header lines that are folded", &json!(["src/beta.rs"]), &json!([1])),
-            // The file has these words since the commit that says them.
+            // The file contains these words only since the commit that mentions them.
             ("Quokka jumps everywhere in", &json!(["src/gamma.rs"]), &json!([])),
         ]
     );
@@ -131,7 +131,7 @@ fn a_history_asks_what_its_base_can_not_know() {
             "mrr": two_thirds,
         })
     );
-    // The hidden file is not indexed, the picture has no text.
+    // The hidden file is not indexed, and the image has no text.
     assert_eq!(
         (&report["sets"][0]["files"], &report["sets"][0]["files_without_text"]),
         (&json!(5), &json!(1))
@@ -141,7 +141,8 @@ fn a_history_asks_what_its_base_can_not_know() {
     assert!(report["tokens"]["mean"].as_f64().unwrap() > 10.0, "{report}");
     assert_eq!(report["missing_targets"], json!([]));
 
-    // What was saved gives the same on the same files. On the files of today it knows the answer: that is the leak.
+    // The saved set gives the same result on the same files. On today's files the index knows the answers,
+    // which is the leak.
     let again = records(&project, &["eval", "set.json", "--at-revision"]);
     assert_eq!(again["all"], report["all"]);
     let run = forage(&project, &["eval", "set.json", "--json"]);
@@ -152,19 +153,19 @@ fn a_history_asks_what_its_base_can_not_know() {
     assert_eq!(overwriting.status, 2, "{overwriting:?}");
     assert!(overwriting.stderr.contains("not overwritten"), "{overwriting:?}");
 
-    // Without a number the base is half of the history back; it says so, in a table.
+    // Without a number the base is half of the history back. The report says so in a table.
     let text = forage(&project, &["eval", "--from-git"]).stdout;
     assert!(text.contains("queries of 4 commits") && text.contains("recall@10"), "{text}");
     assert!(text.contains("1 take back or amend another"), "{text}");
 }
 
-/// A script that leaves a file, as everything that a repository's configuration can name.
+/// The script leaves a file. The repository configures it as every program that git can run.
 #[cfg(unix)]
 #[test]
 fn a_hostile_repository_runs_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = repository();
-    // The kernel's wall would hide what is run.
+    // The sandbox would hide which programs are run.
     project.configure("sandbox = \"off\"\n");
     let (script, mark) = (project.home.join("script"), project.home.join("was-run"));
     let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display());
@@ -209,7 +210,7 @@ fn a_hostile_repository_runs_nothing() {
     ] {
         git(&project, &["config", key, value]);
     }
-    // A file that only the remote has: git fetches such a one by itself.
+    // A file that exists only on the remote; git fetches it automatically.
     let lacking = git(&project, &["rev-parse", "HEAD~6:src/gamma.rs"]);
     let object = project.root.join(".git/objects").join(&lacking[..2]).join(&lacking[2..]);
     std::fs::remove_file(object).unwrap();
@@ -220,7 +221,7 @@ fn a_hostile_repository_runs_nothing() {
     assert_eq!(report["sets"][0]["files_without_text"], 2, "{report}");
     assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
 
-    // The control: git as it is run every day runs them.
+    // Positive control: git with its usual commands runs the script.
     for arguments in [&["status"][..], &["diff", "HEAD~1"], &["cat-file", "-p", &lacking]] {
         let _ = std::fs::remove_file(&mark);
         let _ = Command::new("git")
@@ -235,14 +236,14 @@ fn a_hostile_repository_runs_nothing() {
     }
 }
 
-/// A git that knows nothing of `GIT_NO_LAZY_FETCH`, as all before May 2024, fetches what is missing from where the
-/// repository says. A repository's `protocol.ext.allow` goes over our `protocol.allow`.
+/// A git without `GIT_NO_LAZY_FETCH`, which is any before May 2024, fetches missing objects from the address
+/// that the repository names. A repository's `protocol.ext.allow` overrides our `protocol.allow`.
 #[cfg(unix)]
 #[test]
 fn a_hostile_repository_runs_nothing_with_an_older_git() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = repository();
-    // The kernel's wall would hide what is run.
+    // The sandbox would hide which programs are run.
     project.configure("sandbox = \"off\"\n");
     let executable = |path: &Path, text: &str| {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -267,7 +268,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
         git(&project, &["config", &format!("remote.origin.{key}"), value]);
     }
     git(&project, &["config", "core.sshCommand", script]);
-    // Where a relative directory is in PATH, a helper of the name that we allow is one of the repository's.
+    // If `PATH` contains a relative directory, the repository could supply a helper with the protocol name
+    // that we allow.
     executable(&project.root.join("git-remote-none"), &std::fs::read_to_string(script).unwrap());
     let system = std::env::var("PATH").unwrap();
     let path = format!("{}:{}:{system}:.", older.parent().unwrap().display(), project.root.display());
@@ -275,7 +277,7 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
         ("PATH", path.as_str()),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
-        // A caller's own settings, as a hook of git finds them in its environment.
+        // The caller's own settings, for example in a git hook's environment.
         ("GIT_SSH_COMMAND", script),
         ("GIT_ALLOW_PROTOCOL", "ext:file:ssh:none"),
         ("GIT_PROTOCOL_FROM_USER", "1"),
@@ -294,7 +296,7 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
     std::fs::remove_file(object).unwrap();
     for remote in &remotes {
         git(&project, &["config", "remote.origin.url", remote]);
-        // The control: what forage did about it before, and what a repository makes of that.
+        // Positive control: how forage ran git earlier, and how a repository can exploit that.
         let _ = std::fs::remove_file(&mark);
         Command::new(&older)
             .args(["-c", "protocol.allow=never", "cat-file", "-p", &lacking])
@@ -310,8 +312,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
         let _ = std::fs::remove_file(&mark);
         for arguments in [["eval", "--from-git", "7"], ["eval", set, "--at-revision"]] {
             let run = project.run_in(&project.root, &arguments, &environment);
-            // Whether it comes to the object that is missing depends on the order of commits of one second. Of the name that
-            // is allowed there is no helper where programs are looked for.
+            // The order of commits within one second decides if the missing object is reached. No helper of
+            // the allowed name exists where programs are looked up.
             let refusals = ["not allowed", "'remote-none' is not a git command"];
             let is_refused = refusals.iter().any(|refusal| run.stderr.contains(refusal));
             assert!(run.status == 0 || is_refused, "{remote}: {run:?}");
@@ -320,7 +322,7 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
     }
 }
 
-/// The files of the user's configuration are closed behind the kernel's wall, and what they include, too.
+/// The sandbox denies access to the files of the user's configuration and to the files that they include.
 #[cfg(unix)]
 #[test]
 fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() {
@@ -335,7 +337,7 @@ fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() 
         beside(&project, ".gitconfig", &format!("{include}{is_here}\n\tpath = {included}\n"))
     };
     configuration("/nowhere");
-    // As if the repository were another user's.
+    // Make git treat the repository as another user's.
     let foreign = project.home.join("foreign/git");
     std::fs::create_dir_all(foreign.parent().unwrap()).unwrap();
     let script =
@@ -355,7 +357,7 @@ fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() 
         let run = project.run_in(&project.root, &["eval", &set, "--at-revision"], &environment(&own));
         assert_eq!(run.status, 0, "{mode}: {run:?}");
         std::fs::remove_file(&set).unwrap();
-        // Git goes on being asked whose repositories it may read.
+        // Git must still check which repositories it may read.
         for (safe, status) in [("/nowhere", 2), ("*", 0), ("~/elsewhere", 2)] {
             configuration(safe);
             let run = project.run_in(&project.root, &from_git[..3], &environment(&foreign));
@@ -366,7 +368,7 @@ fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() 
     }
 }
 
-/// The git of the tests.
+/// Returns the git of the tests.
 fn own_git() -> std::path::PathBuf {
     std::env::split_paths(&std::env::var_os("PATH").unwrap())
         .map(|directory| directory.join("git"))
@@ -385,7 +387,7 @@ fn where_there_is_no_history_that_is_said() {
     git(&project, &["commit", "-q", "-m", "Begin with all of it"]);
     let run = forage(&project, &["eval", "--from-git"]);
     assert!(run.status == 2 && run.stderr.contains("there is no history"), "{run:?}");
-    // Not a program that the repository brings.
+    // This must not be a program that the repository supplies.
     let run = project.run_in(
         &project.root,
         &["eval", "--from-git"],
@@ -404,7 +406,7 @@ fn a_program_that_the_repository_brings_is_not_run() {
     assert!(run.status == 2 && run.stderr.contains("`git` was not found"), "{run:?}");
 }
 
-/// Writes a file for the tests beside the project.
+/// Writes a file for the tests outside of the project.
 fn beside(project: &Project, name: &str, text: &str) -> String {
     let path = project.home.join(name);
     std::fs::write(&path, text).unwrap();
@@ -425,7 +427,7 @@ fn a_set_is_put_to_the_tree() {
     }]);
     let file = beside(&project, "set.json", &set.to_string());
     let report = records(&project, &["eval", &file, "--ablate"]);
-    // One of two targets at rank 1: 1 / (1 + 1 / log2(3)).
+    // One of two targets is at rank 1: 1 / (1 + 1 / log2(3)).
     let half = 1.0 / (1.0 + 1.0 / 3_f64.log2());
     let close = |value: &Value, wanted: f64| {
         assert!((value.as_f64().unwrap() - wanted).abs() < 1e-9, "{value} {wanted}");
@@ -452,7 +454,7 @@ fn a_set_is_put_to_the_tree() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    // Nothing is kept of it.
+    // Nothing must be left on disk.
     assert!(!project.home.join(".cache").exists());
 }
 

@@ -1,4 +1,4 @@
-//! `forage eval --lines`: how many of the right lines an answer shows.
+//! `forage eval --lines`: how many of the relevant lines an answer shows.
 
 use serde_json::{Value, json};
 
@@ -35,10 +35,11 @@ fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
     );
     assert_eq!(of["answers"][0]["commit"], "c1");
     assert!(of["answers"][0]["shown"]["src/retry.rs"].is_array(), "{of}");
-    // Fewer tokens show less.
+    // Fewer tokens show fewer lines.
     let less = records(&project, &["eval", "sets.json", "--lines", "100"]);
     assert!(less["lines"]["ways"][0]["tokens"].as_f64().unwrap() < way["tokens"].as_f64().unwrap(), "{less}");
-    // Beside what was saved, and beside another program that shows half of it and names another file.
+    // Compare with the saved answers, and with another program that shows half of the lines and names another
+    // file.
     project.write("saved.json", &found.to_string());
     let other = json!([{ "set": "shop", "commit": "c1", "files": ["src/other.rs"], "shown": { "src/retry.rs": [[1, 16]] }, "tokens": 500 }]);
     project.write("other.json", &other.to_string());
@@ -75,7 +76,7 @@ fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
         told.contains("lines     of 1 queries, 1000 tokens of code asked for; 1 more have no lines"),
         "{told}"
     );
-    // What can't be measured is an error.
+    // Input that can't be measured is an error.
     for (arguments, problem) in [
         (&["eval", "sets.json", "--lines", "0"][..], "0 is not in 1..=32000"),
         (&["eval", "sets.json", "--beside", "a=saved.json"], "--lines"),

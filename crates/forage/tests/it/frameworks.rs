@@ -1,6 +1,7 @@
-//! The server in the agent frameworks of Python, with a model that says what a script has it say: which tools the model is
-//! offered, a call and its whole result, and both again beside the official filesystem server. `cargo xtask peers --all` installs
-//! them; without `FORAGE_TEST_FRAMEWORKS` these tests say that they are skipped.
+//! The server in Python agent frameworks with a scripted model. The tests check which tools the model is
+//! offered, and that a call returns its whole result; then they check both again together with the official
+//! filesystem server. `cargo xtask peers --all` installs the frameworks. Without `FORAGE_TEST_FRAMEWORKS`
+//! these tests report that they are skipped.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 #![expect(clippy::disallowed_macros, reason = "what is skipped is said, and what was run is worth showing")]
 
@@ -16,30 +17,30 @@ use crate::Project;
 /// The variable that names the folder into which `cargo xtask peers --all` installs.
 const VARIABLE: &str = "FORAGE_TEST_FRAMEWORKS";
 
-/// Scripts of the frameworks and lists of what is installed, in this crate.
+/// Scripts of the frameworks and lists of the installed packages, in this crate.
 const SCRIPTS: &str = "tests/clients/frameworks";
 
-/// Time for a conversation. The slowest framework takes 40 s to be imported for the first time on a busy machine.
+/// Time limit of a conversation. The first import of the slowest framework takes 40 s on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Lines that the search finds: an answer of 12 KB, which is less than any of these frameworks is given, and of which all
-/// must arrive.
+/// Number of lines that the search finds. The answer of 12 KB is below the limit of each of these frameworks,
+/// so it must arrive completely.
 const LINES: usize = 150;
 
 struct Framework {
-    /// Of its script, too.
+    /// The name of the framework and of its script.
     name: &'static str,
-    /// Its folder among the peers.
+    /// The folder of its Python among the peers.
     python: &'static str,
-    /// What Forage's tools are called in front of the model.
+    /// The names of Forage's tools as the model sees them.
     offered: &'static [&'static str],
-    /// What stands in front of the names of another server's tools.
+    /// The prefix for tools of another server.
     beside: &'static str,
-    /// It ends with an error where two servers have a tool of one name.
+    /// True if it fails when two servers have a tool of the same name.
     refuses_one_name: bool,
 }
 
-/// As they are for a client that nothing is known of.
+/// The names for an unknown client.
 const NAMES: &[&str] = &["forage_list_directory", "forage_read_file", "grep_search", "search_index"];
 
 const PLAIN: Framework =
@@ -47,9 +48,9 @@ const PLAIN: Framework =
 
 const OPENAI_AGENTS: Framework = Framework { name: "openai-agents", refuses_one_name: true, ..PLAIN };
 const PYDANTIC_AI: Framework = Framework { name: "pydantic-ai", refuses_one_name: true, ..PLAIN };
-/// Its script refuses: two tools of one name would go to the provider.
+/// Its script refuses, because otherwise the provider would get two tools of the same name.
 const LANGCHAIN: Framework = Framework { name: "langchain-mcp-adapters", refuses_one_name: true, ..PLAIN };
-/// It leaves out the second tool of a name.
+/// It drops the second tool of the same name.
 const MCP_USE: Framework = Framework { name: "mcp-use", ..PLAIN };
 const FAST_AGENT: Framework = Framework {
     name: "fast-agent",
@@ -58,8 +59,8 @@ const FAST_AGENT: Framework = Framework {
     beside: "files__",
     ..PLAIN
 };
-/// Claude Code has tools of its own for files, and its model is shown the searches from the start: `keyword_search`, too, for
-/// the key of its provider reaches the server.
+/// Claude Code has its own file tools, and its model sees the search tools from the start. `keyword_search`
+/// is among them because the provider's key reaches the server.
 const CLAUDE_AGENT_SDK: Framework = Framework {
     name: "claude-agent-sdk",
     offered: &["mcp__forage__grep_search", "mcp__forage__keyword_search", "mcp__forage__search_index"],
@@ -67,13 +68,13 @@ const CLAUDE_AGENT_SDK: Framework = Framework {
     ..PLAIN
 };
 
-/// Where the frameworks are installed; nothing when these tests were not asked for.
+/// Returns the folder of the frameworks, or `None` if these tests were not requested.
 fn peers() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os(VARIABLE).map(PathBuf::from) else {
         println!("skipped: {VARIABLE} does not name what `cargo xtask peers --all` installs");
         return None;
     };
-    // They are copied there when all else has been installed.
+    // The lists are copied last, after everything else has been installed.
     let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).canonicalize().unwrap();
     for list in ["requirements.txt", "requirements-fast-agent.txt", "package.json"] {
@@ -86,7 +87,7 @@ fn peers() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// A process that ends with the test.
+/// A process that is killed when the test ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -96,11 +97,11 @@ impl Drop for Running {
     }
 }
 
-/// What came of a conversation.
+/// The result of a conversation.
 struct Conversation {
     worked: bool,
     printed: String,
-    /// What the model was sent, request by request.
+    /// The model's requests in order.
     requests: Vec<Value>,
 }
 
@@ -111,7 +112,7 @@ impl Conversation {
         offered.iter().filter_map(Value::as_str).collect()
     }
 
-    /// What came back from the call with this number.
+    /// Returns the result of the call with this number.
     fn result(&self, number: usize) -> &str {
         let last = self.requests.last().and_then(|request| request["results"][number].as_str());
         last.unwrap_or_else(|| panic!("there is no result {number}:\n{}\n{:?}", self.printed, self.requests))
@@ -129,7 +130,7 @@ fn project() -> Project {
 }
 
 impl Framework {
-    /// A conversation in which the model says `turns`, with servers by their names.
+    /// Runs a conversation in which the model says `turns`, with the named servers.
     fn converse(&self, peers: &Path, project: &Project, servers: &Value, turns: &Value) -> Conversation {
         let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
         let python = peers.join(self.python).join("bin/python");
@@ -167,7 +168,7 @@ impl Framework {
                     .iter()
                     .map(|(name, value)| (name, value.as_str().unwrap())),
             )
-            // Nobody is told of these tests.
+            // Disable the frameworks' telemetry.
             .envs([("MCP_USE_ANONYMIZED_TELEMETRY", "false"), ("DISABLE_TELEMETRY", "1"), ("NO_COLOR", "1")])
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .stdin(Stdio::null())
@@ -190,12 +191,12 @@ impl Framework {
         Conversation {
             worked: status == Some(0),
             printed: format!("{} ends with {status:?}:\n{}", self.name, text(&printed)),
-            // What is beside the conversation, such as a title, has no turn.
+            // Requests outside of the conversation, for example for a title, have no turn.
             requests: requests.filter(|request| request["turn"].is_u64()).collect(),
         }
     }
 
-    /// The model is offered Forage's tools, and gets the whole result of a call.
+    /// Checks that the model is offered Forage's tools and gets the whole result of a call.
     fn is_served(&self) {
         let Some(peers) = peers() else { return };
         let project = project();
@@ -224,7 +225,7 @@ impl Framework {
         }
     }
 
-    /// The same where the official filesystem server is configured, too, which answers as well.
+    /// The same with the official filesystem server, which must respond as well.
     fn starts_beside_the_filesystem_server(&self) {
         let Some(peers) = peers() else { return };
         let project = project();
@@ -245,7 +246,7 @@ impl Framework {
             conversation.result(1)
         );
 
-        // The control: with two tools of one name it does refuse.
+        // Positive control: with two tools of the same name it does refuse.
         if self.refuses_one_name {
             let servers = json!({ "files": files, "other": files });
             let conversation = self.converse(&peers, &project, &servers, &turns);
@@ -255,7 +256,7 @@ impl Framework {
     }
 }
 
-/// What the framework and the servers have of the machine.
+/// Returns the environment variables of the framework and the servers.
 fn environment(project: &Project) -> Value {
     json!({
         "HOME": project.home,
@@ -276,7 +277,7 @@ fn filesystem(peers: &Path, project: &Project) -> Value {
     })
 }
 
-/// The model's first turn: a search that finds all there is.
+/// The model's first turn: a search that finds everything.
 fn search() -> Value {
     let arguments = json!({ "pattern": "fn needle_", "max_results": LINES, "context_lines": 0 });
     json!({ "calls": [{ "tool": "grep_search", "arguments": arguments }] })

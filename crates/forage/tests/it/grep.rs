@@ -1,4 +1,4 @@
-//! `forage grep` beside ripgrep, and its own options.
+//! `forage grep` compared with ripgrep, and its own options.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ fn ripgrep() -> Command {
     command
 }
 
-/// Numbers that look random and are the same in each run.
+/// Pseudo-random numbers that are the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -30,7 +30,7 @@ impl Numbers {
         usize::try_from(self.next() >> 11).unwrap() % most
     }
 
-    /// True in so many of a hundred.
+    /// Returns true in `percent` of a hundred cases.
     fn in_hundred(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -99,7 +99,8 @@ const PATTERNS: [&str; 21] = [
 ];
 const TEXTS: [&str; 5] = ["foo", "a.b", "(foo)", "bar", "foo bar"];
 
-/// Writes a tree: names of several types, hidden ones, ignore files, texts in three encodings, with and without a last line feed.
+/// Writes a random tree: file names of several types, hidden files, ignore files, and text in three
+/// encodings, with and without a final line feed.
 fn grow(numbers: &mut Numbers) -> Project {
     let project = Project::new(&[]);
     for _ in 0..=numbers.below(9) {
@@ -128,7 +129,7 @@ fn grow(numbers: &mut Numbers) -> Project {
     project
 }
 
-/// Options: each with its chance in a hundred, and the values that it takes.
+/// Options, each with its probability in percent and its possible values.
 const OPTIONS: [(&str, usize, &[&str]); 52] = [
     ("-i", 15, &[]),
     ("-s", 8, &[]),
@@ -184,7 +185,7 @@ const OPTIONS: [(&str, usize, &[&str]); 52] = [
     ("--color", 5, &["always"]),
 ];
 
-/// Arguments of a search, without its paths.
+/// Returns the arguments of a search without paths.
 fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
     let mut arguments: Vec<&str> = Vec::new();
     for (option, percent, values) in OPTIONS {
@@ -193,7 +194,7 @@ fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
             arguments.extend((!values.is_empty()).then(|| numbers.of(values)));
         }
     }
-    // ripgrep prints what is left of another file's context then.
+    // With both options ripgrep prints leftover context of another file.
     if arguments.contains(&"-m") {
         arguments.retain(|argument| *argument != "-v");
     }
@@ -221,8 +222,8 @@ fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// Output without what differs from run to run; of the summary of `--json` also without counts of files that an index or a prefilter
-/// need not read.
+/// Removes text that differs between runs. For `--json` this includes counts of files that an index or a
+/// prefilter may skip.
 fn steady(output: &Output, is_json: bool) -> String {
     let text = output.stdout.escape_ascii().to_string().replace("\\n", "\n");
     let steady = |line: &str| {
@@ -251,7 +252,7 @@ fn steady(output: &Output, is_json: bool) -> String {
     text.lines().map(|line| steady(line) + "\n").collect()
 }
 
-/// 400 random trees and combinations of options: the same standard output and exit status as ripgrep.
+/// Compares standard output and exit status with ripgrep's on 400 random trees and combinations of options.
 #[test]
 fn output_and_status_are_ripgreps() {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
@@ -406,7 +407,7 @@ fn what_can_not_be_read_is_named_and_an_error() {
     }
 }
 
-/// Runs without the capability by which root reads everything.
+/// Runs without the capability that lets root read all files.
 #[cfg(target_os = "linux")]
 fn without_override(command: &Command) -> Run {
     let mut limited = Command::new("/usr/bin/setpriv");
@@ -488,7 +489,7 @@ fn a_glob_that_no_file_fits_is_named_if_others_are_fitted() {
     }
 }
 
-/// The places are those of GNU grep, whose `-P` is PCRE.
+/// The expected positions are those of GNU grep, whose `-P` is PCRE.
 #[test]
 fn look_around_and_backreferences_match_as_pcre_has_them() {
     let project = Project::new(&[("a.txt", "foobar\nfoo\nabba\nabc\nbarfoo\nfoo foo\nword words\nXfoo\n")]);
@@ -531,7 +532,7 @@ fn standard_input_is_searched() {
     assert!(run.status == 2 && run.stderr.contains("not standard input"), "{run:?}");
 }
 
-/// What a file prints is held up to a bound; what comes after it is printed as well.
+/// The output of a file is buffered up to a limit. Anything beyond must be printed too.
 #[test]
 fn a_file_prints_all_its_lines_however_many() {
     let project = Project::new(&[("b.txt", "needle\n")]);

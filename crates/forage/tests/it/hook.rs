@@ -1,4 +1,5 @@
-//! `forage hook` as clients call it: what it says of a search, and that it says nothing rather than come late or fail.
+//! `forage hook` as clients call it: its advice on a search, and that it stays silent rather than being late
+//! or failing.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -8,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// Time that a slow build on a busy machine may take where what it says is tested.
+/// Time limit where the test is about the output, long enough for a slow build on a busy machine.
 const PATIENCE: &str = "20000";
 
-/// What it said and how long it took; it always ends with 0.
+/// Runs the hook. Returns its output and duration, and checks that it exits with 0.
 fn hook(project: &Project, arguments: &[&str], input: &str) -> (String, Duration) {
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
@@ -25,7 +26,7 @@ fn hook(project: &Project, arguments: &[&str], input: &str) -> (String, Duration
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It may end before it has read all.
+    // The hook may exit before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{arguments:?} {input}: {output:?}");
@@ -75,7 +76,7 @@ fn a_search_is_answered_with_what_forage_ranks() {
         let text = output["additionalContext"].as_str().unwrap();
         assert!(text.contains("- src/backoff.rs:1-") && text.contains("fn retry_with_backoff"), "{text}");
         assert!(text.contains("mcp__forage__search_index") && !text.contains("hunter2"), "{text}");
-        // It advises: nothing that decides on the call.
+        // A hook only gives advice and must not decide about the call.
         assert_eq!((answer.as_object().unwrap().len(), output.as_object().unwrap().len()), (1, 2));
     }
     let gemini = bash.replace("PreToolUse", "AfterTool").replace("Bash", "run_shell_command");
@@ -91,7 +92,8 @@ fn a_search_is_answered_with_what_forage_ranks() {
     assert!(search("cursor", &grep)["additional_context"].is_string());
 }
 
-/// Clients take the advice for their own words: names in it are paths and identifiers, in a fence, and no text of files.
+/// Clients treat the advice as their own words. So it contains only paths and identifiers, inside a fenced
+/// block, and no file content.
 #[test]
 fn advice_holds_no_words_of_a_repository() {
     let project = indexed();
@@ -141,14 +143,14 @@ fn it_says_nothing_where_there_is_nothing_to_say() {
     for broken in ["", "{", "[]", "null", "\u{fffd}", "{\"tool_name\": 3}"] {
         quiet(&project, broken);
     }
-    // A file that has gone since.
+    // A file that no longer exists.
     std::fs::remove_file(project.root.join("src/backoff.rs")).unwrap();
     quiet(&project, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &project));
-    // Without an index nothing is built.
+    // Without an index, none must be built.
     let other = self::project();
     quiet(&other, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &other));
     assert!(!other.home.join(".cache").exists());
-    // A configuration that can't be read.
+    // An invalid configuration.
     project.configure("no such = \"thing\"");
     quiet(&project, &call("Bash", json!({ "command": "rg something_else_1" }), &project));
 }
@@ -195,7 +197,8 @@ fn a_session_begins_with_a_sentence() {
 fn it_ends_in_time_and_well_whatever_it_is_given() {
     let project = indexed();
     let input = call("Bash", json!({ "command": "rg backoff" }), &project);
-    // Whoever does not close the input is not waited for. The bound is wide: a busy machine starts programs late.
+    // The hook must not wait for the input to be closed. The limit is generous because a busy machine starts
+    // programs slowly.
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
         .args(["hook", "search", "--client", "claude-code"])
@@ -214,11 +217,11 @@ fn it_ends_in_time_and_well_whatever_it_is_given() {
     let (text, took) = hook(&project, &["search", "--client", "claude-code", "--timeout-ms", "0"], &input);
     assert_eq!(text, "");
     assert!(took < Duration::from_secs(5), "{took:?}");
-    // Arguments of another version: with 2, some clients would refuse the call.
+    // Arguments of another version. With status 2, some clients would refuse the call.
     for arguments in [&["no-such-event"][..], &[], &["search", "--no-such-option"]] {
         assert_eq!(hook(&project, arguments, &input).0, "");
     }
-    // Behind options, too; the control: any other command does end so.
+    // The same after options. Positive control: other commands do exit with 2.
     let status = |arguments: &[&str]| project.run(arguments).status;
     assert_eq!(status(&["--root", "/x", "hook", "no-such-event"]), 0);
     assert_eq!(status(&["--root", "hook", "no-such-command"]), 2);

@@ -1,4 +1,4 @@
-//! Calls and `forage ask` that are interrupted, or run out of time.
+//! Calls and `forage ask` that are interrupted or run out of time.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::Project;
 use crate::peer::{Peer, Reply};
 
-/// A model that calls a tool and then hangs.
+/// Starts a model that calls a tool and then hangs.
 fn hanging() -> Peer {
     let arguments = "{\\\"pattern\\\": \\\"needle\\\"}";
     let call =
@@ -37,7 +37,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Waits until the peer has so many requests.
+/// Waits until the peer has received `requests` requests.
 fn until_asked(peer: &Peer, requests: usize) {
     let started = Instant::now();
     while peer.requests().len() < requests {
@@ -57,7 +57,7 @@ fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         let took = sent.elapsed();
-        // 200 ms are the product's; the rest is for starting `kill` and reaping on a busy machine.
+        // The product needs 200 ms; the rest is for starting `kill` and reaping on a busy machine.
         assert!(took < Duration::from_secs(4), "{took:?}");
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         let stdout = String::from_utf8(output.stdout).unwrap();
@@ -82,7 +82,8 @@ fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
 
 #[test]
 fn a_second_ctrl_c_ends_the_process_at_once() {
-    // Its answer is more than a pipe takes, and nobody reads: the first signal can't end it.
+    // The answer is larger than a pipe's buffer and nobody reads it, so the first signal can't end the
+    // command.
     let project = Project::new(&[]);
     let peer = Peer::start([crate::peer::good(&"x".repeat(500_000))]);
     let mut child = start(&project, &peer, &[]);
@@ -106,12 +107,12 @@ fn the_deadline_ends_a_model_that_hangs() {
     let records: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(records["stop_reason"], "time");
     let elapsed = records["elapsed_ms"].as_u64().unwrap();
-    // What the start of the command took is a part of the time, and none of the conversation's.
+    // The start of the command counts towards the total time, but not towards the conversation's.
     assert!((500..20_000).contains(&elapsed), "{elapsed} ms, {took:?}");
     assert!((2_500..30_000).contains(&took.as_millis()), "{elapsed} ms, {took:?}");
 }
 
-/// Waits until the process listens to the request to terminate, the last that it comes to listen to.
+/// Waits until the process handles the request to terminate, which is the last handler that it installs.
 #[cfg(target_os = "linux")]
 fn until_it_listens(child: &Child) {
     let started = Instant::now();
@@ -127,13 +128,13 @@ fn until_it_listens(child: &Child) {
     std::thread::sleep(Duration::from_millis(100));
 }
 
-/// Whatever happens, a program that asked for JSON gets its document.
+/// A program that requested JSON must get its document in any case.
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_ends_a_search_with_what_it_has() {
     let project = Project::new(&[("slow/a.txt", &"a".repeat(4 << 20))]);
     project.configure("[tools.search]\nenabled = true\n");
-    // At every place begins what fails 16,000 letters later.
+    // At every position begins a candidate that fails only 16,000 letters later.
     let slow = &format!("(?i){}b?c", "a".repeat(16_000));
     let request = &format!("{{\"pattern\": \"{slow}\"}}");
     let cases: &[(&str, &[&str])] = &[

@@ -1,8 +1,9 @@
 //! The program against a real inference server: `llama-server` of llama.cpp, with a model of random weights.
 //!
-//! The model says nothing of sense. What is tested is what a server makes of our requests and we of its answers: schemas
-//! that its grammar holds answers to, calls of tools in whole answers and in streams, its refusals. CONTRIBUTING.md says
-//! how to build both. The recordings below `tests/data/llama` are of such runs.
+//! The model's output is meaningless. The tests cover how the server processes our requests and how we
+//! process its responses: answer schemas that its grammar enforces, tool calls in complete and in streamed
+//! responses, and its errors. CONTRIBUTING.md explains how to build both. The recordings in
+//! `tests/data/llama` come from such runs.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -13,23 +14,24 @@ use serde_json::Value;
 use crate::plan::{data, exchanges, project, record_again, replay};
 use crate::{Project, Run};
 
-/// Names the program, without which the live tests are left out.
+/// The variable with the path of the program. Without it the live tests are skipped.
 const PROGRAM: &str = "FORAGE_TEST_LLAMA_SERVER";
 
-/// Names the model that `tests/data/llama/tiny_gguf.py` writes.
+/// The variable with the path of the model that `tests/data/llama/tiny_gguf.py` writes.
 const MODEL: &str = "FORAGE_TEST_LLAMA_MODEL";
 
 const KEY: &str = "test-key-0f9e8d7c6b5a";
 
-/// Weights of tokens that make the random model end its strings and lists: `"`, `{`, `]`, `}`, space, newline.
+/// Token biases that make the random model end its strings and lists: `"`, `{`, `]`, `}`, space, newline.
 const ENDS_JSON: &str = "--logit-bias 265+6 --logit-bias 354+4 --logit-bias 324+2 --logit-bias 356+4 \
                          --logit-bias 263-4 --logit-bias 13-4";
 
-/// The weight of the end of a turn, after a few tokens of noise.
+/// The bias of the end-of-turn token, after a few tokens of noise.
 const ENDS_SOON: &str = "--logit-bias 260+2";
 
-/// Weights that make it call `list_directory` without arguments, and, as soon as the conversation holds a call, say `~`:
-/// what was there before gets a penalty. The tokens are `<tool_call>`, `}`, `l`, the end of a turn, and `~`.
+/// Token biases that make the model call `list_directory` without arguments and then, once the conversation
+/// contains a call, say `~`, because earlier tokens get a penalty. The tokens are `<tool_call>`, `}`, `l`,
+/// the end of a turn, and `~`.
 const CALLS_ONCE: &str = "--logit-bias 261+17 --logit-bias 356+14 --logit-bias 339+4 --logit-bias 260+21 \
                           --logit-bias 357+13 --presence-penalty 15 --repeat-last-n 65536";
 
@@ -40,7 +42,7 @@ struct Server {
 }
 
 impl Server {
-    /// `None`, told on stderr, where no server is named.
+    /// Starts a server. Prints a note on stderr and returns `None` if none is configured.
     #[expect(
         clippy::disallowed_macros,
         clippy::panic,
@@ -69,7 +71,7 @@ impl Server {
         }
         let address = line.split_once("listening on ").map(|(_, url)| url.trim().to_owned());
         let address = address.unwrap_or_else(|| panic!("the server ends without saying where it listens"));
-        // A server that can't write its log stands still.
+        // A server that can't write its log would block.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         Some(Self { child, address })
     }
@@ -104,10 +106,10 @@ impl Drop for Server {
     }
 }
 
-/// The server holds answers to a schema, which nobody knows of a model that is not in the table.
+/// The server enforces answer schemas, but the table does not know this about an unknown model.
 const SCHEMA: &str = "[[model_facts]]\nmatch = [\"*\"]\nanswer_schema = true\n";
 
-/// A machine that is busy takes its time, and no test here is about that.
+/// A long timeout, because no test here is about the speed of the machine.
 const FILTER: &str = "model_timeout_ms = 120000\n";
 
 const BY_ID: &str = "model_timeout_ms = 120000\n[filter]\nevidence = \"compact\"\nanswer = \"ids\"\n\
@@ -166,7 +168,7 @@ fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
     assert!(reasons.iter().any(|reason| run.stderr.contains(reason)), "{run:?}");
 }
 
-/// The JSON that a chat completion holds as its text.
+/// Returns the JSON in the text of a chat completion.
 fn answer_of(exchange: &Value) -> Value {
     let body: Value = serde_json::from_str(exchange["body"].as_str().unwrap()).unwrap();
     serde_json::from_str(body["choices"][0]["message"]["content"].as_str().unwrap()).unwrap()
@@ -196,7 +198,7 @@ fn it_calls_a_tool_and_answers_after_its_result_on_both_wires() {
     let Some(server) = Server::start("32768", CALLS_ONCE) else { return };
     for wire in ["openai-chat", "anthropic"] {
         let project = project();
-        // Streamed, and whole.
+        // Once streamed and once as a whole response.
         let run = server.run(&project, wire, "", &[&ASK[..], &["--json"]].concat());
         check_conversation(&run, wire);
         let tape = project.home.join("tape.jsonl").display().to_string();
@@ -241,10 +243,10 @@ fn an_answer_by_its_grammar_is_replayed() {
     let records = run.json();
     let [named] = &records["files"].as_array().unwrap()[..] else { panic!("{records}") };
     assert!(named["path"].as_str().unwrap().ends_with("src/tools/registry.py"), "{named}");
-    // The grammar allows any integer, and random weights chose one.
+    // The grammar allows any integer, and the random weights chose this one.
     assert!(answer_of(&exchanges(&file)[0])["files"][0]["grade"].as_i64() > Some(1 << 40));
     assert_eq!(named["grade"], 3, "{named}");
-    // Nor did they find a word for why.
+    // The random weights also gave no reason.
     let text = replay(&project, &file, |lines| lines, &SEARCH).stdout;
     assert!(text.contains("\nsrc/tools/registry.py\n  matching line: 6\n"), "{text}");
 }

@@ -37,7 +37,8 @@ fn agents_are_told_of_it_by_the_name_that_is_free() {
     assert!(project.run(&["doctor"]).stdout.contains("are both called `keyword_search`"));
 }
 
-/// What is printed is bounded by what is taken: one that never ends is left in the middle, and that is an error.
+/// The input is limited because its vector is printed. Reading an endless text stops in the middle, which is
+/// an error.
 #[test]
 fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
     use std::io::Write as _;
@@ -56,7 +57,7 @@ fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let text = text.to_owned();
-        // Its end closes the pipe.
+        // The process closes the pipe when it exits.
         let writer = std::thread::spawn(move || {
             let mut taken = 0;
             while taken < 64 << 20 && stdin.write_all(&text).is_ok() {
@@ -70,14 +71,14 @@ fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
         let output = child.wait_with_output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap(), writer.join().unwrap())
     };
-    // Letters of two bytes, so that the limit falls within one.
+    // Letters of two bytes, so that the limit falls inside one.
     let (status, stdout, taken) = encode("xü öä ".repeat(1 << 16).as_bytes());
     assert_eq!(status, Some(2), "{stdout}");
     assert!(stdout.contains("the text has more than 1048576 bytes; encode it in pieces"), "{stdout}");
     assert!(taken < 4 << 20, "it read {taken} bytes");
     let (status, stdout, _) = encode(b"\xff\xfe needle");
     assert!(status == Some(2) && stdout.contains("is not UTF-8"), "{stdout}");
-    // The control.
+    // Positive control.
     let (status, stdout, _) = encode("needle ü".as_bytes());
     assert!(status == Some(0) && stdout.contains("\"indices\""), "{stdout}");
 }
@@ -102,13 +103,13 @@ fn settings_that_make_no_sense_are_named() {
         let run = project.run(&["lookup", "x"]);
         assert!(run.status == 2 && run.stderr.contains(expected), "{settings}: {run:?}");
     }
-    // A repository has no say in where collections are.
+    // A repository must not choose the location of collections.
     project.configure("");
     project.write(".forage.toml", "[retrieval]\nurl = \"http://127.0.0.1:9\"\n");
     assert!(project.run(&["config"]).stderr.contains("`retrieval.url` is ignored"));
 }
 
-/// The vector of a text, as FastEmbed's own class makes it (`golden/make_languages.py` says how to ask it).
+/// The expected vectors come from FastEmbed's own class (`golden/make_languages.py` explains how to run it).
 #[test]
 fn a_text_is_printed_as_the_vector_that_it_becomes() {
     let project = project();
@@ -132,7 +133,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
         (Some("query"), document["indices"].clone())
     );
     assert!(query["values"].as_array().unwrap().iter().all(|value| *value == 1.0), "{query}");
-    // Other words in another language, and every word without a stemmer.
+    // Another language gives other words, and no stemmer keeps every word.
     let german = encode(&["--encoder", "fastembed-bm25", "--language", "german", "die Fehlermeldungen"]);
     assert_eq!(german["tokens"], serde_json::json!(["fehlermeld"]));
     let plain = encode(&["--encoder", "fastembed-bm25", "--disable-stemmer", "the retries"]);
@@ -140,7 +141,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
         plain["tokens"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
     tokens.sort_unstable();
     assert_eq!(tokens, ["retries", "the"]);
-    // By itself what Forage fills collections with.
+    // The default is the encoder that fills collections.
     let code = encode(&["retry_after"]);
     let tokens: Vec<_> = code["tokens"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
     assert!(
@@ -149,7 +150,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
             .all(|it| tokens.contains(it)),
         "{code}"
     );
-    // BM42 encodes queries, without files; documents are FastEmbed's.
+    // BM42 encodes queries without model files; documents are encoded by FastEmbed.
     let query = encode(&["--encoder", "bm42", "--as", "query", "the E0308 retries"]);
     assert_eq!(
         (&query["values"], query["tokens"].as_array().unwrap().len()),
@@ -157,7 +158,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
     );
     let run = project.run(&["sparse", "encode", "--encoder", "bm42", "retries"]);
     assert!(run.status == 2 && run.stderr.contains("fill the collection with FastEmbed"), "{run:?}");
-    // For people, from stdin, and without a word.
+    // Text for people, from stdin, and without a word.
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_forage"));
     command
         .args(["sparse", "encode", "--encoder", "fastembed-bm25", "-"])
@@ -189,7 +190,7 @@ fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
     let cause = "`keyword_lookup` is on and is not offered: the API key would go to http://192.0.2.1:6333 in plain text";
     let doctor = run(&["doctor"]).stdout;
     assert!(doctor.contains(cause), "{doctor}");
-    // The server ends with its input, which is empty.
+    // The server ends because its input is empty.
     let server = run(&["mcp"]);
     assert!(server.stderr.contains(cause) && !server.stderr.contains("canary"), "{server:?}");
     let lines = std::fs::read_to_string(&log).unwrap();
@@ -198,7 +199,7 @@ fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
         (&event["retrieval.sparse_fallback"], &event["retrieval.tool"]),
         (&true.into(), &"find_id".into())
     );
-    // The control: without a key it is offered.
+    // Positive control: without the key the tool is offered.
     assert!(tool_names(&project).contains(&"find_id".to_owned()));
     assert!(!project.run(&["mcp"]).stderr.contains("is not offered"));
 }
@@ -221,7 +222,7 @@ mod server {
         assert!(run.stdout.contains("http://127.0.0.1:9"), "{run:?}");
         let records = project.run(&["lookup", "ORA-00942", "--json"]).json();
         assert_eq!((&records["status"], &records["hits"]), (&json!("store_unavailable"), &json!([])));
-        // Without a word there is nothing to ask for.
+        // Without a word there is nothing to look up.
         let run = project.run(&["lookup", "the"]);
         assert!(run.status == 1 && run.stdout.contains("no word that can be looked up"), "{run:?}");
         let lines = std::fs::read_to_string(&log).unwrap();
@@ -298,7 +299,7 @@ mod embedded {
         assert_eq!(status["points"], 2);
         assert!(status["encoding"].as_str().unwrap().starts_with("code-superset/2 "), "{status}");
 
-        // Another encoder's words are other words.
+        // Another encoder produces other words.
         project.configure("[retrieval]\nencoder = \"fastembed-bm25\"\n");
         let run = project.run(&["sparse", "index", "."]);
         assert!(run.status == 2 && run.stderr.contains("code-superset/2"), "{run:?}");
@@ -351,7 +352,7 @@ mod embedded {
                 assert!(run.status == 2 && run.stderr.contains("language=german"), "{settings}: {run:?}");
             }
         }
-        // By itself it is asked in what it says of itself.
+        // By default the collection's own language is used.
         project.configure("");
         assert_eq!(found(&project, "fehlermeldung"), ["a.txt"]);
         project.configure("[retrieval]\nlanguage = \"french\"\n");
@@ -370,7 +371,8 @@ mod embedded {
         assert_eq!(run.status, 1, "{run:?}");
     }
 
-    /// A directory of clones, and a list: each repository has its report, one that can't be had keeps nothing from the others.
+    /// A directory of clones and a list: each repository has its own report, and an unusable one does not
+    /// affect the others.
     #[test]
     fn many_repositories_are_filled_kept_up_to_date_and_removed() {
         let project = super::project();
@@ -402,10 +404,10 @@ mod embedded {
         let (_, again) = run(&all);
         let as_before =
             again["answers"].as_array().unwrap().iter().filter(|answer| answer["as_before"] == true);
-        // Where the file system can't tell, each is compared.
+        // If the file system provides no reliable state, each file is compared.
         assert!(matches!(as_before.count(), 0 | 3), "{again}");
 
-        // One that has gone is removed, one that can't be had is named, and its points stay.
+        // A deleted repository is removed. An unusable one is reported, and its points stay.
         std::fs::remove_dir_all(project.root.join("clones/lone")).unwrap();
         assert_eq!(run(&all).0, 0);
         let (status, _) = run(&["drop", "--repo", "lone"]);
@@ -498,7 +500,7 @@ mod embedded {
             lines.next().unwrap().unwrap()
         };
         assert!(ask(2, "ORA-00942").contains("src/db.rs:1-4"));
-        // While the server has it open, others look words up in it and write it.
+        // While the server has the collection open, other processes can search and update it.
         assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
         project.write("src/new.rs", "// ORA-55555\n");
         index(&project, &["."]);

@@ -1,4 +1,4 @@
-//! The binary as a user runs it: arguments in, stdout, stderr and exit status out.
+//! The binary as a user runs it: arguments in; stdout, stderr and exit status out.
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees and run the binary")]
 #![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a panic is a failed test")]
 
@@ -65,7 +65,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 struct Run {
     status: i32,
@@ -87,10 +87,10 @@ impl Run {
     }
 }
 
-/// The variable that names the user's home directory.
+/// The variable that contains the user's home directory.
 const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 
-/// A project in a home of its own.
+/// A project with a separate home.
 struct Project {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -105,7 +105,7 @@ impl Project {
     fn new_in(place: &Path, files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir_in(place).unwrap();
         let base = forage_fs::canonical(directory.path()).unwrap();
-        // With `/` on all systems, as answers have paths.
+        // With `/` on all systems, like the paths in answers.
         let below = |name: &str| PathBuf::from(format!("{}/{name}", base.display()));
         let (root, home) = (below("project"), below("home"));
         std::fs::create_dir_all(root.join(".git")).unwrap();
@@ -128,7 +128,7 @@ impl Project {
         std::fs::write(self.configuration(), text).unwrap();
     }
 
-    /// Its path as the program joins it.
+    /// Returns the path of the configuration file as the program joins it.
     fn configuration(&self) -> PathBuf {
         self.home.join(".config").join("forage").join("config.toml")
     }
@@ -137,14 +137,14 @@ impl Project {
         self.run_in(&self.root, arguments, &[])
     }
 
-    /// With this as standard input.
+    /// Runs a command with `input` as standard input.
     fn run_fed(&self, arguments: &[&str], input: &[u8]) -> Run {
         let mut command = self.command(&self.root, arguments, &[]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut pipe = child.stdin.take().unwrap();
         let output = std::thread::scope(|scope| {
-            // Who has enough of it reads no further.
+            // The program may stop reading early.
             scope.spawn(move || drop(pipe.write_all(input)));
             child.wait_with_output().unwrap()
         });
@@ -162,7 +162,7 @@ impl Project {
             .current_dir(directory)
             .env_clear()
             .env(HOME, &self.home)
-            // Windows finds its own libraries by these.
+            // Windows needs these to find its own libraries.
             .envs(["SystemRoot", "TEMP"].iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
             .envs(environment.iter().copied())
             .stdin(Stdio::null());

@@ -1,5 +1,5 @@
-//! Files that a program keeps mapped into memory and changes there, which sets no time of theirs until their pages have
-//! been written back.
+//! Files that a program keeps mapped into memory and changes there. The kernel updates their times only when
+//! the pages are written back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use serde_json::json;
 
 use crate::Project;
 
-/// Files younger than that are in no index.
+/// Younger files are not indexed.
 const SETTLED: Duration = Duration::from_millis(2_300);
 
-/// Attempts to see that a change sets no time, which the system's own writing back may get in the way of.
+/// Attempts to observe a change that updates no time, because the system may write pages back at any moment.
 const ATTEMPTS: usize = 10;
 
 const SPACE: &[u8; 120] = &[b' '; 120];
 
-/// A file of three lines that is mapped.
+/// A mapped file of three lines.
 pub(crate) struct MappedFile {
     path: PathBuf,
     map: MmapMut,
@@ -30,13 +30,13 @@ impl MappedFile {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, [b"first\n", &SPACE[..], b"\nlast\n"].concat()).unwrap();
         let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-        // SAFETY: nobody cuts the file short while it is mapped, and what others see of it is bytes.
+        // SAFETY: no process truncates the file while it is mapped, and other processes only see bytes.
         #[expect(unsafe_code, reason = "only a mapping changes a file in this way")]
         let map = unsafe { MmapMut::map_mut(&file) }.unwrap();
         Self { path, map }
     }
 
-    /// Writes into its second line, without a system call.
+    /// Writes into the second line without a system call.
     pub(crate) fn store(&mut self, text: &str) {
         self.map[6..6 + text.len()].copy_from_slice(text.as_bytes());
     }
@@ -45,8 +45,8 @@ impl MappedFile {
         fs::metadata(&self.path).unwrap().modified().unwrap()
     }
 
-    /// Shows that the second of two stores to a page changes the file and none of its times: what a state that is taken
-    /// between them would not tell.
+    /// Shows that the second of two stores to a page changes the file but none of its times. A state that is
+    /// recorded between them would not reveal the change.
     fn assert_hides_a_change(&mut self) {
         let hides = (0..ATTEMPTS).any(|attempt| {
             self.store("before the state is taken");
@@ -61,10 +61,10 @@ impl MappedFile {
     }
 }
 
-/// Names the directory in which the child has mounted a file system in memory.
+/// The variable with the directory in which the child has mounted an in-memory file system.
 const MEMORY: &str = "FORAGE_TEST_MEMORY";
 
-/// A private table of mounts: what is mounted in it is seen by nobody else, and goes with its process.
+/// Runs in a private mount namespace: its mounts are invisible to others and disappear with the process.
 const IN_PRIVATE: &str = r#"
     mount --make-rprivate / && mount -t tmpfs none "$1" && echo mounted &&
     exec "$2" --exact mapped::what_is_stored_through_a_mapping_is_found_in_memory_alone --nocapture"#;
@@ -77,7 +77,7 @@ fn project(place: &Path) -> Project {
     project
 }
 
-/// What an index says of a file that stays mapped is right for as long as it does.
+/// The index must be correct about a file for as long as it is mapped.
 #[test]
 fn what_is_stored_through_a_mapping_after_the_index_was_built_is_found() {
     let project = project(Path::new(env!("CARGO_TARGET_TMPDIR")));
@@ -97,7 +97,7 @@ fn what_is_stored_through_a_mapping_after_the_index_was_built_is_found() {
     }
 }
 
-/// There no state can be trusted.
+/// On an in-memory file system no file state can be trusted.
 #[test]
 fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
     if let Some(directory) = std::env::var_os(MEMORY) {
@@ -110,7 +110,7 @@ fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
         command.args([directory.path(), &std::env::current_exe().unwrap()]).env(MEMORY, directory.path());
         command.output()
     };
-    // By root's own right, or in a user namespace of its own; where neither is granted, the test of `stable_state` has to do.
+    // Needs root, or a user namespace. If both are denied, the unit test of `settle` must suffice.
     for flags in ["-m", "-rm"] {
         if let Ok(output) = run(flags)
             && output.stdout.starts_with(b"mounted")
@@ -134,7 +134,7 @@ fn store_in_memory(place: &Path) {
     assert_found(&project, "needle");
 }
 
-/// Searches that look for all there is, and others.
+/// Runs searches that list all matches, and others.
 fn assert_found(project: &Project, text: &str) {
     for search in [&["grep", text][..], &["call", "grep_search", &json!({ "pattern": text }).to_string()]] {
         for mode in ["auto", "always"] {

@@ -1,4 +1,4 @@
-//! The server against a raw client: every transport, every revision, everything that may go wrong.
+//! The server against a raw client: every transport, every revision, and every kind of error.
 #![expect(
     clippy::panic,
     clippy::expect_used,
@@ -32,17 +32,17 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// Time after which an answer that has not come never will.
+/// Time after which we give up on an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The revisions that are tested one by one; the older ones differ in nothing that the server does.
+/// The revisions that are tested separately. The server treats the older ones alike.
 const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
 
 fn is_stateless(revision: &str) -> bool {
     revision >= "2026-07-28"
 }
 
-/// A request as a client of this revision writes it.
+/// Builds a request in the form of this revision.
 fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
     if is_stateless(revision) {
         let meta = &mut params["_meta"];
@@ -65,7 +65,7 @@ pub(crate) fn call(revision: &str, id: u64, tool: &str, arguments: Value) -> Val
     request(revision, id, "tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
-/// The text of a tool's answer, and whether it is an error.
+/// Returns the text of a tool's answer, and true if it is an error.
 fn text(answer: &Value) -> (&str, bool) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
@@ -80,7 +80,8 @@ fn project() -> Project {
     ])
 }
 
-/// A model that is asked, and says nothing. It tells when it was asked and when it was left.
+/// A model that accepts requests and never responds. It reports when it is called and when the caller
+/// disconnects.
 pub(crate) struct HangingModel {
     url: String,
     events: Receiver<Instant>,
@@ -113,20 +114,20 @@ impl HangingModel {
         project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", self.url));
     }
 
-    /// Waits until it is asked, or until it is left.
+    /// Waits for the next request or disconnection.
     pub(crate) fn next_event(&self) -> Instant {
         self.events.recv_timeout(PATIENCE).unwrap()
     }
 }
 
-/// A project whose searches by concept wait for a model that says nothing.
+/// A project whose concept searches wait for a model that never responds.
 fn hanging_project() -> (Project, HangingModel) {
     let (project, model) = (project(), HangingModel::start());
     model.configure(&project);
     (project, model)
 }
 
-/// A call that takes as long as the model does not answer.
+/// A call that runs until the model responds.
 fn slow_call(revision: &str, id: u64) -> Value {
     call(revision, id, "keyword_search", json!({ "query": "how is it retried?", "search_terms": ["retry"] }))
 }

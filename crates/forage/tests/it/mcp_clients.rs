@@ -1,5 +1,5 @@
-//! The server against what others have written: the official conformance suite, and the official clients, of either
-//! line. `cargo xtask peers` installs them.
+//! The server against independent implementations: the official conformance suite, and the official clients
+//! of both major versions. `cargo xtask peers` installs them.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 #![expect(clippy::disallowed_macros, reason = "the figures of a run are worth showing with `--show-output`")]
 
@@ -8,24 +8,24 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// The variable that names another folder than the one into which `cargo xtask peers` installs; `skip` leaves these tests out.
+/// The variable that overrides the folder into which `cargo xtask peers` installs. `skip` skips these tests.
 const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
-/// Folder of the scripts and of the list of what is installed, in this crate.
+/// Folder of the scripts and of the list of installed packages, in this crate.
 const SCRIPTS: &str = "tests/clients";
 
-/// Where the clients and the suite are installed.
+/// The folder of the clients and the suite.
 pub(crate) struct Peers(PathBuf);
 
 impl Peers {
-    /// `None` when the user has asked for these tests to be left out.
+    /// Returns `None` if the user asked to skip these tests.
     pub(crate) fn find() -> Option<Self> {
         let installed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/mcp");
         let folder = std::env::var_os(VARIABLE).map_or_else(installed, PathBuf::from);
         if folder == Path::new("skip") {
             return None;
         }
-        // They are copied there when all else has been installed.
+        // The lists are copied last, after everything else has been installed.
         for list in ["package.json", "requirements-1.txt", "requirements-2.txt", "requirements-spans.txt"] {
             let wanted = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join(list)).unwrap();
             let found = fs::read(folder.join(list)).unwrap_or_default();
@@ -38,12 +38,12 @@ impl Peers {
         Some(Self(folder))
     }
 
-    /// The Python that has the client of a line, and what that needs.
+    /// Returns the Python with the client of a major version and its dependencies.
     pub(crate) fn python(&self, line: u8) -> PathBuf {
         self.0.join(format!("python-{line}/bin/python"))
     }
 
-    /// Has OpenTelemetry's packages read files of spans, of which there are so many.
+    /// Checks that OpenTelemetry's packages read `spans` spans from the files.
     pub(crate) fn read_spans(&self, files: &[&Path], spans: usize) {
         let mut python = Command::new(self.0.join("spans/bin/python"));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join("spans.py");
@@ -55,19 +55,19 @@ impl Peers {
         Command::new(self.0.join("node_modules/node/bin/node"))
     }
 
-    /// Runs a script of ours with the server's two programs and a tree, and expects it to say that all is well.
+    /// Runs a script of ours with the two server programs and a tree, and expects it to report success.
     fn drive(&self, mut program: Command, script: &str, line: &[&str]) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join(script);
         let tree = Tree::new();
         program.arg(script).arg(env!("CARGO_BIN_EXE_forage")).arg(fixtures()).arg(tree.0.path()).args(line);
-        // Node looks for modules beside a script and above it, where these are not.
+        // Node looks for modules only in the script's directory and above, but they are elsewhere.
         let printed = printed(program.env("PEERS", self.0.join("node_modules")));
         assert!(printed.trim_end().ends_with("all checks passed"), "{printed}");
         println!("{printed}");
     }
 }
 
-/// The example that is the product's server with tools for tests.
+/// Returns the example program: the product's server with tools for tests.
 fn fixtures() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_forage")).with_file_name("examples").join("mcp_fixtures");
     let program = program.with_extension(std::env::consts::EXE_EXTENSION);
@@ -75,7 +75,7 @@ fn fixtures() -> PathBuf {
     program
 }
 
-/// What a program printed that ended well.
+/// Returns the output of a program, which must succeed.
 fn printed(program: &mut Command) -> String {
     let output = program.stdin(Stdio::null()).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -84,7 +84,7 @@ fn printed(program: &mut Command) -> String {
     printed
 }
 
-/// A project, a home with a folder that a client may choose as its root, and a place that it may not.
+/// A project, a home with a folder that a client may choose as its root, and a folder that it may not.
 struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -95,7 +95,7 @@ impl Tree {
             ("project/src/retry.rs", "pub fn retry_request() {\n    // with backoff\n}\n"),
             ("project/README.md", "# Requests\n"),
             ("home/client/hello.txt", "from the client's root\n"),
-            // Over HTTP nobody may choose a root unless the user says so.
+            // Over HTTP a client can't choose a root unless the user allows it.
             ("home/.config/forage/config.toml", "[mcp]\nclient_roots = [\"~\", \".\"]\n"),
             ("elsewhere/secret.txt", "secret\n"),
         ];
@@ -108,10 +108,10 @@ impl Tree {
     }
 }
 
-/// The example over HTTP.
+/// The example server over HTTP.
 struct FixtureServer {
     process: Child,
-    /// Kept open for what calls say there.
+    /// Kept open because calls write to it.
     _stderr: BufReader<ChildStderr>,
     url: String,
     _root: tempfile::TempDir,
@@ -144,16 +144,16 @@ impl Drop for FixtureServer {
 
 /// A run of the suite.
 struct Suite {
-    /// What is run: what a revision requires, or all that applies to one.
+    /// The selection: the requirements of a revision, or everything that applies to it.
     what: [&'static str; 2],
     sessions: &'static str,
     baseline: &'static str,
-    /// What must pass of that which is run and not scored.
+    /// Unscored scenarios that must pass.
     also: &'static [&'static str],
 }
 
 const SUITES: [Suite; 5] = [
-    // There is no frozen set of requirements for it.
+    // The suite has no frozen set of requirements for this revision.
     Suite {
         what: ["--spec-version", "2025-06-18"],
         sessions: "64",
@@ -187,7 +187,7 @@ const SUITES: [Suite; 5] = [
 ];
 
 impl Suite {
-    /// It fails on what is not in the baseline, and on what is and passes.
+    /// Runs the suite. It fails on failures outside of the baseline, and on successes inside it.
     fn run(&self, peers: &Peers) {
         let server = FixtureServer::start(self.sessions);
         let results = tempfile::tempdir().unwrap();
@@ -206,7 +206,7 @@ impl Suite {
         let summary = printed.split_once("=== SUMMARY ===").unwrap_or_else(|| panic!("{printed}")).1;
         let passes =
             |scenario: &str| summary.lines().any(|line| line.starts_with(&format!("✓ {scenario}: ")));
-        // A suite that reached no server would have nothing to say.
+        // A suite that did not reach the server would report nothing.
         let some = ["tools-list", "tools-call-error", "tools-call-with-progress"];
         for scenario in some.iter().chain(self.also) {
             assert!(passes(scenario), "{scenario} does not pass\n{printed}");
@@ -215,7 +215,7 @@ impl Suite {
     }
 }
 
-/// All at once: they wait most of the time.
+/// Runs all of them in parallel, because they mostly wait.
 #[test]
 fn the_conformance_suite_passes_for_every_revision_with_and_without_sessions() {
     let Some(peers) = Peers::find() else { return };

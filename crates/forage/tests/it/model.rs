@@ -1,11 +1,11 @@
-//! `keyword_search` with a model, played by a scripted server.
+//! `keyword_search` with a model that a scripted server plays.
 
 use std::time::{Duration, Instant};
 
 use crate::peer::{Peer, Reply, content, json};
 use crate::{Project, Run};
 
-/// A secret that no rule of a reader's own project should miss.
+/// A secret that every set of redaction rules should find.
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
 fn project() -> Project {
@@ -18,7 +18,7 @@ fn project() -> Project {
     ])
 }
 
-/// Runs a keyword search against models behind the peers, in order.
+/// Runs a keyword search with models at the peers, in order.
 fn search(project: &Project, peers: &[&Peer], extra: &str, flags: &[&str]) -> Run {
     let models: String = peers
         .iter()
@@ -73,7 +73,7 @@ fn keeps_the_models_files_in_its_order_with_our_line_numbers() {
     assert!(!user.contains("nothing to see"));
 }
 
-/// The answer of each wire with this text.
+/// Builds a response with this text in the format of each wire.
 fn said(wire: &str, text: &str) -> Reply {
     let answer = match wire {
         "openai-chat" => {
@@ -126,7 +126,7 @@ fn secrets_never_reach_the_model_unless_redaction_is_off() {
     for (setting, leaks) in [("", false), ("[secrets]\nredact = false\n", true)] {
         let project = project();
         let peer = Peer::start([answer(&["No relevant files found"])]);
-        // The table of secrets stands after the models, as TOML wants it.
+        // TOML requires the table of secrets after the models.
         let models = format!(
             "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nbase_url = \"{}\"\n{setting}",
             peer.url()
@@ -254,7 +254,7 @@ fn without_a_model_it_is_an_error_before_any_search() {
     for named in ["FORAGE_MODEL", "OPENAI_API_KEY", "config.toml", "--model", "--filter lexical"] {
         assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
     }
-    // A model whose key is missing is named, and the value of nothing is.
+    // A model whose key is missing is reported, but never a value.
     project.configure(
         "[[models]]\nmodel = \"m1\"\nbase_url = \"https://api.example.com/v1\"\nkey_env = \"NO_SUCH_KEY\"\n",
     );
@@ -296,14 +296,15 @@ fn no_hits_and_too_broad_terms_never_reach_the_model() {
                 .contains("[terms skipped because they match too much (over 64 KiB each): `needle`]"),
         "{run:?}"
     );
-    // By default, too, where nothing tells one file from another.
+    // The default does the same if nothing distinguishes the files.
     (0..9).for_each(|number| project.write(&format!("more/{number}.txt"), &line.repeat(200)));
     let run = project.run(&["keyword", "q", "needle"]);
     assert!(run.status == 2 && run.stderr.contains("- `needle`: on nearly every line of "), "{run:?}");
     assert_eq!(peer.requests().len(), 0);
 }
 
-/// What the requirement's rule refuses is asked by default, with less of it, and the answer says so.
+/// A broad term that the requirement's rule refuses is searched by default, with less context, and the answer
+/// says so.
 #[test]
 fn a_broad_term_is_asked_with_less_around_it() {
     let project = project();
@@ -328,11 +329,11 @@ fn a_broad_term_is_asked_with_less_around_it() {
     assert!(request.contains("only the best lines are shown"), "{}", &request[..3000]);
 }
 
-/// A long line is redacted before it is cut: of half a secret no rule would know what it is.
+/// A long line must be redacted before it is cut, because half of a secret would not be recognized.
 #[test]
 fn a_long_line_is_cut_around_its_match_and_leaks_no_half_of_a_secret() {
     let project = Project::new(&[]);
-    // The cut falls into the secret, wherever it stands exactly.
+    // The cut falls inside the secret for every position tested.
     let line =
         format!("{} needle {} token={SECRET} {}\n", "a".repeat(3_000), "b ".repeat(85), "c".repeat(3_000));
     project.write("long.txt", &line);

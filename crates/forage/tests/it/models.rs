@@ -1,4 +1,4 @@
-//! The choice of models: provider table, lists and their cache, `forage models`.
+//! The choice of models: provider table, model lists and their cache, `forage models`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ fn answer() -> Reply {
     content("\"src/retry.rs: it is\"")
 }
 
-/// Providers behind the peers, in order of preference. `local = false`: they count as hosted, although they are on the
-/// loopback.
+/// Configures providers at the peers, in order of preference. With `local = false` they count as hosted,
+/// although they are on the loopback interface.
 fn configure(project: &Project, peers: &[(&str, &Peer)], extra: &str) {
     let providers: String = peers
         .iter()
@@ -107,7 +107,7 @@ fn a_model_that_is_gone_is_followed_by_the_next_candidate() {
     assert!(run.stdout.contains("another model was used: acme/a-coder"), "{run:?}");
 }
 
-/// Fireworks and OpenAI down, Anthropic up.
+/// As if Fireworks and OpenAI were down and Anthropic up.
 #[test]
 fn a_third_provider_is_asked_when_two_fail() {
     let project = project();
@@ -115,7 +115,7 @@ fn a_third_provider_is_asked_when_two_fail() {
     let acme = Peer::start([list(&[("a-coder", 1)]), down(), down()]);
     let other = Peer::start([down(), down()]);
     let third = Peer::start([answer()]);
-    // While the first is there, no list of the others is waited for.
+    // While the first provider works, the lists of the others must not be requested.
     let pinned = "[[model_facts]]\nprovider = \"other\"\nmatch = [\"b-coder\"]\n\
                   [[model_facts]]\nprovider = \"third\"\nmatch = [\"c-coder\"]\n";
     configure(&project, &[("acme", &acme), ("other", &other), ("third", &third)], pinned);
@@ -128,7 +128,8 @@ fn a_third_provider_is_asked_when_two_fail() {
     }
 }
 
-/// The preferences are the requirement's, whoever has the models; the newest of all is the dearest.
+/// The preferences are those of the requirement, whoever hosts the models. The newest model is also the most
+/// expensive.
 #[test]
 fn a_gateways_models_are_chosen_in_the_order_of_the_requirement() {
     for (listed, asked) in [
@@ -155,7 +156,7 @@ fn a_gateways_models_are_chosen_in_the_order_of_the_requirement() {
         let run = project.run_in(&project.root, &["keyword", "q", "retry"], &variables);
         assert_eq!(run.status, 0, "{run:?}");
         assert_eq!(model_of(&gateway.requests()[1]), asked);
-        // Named with its cost.
+        // The note names the model and its cost.
         assert!(
             run.stdout.contains(&format!("filtered by custom/{asked}, 11 tokens in (5 cached), 7 out, $")),
             "{run:?}"
@@ -183,7 +184,7 @@ fn other_tools_never_ask_for_a_list() {
     assert_eq!(lines(&acme), Vec::<String>::new());
 }
 
-/// A provider whose list may fail, so that the id of the table stands in.
+/// Configures a provider whose list may fail, so that the table's id is used.
 fn with_pinned(project: &Project, peer: &Peer) {
     let pinned = "[[model_facts]]\nprovider = \"acme\"\nmatch = [\"pinned-coder\"]\n";
     configure(project, &[("acme", peer)], "");
@@ -218,7 +219,7 @@ fn a_list_is_asked_for_once_a_day() {
         };
         assert_eq!((mode(file), mode(file.parent().unwrap())), (0o600, 0o700));
     }
-    // A day later.
+    // One day later.
     let age = |text: &str, seconds: u64| {
         let mut stored: Value = serde_json::from_str(text).unwrap();
         stored["read_at"] = (stored["read_at"].as_u64().unwrap() - seconds).into();
@@ -227,7 +228,7 @@ fn a_list_is_asked_for_once_a_day() {
     age(&text, 25 * 3600);
     assert!(search(&project).stdout.contains("acme/b-coder"));
     assert_eq!(lines(&acme).iter().filter(|line| line.starts_with("GET")).count(), 2);
-    // Two days later the provider is down: what it had is still better than nothing.
+    // Two days later the provider is down. Its old list is still better than none.
     age(&std::fs::read_to_string(file).unwrap(), 48 * 3600);
     assert!(search(&project).stdout.contains("acme/b-coder"));
     assert_eq!(lines(&acme).len(), 7);
@@ -271,7 +272,7 @@ fn without_a_list_the_ids_of_the_table_are_asked_and_no_search_waits_long() {
         assert!(started.elapsed() < Duration::from_secs(20), "{name}: {:?}", started.elapsed());
         assert!(run.stdout.contains("filtered by acme/pinned-coder"), "{name}: {run:?}");
         assert!(!format!("{run:?}").contains(KEY), "{name}");
-        // A failure is remembered for a minute, so that searches in a row do not all wait.
+        // A failure is remembered for a minute, so that successive searches do not all wait.
         let asked = lines(&acme).len();
         let run = project.run_in(&project.root, &["models", "--json"], &[]);
         assert_eq!(run.status, 1, "no key, no model: {run:?}");
@@ -319,7 +320,7 @@ fn provider_and_id_name_a_model_of_the_table_and_an_id_alone_does_not() {
         let arguments = [&["keyword", "q", "retry"], arguments].concat();
         project.run_in(&project.root, &arguments, &[VARIABLES, variables].concat())
     };
-    // No list is asked for: the user named it.
+    // The user named the model, so no list is requested.
     let named = run(&["--model", "acme/some/model"], &[]);
     assert!(named.stdout.contains("filtered by acme/some/model"), "{named:?}");
     let named = run(&[], &[("FORAGE_MODEL", "acme/x")]);
@@ -327,12 +328,12 @@ fn provider_and_id_name_a_model_of_the_table_and_an_id_alone_does_not() {
     let models: Vec<String> = acme.requests().iter().map(|request| model_of(request)).collect();
     assert_eq!(models, ["some/model", "x"]);
     assert!(acme.requests()[0].to_lowercase().contains(&format!("bearer {KEY}")));
-    // At an address of its own it is an id.
+    // With an explicit address it is an id.
     let named = run(&["--model", "acme/x"], &[("FORAGE_BASE_URL", &acme.url()), ("FORAGE_API_KEY", "own")]);
     assert_eq!(named.status, 0, "{named:?}");
     assert_eq!(model_of(&acme.requests()[2]), "acme/x");
     assert!(acme.requests()[2].contains("Bearer own"));
-    // An id alone, also one with a slash, goes to OpenAI or where its variable points.
+    // A bare id, even with a slash, goes to OpenAI or to the address in its variable.
     let named = run(&["--model", "qwen/q"], &[("OPENAI_BASE_URL", &openai.url())]);
     assert_eq!(named.status, 0, "{named:?}");
     assert_eq!(model_of(&openai.requests()[0]), "qwen/q");
@@ -352,11 +353,11 @@ fn an_address_alone_is_asked_for_its_models() {
         &[("OPENAI_API_KEY", KEY)],
     );
     assert!(run.status == 0 && run.stdout.contains("filtered by custom/whatever-it-serves"), "{run:?}");
-    // The key of OpenAI is not for that address.
+    // OpenAI's key must not be sent to that address.
     assert!(!server.requests().concat().contains(KEY));
 }
 
-/// `FORAGE_BASE_URL` is not OpenAI's address, so OpenAI's key is not for it.
+/// `FORAGE_BASE_URL` is not OpenAI's address, so OpenAI's key must not be sent there.
 #[test]
 fn the_key_of_openai_stays_with_openai() {
     let project = project();
@@ -375,7 +376,7 @@ fn the_key_of_openai_stays_with_openai() {
     }
 }
 
-/// What is asked elsewhere than it is configured is not what is configured.
+/// A configured entry does not apply to another address.
 #[test]
 fn a_key_stays_with_its_address_and_an_explicit_variable_wins() {
     let project = project();
@@ -446,7 +447,7 @@ fn the_page_on_models_names_every_provider_and_variable() {
     }
 }
 
-/// What listens on a well-known port could be anything.
+/// Any program could listen on a well-known port.
 #[test]
 fn what_listens_on_this_machine_is_asked_only_when_the_user_says_so() {
     let project = project();
@@ -588,7 +589,7 @@ fn models_checks_by_a_tiny_call_and_says_what_it_cost() {
     assert!(!format!("{run:?}").contains(KEY), "{run:?}");
     let asked = acme.requests()[1].clone();
     assert!(asked.len() < 1_000 && asked.contains("the word ok"), "{asked}");
-    // All well without the second.
+    // Everything works without the second provider.
     configure(&project, &[("acme", &acme)], "");
     let run = project.run_in(&project.root, &["models", "--check", "--json"], VARIABLES);
     assert_eq!(run.status, 0, "{run:?}");
@@ -633,7 +634,7 @@ fn a_repository_can_say_nothing_of_providers_roles_and_models() {
         assert!(run.stderr.contains(&format!("{ignored} is ignored")), "{ignored} in {}", run.stderr);
     }
     assert_eq!(lines(&evil), Vec::<String>::new());
-    // The same lines in the user's own file are obeyed.
+    // The same lines in the user's own file take effect.
     let text = std::fs::read_to_string(project.root.join(".forage.toml")).unwrap();
     project.configure(&text);
     let run = project.run(&["keyword", "q", "retry"]);

@@ -1,4 +1,4 @@
-//! What registries and bundles are told is true of this program.
+//! The metadata for registries and bundles must match this program.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ fn read(name: &str) -> Value {
     serde_json::from_str(&text(&format!("packaging/{name}"))).unwrap()
 }
 
-/// The names are those of packages that are ours: `forage` is somebody else's in every registry.
+/// The names must be those of our own packages, because `forage` belongs to others in every registry.
 #[test]
 fn names_and_versions_are_those_of_the_packages() {
     let (server, npm, mcpb) = (read("server.json"), read("npm/package.json"), read("mcpb/manifest.json"));
@@ -33,7 +33,7 @@ fn names_and_versions_are_those_of_the_packages() {
         (Some("forage-search"), server["name"].as_str())
     );
     assert!(text("README.md").contains(&format!("mcp-name: {}", server["name"].as_str().unwrap())));
-    // Registries compare it with where the package was built.
+    // Registries compare this with the repository in which the package was built.
     let repository = "https://github.com/forage-search/forage";
     assert_eq!(npm["repository"]["url"], format!("git+{repository}.git"));
     let python: toml::Table = text("pyproject.toml").parse().unwrap();

@@ -1,10 +1,10 @@
-//! The plan's prompts for manual testing, end to end: a recorded model, real tools, a copy of the project below
-//! `tests/data/plan`.
+//! The plan's prompts for manual testing, end to end: a recorded model, real tools, and a copy of the project
+//! in `tests/data/plan`.
 //!
-//! The model's turns were written by hand, each after a look at what the tools had answered, so they show the loop and
-//! no model's quality. Requests hold the system prompt and the definitions of the tools. When one of these changes,
-//! `FORAGE_TEST_RECORD=1 cargo test -p forage-cli --test it plan` records the same turns with the new requests; look at the
-//! difference.
+//! The model's turns were written by hand, each after reading the tools' answers. So they show how the loop
+//! works, but not the quality of a model. The requests contain the system prompt and the definitions of the
+//! tools. If one of these changes, `FORAGE_TEST_RECORD=1 cargo test -p forage-cli --test it plan` records the
+//! same turns with the new requests; review the difference.
 
 use std::path::{Path, PathBuf};
 
@@ -14,16 +14,16 @@ use crate::ask::answered_calls;
 use crate::peer::{Peer, json};
 use crate::{Project, Run};
 
-/// Stands in the recordings where the root was.
+/// The placeholder for the root in the recordings.
 const ROOT: &str = "/home/user/pocket-agent";
 
 const KEY: &str = "key-of-this-test-51c";
 
-/// One prompt of the plan, with its recording and what has to come of it.
+/// A prompt of the plan with its recording and the expected result.
 struct Prompt {
     question: &'static str,
     recording: &'static str,
-    /// Tool and the most telling argument of each call, by turn.
+    /// The tool and the most characteristic argument of each call, by turn.
     turns: &'static [&'static [(&'static str, &'static str, &'static str)]],
     citations: usize,
     answer: &'static str,
@@ -90,7 +90,7 @@ const EDGE_CASES: Prompt = Prompt {
     answer: "**TODO comments**, five:",
 };
 
-/// The tests' data of this name.
+/// Returns the path of test data.
 pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
@@ -107,20 +107,20 @@ pub(crate) fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// A copy of the project that the recordings are about.
+/// Creates a copy of the project that the recordings are about.
 pub(crate) fn project() -> Project {
     let project = Project::new(&[]);
     copy_files(&data("plan/project"), &project.root);
     project
 }
 
-/// The exchanges of a recording.
+/// Returns the exchanges of a recording.
 pub(crate) fn exchanges(file: &Path) -> Vec<Value> {
     let lines = std::fs::read_to_string(file).unwrap();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Replays a recording, changed as told, in the project.
+/// Replays a recording in the project after applying `change` to its text.
 pub(crate) fn replay(
     project: &Project,
     file: &Path,
@@ -134,7 +134,7 @@ pub(crate) fn replay(
     project.run(&[arguments, &["--replay", &tape.display().to_string()]].concat())
 }
 
-/// Records the answers of a recording again, with the requests as they are now; nothing unless it was asked for.
+/// Records the answers again with the current requests. Does nothing unless this was requested.
 pub(crate) fn record_again(file: &Path, configuration: &str, arguments: &[&str]) {
     if std::env::var_os("FORAGE_TEST_RECORD").is_none() {
         return;
@@ -169,8 +169,8 @@ impl Prompt {
         replay(project, &self.file(), change, &[&["ask", self.question], flags].concat())
     }
 
-    /// Replays the recording in both manners of running calls, and checks what holds for all prompts. Gives what the
-    /// tools answered, in the order of the calls.
+    /// Replays the recording with sequential and with parallel calls, and checks the properties that all
+    /// prompts share. Returns the tools' answers in the order of the calls.
     fn check(&self) -> Vec<String> {
         record_again(&self.file(), "", &["ask", self.question]);
         for parallel in ["1", "8"] {
@@ -195,7 +195,7 @@ impl Prompt {
             assert_eq!(records["citations"].as_array().unwrap().len(), self.citations, "{records}");
             assert_eq!(records["wrong_citations"], 0, "{records}");
         }
-        // A replay only goes on if the tools answer what the recorded requests hold.
+        // A replay continues only if the tools answer exactly as in the recorded requests.
         let exchanges = exchanges(&self.file());
         let last = &exchanges.last().unwrap()["request"]["messages"];
         match exchanges[0]["wire"].as_str().unwrap() {
@@ -205,7 +205,7 @@ impl Prompt {
     }
 }
 
-/// What [`answered_calls`] gives, of messages for Anthropic: all calls of a turn are answered by the next message.
+/// Like [`answered_calls`] for Anthropic messages: all calls of a turn are answered in the next message.
 fn answered_blocks(messages: &[Value]) -> Vec<String> {
     let mut results = Vec::new();
     let blocks = |message: &Value, kind: &str, field: &str| -> Vec<Value> {
@@ -264,7 +264,8 @@ fn prompt_4_edge_cases() {
         results[0]
     );
     assert!(results[1].contains("└── registry.py (20 lines)"), "{}", results[1]);
-    // The model had the path wrong, was told so, and read the right one; the other calls of the turn came through.
+    // The model gave a wrong path, was told so, and read the right file. The other calls of the turn
+    // succeeded.
     assert!(results[2].contains("error: `path`: agent.py does not exist"), "{}", results[2]);
     assert!(results[3].contains("    11\tMAX_TURNS = 10"), "{}", results[3]);
 }

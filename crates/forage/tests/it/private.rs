@@ -1,6 +1,7 @@
-//! What others could have put below the user's own directories is neither believed nor written to: for every file that
-//! is kept there, a link, a pipe, a device, a directory, another owner's file. Each command ends, within its memory, with
-//! the answer of a plain search, says why, and leaves what it was led to as it was.
+//! Data that others could have planted in the user's own directories must neither be trusted nor overwritten.
+//! For every file that is kept there, we plant a link, a pipe, a device, a directory, or a file of another
+//! owner. Each command must end within its memory limit with the answer of a plain search, report why, and
+//! leave the planted target unchanged.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -13,18 +14,18 @@ use serde_json::{Value, json};
 use crate::peer::{Peer, content, json as reply};
 use crate::{Project, Run};
 
-/// Far more than any of the commands takes.
+/// Far longer than any of the commands takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// KiB of address space: far more than any of the commands takes, and far less than `/dev/zero` has.
+/// KiB of address space: far more than any of the commands needs, and far less than `/dev/zero` delivers.
 const ADDRESS_SPACE: u64 = 4 << 20;
 
-/// Files younger than that are in no index.
+/// Younger files are not indexed.
 const SETTLED: Duration = Duration::from_millis(2_100);
 
 const VICTIM: &str = "a file of the user's that is nobody's business\n";
 
-/// What is kept below the cache directory: the directories, and patterns of their files.
+/// The directories in the cache directory, and patterns of their files.
 const KEPT: &[(&str, &[&str])] = &[
     (
         "index/*",
@@ -60,7 +61,7 @@ const KEPT: &[(&str, &[&str])] = &[
     ("model-lists", &["*.json"]),
 ];
 
-/// What is put in place of a file.
+/// The kinds of planted objects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plant {
     Link,
@@ -88,7 +89,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Replaces what is at the path; false where this user can't.
+/// Replaces the file at `path`. Returns false if this user lacks the permission.
 fn plant(plant: Plant, path: &Path, victim: &Path) -> bool {
     fs::write(victim, VICTIM).unwrap();
     fs::set_permissions(victim, Permissions::from_mode(0o600)).unwrap();
@@ -128,7 +129,7 @@ fn assert_untouched(victim: &Path, what: &str) {
     assert_eq!(fs::metadata(victim).unwrap().mode() & 0o777, 0o600, "{what}");
 }
 
-/// Runs a command that must end, in little memory.
+/// Runs a command with a time and a memory limit.
 fn run(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let script = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" \"$@\"");
     let mut command = Command::new("/bin/sh");
@@ -137,7 +138,7 @@ fn run(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> R
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
-    // What these commands print fits into a pipe.
+    // The output of these commands fits into a pipe.
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
@@ -171,7 +172,7 @@ fn project() -> Project {
     project
 }
 
-/// The only index's directory.
+/// Returns the directory of the only index.
 fn index(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
     fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path()
@@ -182,7 +183,7 @@ fn ranked(project: &Project) -> PathBuf {
     entries.into_iter().find(|path| path.is_dir() && path.to_str().unwrap().contains("/ranked-")).unwrap()
 }
 
-/// What is found, and the warnings.
+/// Returns the search result and the warnings.
 fn found(project: &Project, mode: &str) -> (Value, String) {
     let run = run(
         project,
@@ -213,7 +214,7 @@ fn a_file_of_the_index_that_others_could_have_put_there_is_not_used_and_leads_no
     for name in KEPT[0].1 {
         let path = index(&project).join(name);
         for planted in PLANTS {
-            // The control: what is about to be replaced is used.
+            // Positive control: the file that is about to be replaced is used.
             assert_eq!(run(&project, &["index", "build"], &[]).status, 0, "{name} {planted:?}");
             assert_eq!(found(&project, "auto"), (plain.clone(), "[]".to_owned()), "{name} {planted:?}");
             assert_eq!(run(&project, &["index", "status"], &[]).status, 0, "{name} {planted:?}");
@@ -254,13 +255,13 @@ fn a_file_of_the_ranked_index_that_others_could_have_put_there_is_not_used_and_l
     assert!(names.len() > 6, "{names:?}");
     for nth in 0..names.len() {
         for planted in PLANTS {
-            // Names change when it is made anew.
+            // The names change when the index is rebuilt.
             let mut names: Vec<_> =
                 fs::read_dir(ranked(&project)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             names.sort();
             let Some(name) = names.get(nth) else { continue };
             let what = format!("{planted:?} at {}", name.display());
-            // Nobody else may enter the directory; the engine makes files as the system's defaults say.
+            // The engine creates files with default permissions, but nobody else can enter the directory.
             if planted == Plant::Writable || !plant(planted, &ranked(&project).join(name), &victim) {
                 continue;
             }
@@ -272,7 +273,7 @@ fn a_file_of_the_ranked_index_that_others_could_have_put_there_is_not_used_and_l
     assert_eq!((again, warnings.as_str()), (plain, "[]"));
 }
 
-/// Who may write a directory, or has made it, may have put anything there.
+/// If others can write to a directory or own it, they may have put anything there.
 #[test]
 fn a_directory_that_others_may_write_is_not_used() {
     let project = project();
@@ -312,7 +313,7 @@ fn a_directory_that_others_may_write_is_not_used() {
             check("owner", false);
             std::os::unix::fs::chown(directory, Some(0), None).unwrap();
         }
-        // A link of the user's own leads to the cache directory, but not below it.
+        // A link of the user's own may lead to the cache directory, but not to a directory inside it.
         fs::rename(directory, &elsewhere).unwrap();
         symlink(&elsewhere, directory).unwrap();
         let names = snapshot(&elsewhere);
@@ -320,12 +321,13 @@ fn a_directory_that_others_may_write_is_not_used() {
         assert_eq!(snapshot(&elsewhere), names);
         fs::remove_file(directory).unwrap();
         fs::rename(&elsewhere, directory).unwrap();
-        // The control: it is used again.
+        // Positive control: the directory is used again.
         check("as before", true);
     }
 }
 
-/// A cache directory in a directory that everybody may write, as `/tmp` is: nobody may take names of others away there.
+/// A cache directory inside a world-writable directory such as `/tmp`: with the sticky bit, users can't
+/// replace the files of others there.
 #[test]
 fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
     let project = project();
@@ -344,7 +346,7 @@ fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
         assert_eq!(warnings.contains("can't be trusted"), !is_used, "{mode:o}: {warnings}");
         assert_eq!((run.status, &records["files"]), (0, &plain["files"]), "{mode:o}");
     }
-    // Somebody else's link that leads to a directory of the user's own.
+    // Another user's link that leads to a directory of the user.
     if is_root() {
         fs::set_permissions(&shared, Permissions::from_mode(0o1777)).unwrap();
         fs::rename(&cache, shared.join("own")).unwrap();
@@ -360,7 +362,7 @@ fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
     }
 }
 
-/// `sudo forage` with the home of the user.
+/// Simulates `sudo forage` with the user's home.
 #[test]
 fn root_does_not_believe_what_is_in_the_home_of_another_user() {
     if !is_root() {
@@ -416,7 +418,7 @@ fn kept_answers_and_lists_of_models_that_others_could_have_put_there_are_not_use
     for (directory, ask) in kinds {
         assert_eq!(ask(), 1);
         for planted in PLANTS {
-            // The control: what is kept spares the question.
+            // Positive control: the cached answer saves a request.
             assert_eq!(ask(), 0, "{planted:?} in {directory}");
             let path = only(directory);
             if plant(planted, &path, &victim) {
@@ -433,7 +435,8 @@ fn kept_answers_and_lists_of_models_that_others_could_have_put_there_are_not_use
     }
 }
 
-/// Files that the user names: telemetry is written where no link and no pipe is, and a recording is a file.
+/// Files that the user names: telemetry is not written to a link or a pipe, and a recording must be a regular
+/// file.
 #[test]
 fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
     let project = project();
@@ -458,7 +461,7 @@ fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
     assert!(!run(&project, &["doctor"], &[]).stdout.contains("has no effect"));
 }
 
-/// A file that is new below the cache directory needs a line in [`KEPT`], and so the tests above.
+/// A new kind of file in the cache directory must be added to [`KEPT`] so that the tests above cover it.
 #[test]
 fn every_file_below_the_cache_directory_is_known_to_these_tests() {
     let project = project();
@@ -490,7 +493,7 @@ fn every_file_below_the_cache_directory_is_known_to_these_tests() {
     assert!(seen > 10, "{seen}");
 }
 
-/// A pattern whose `*` are names, or parts of names.
+/// Matches a pattern in which `*` stands for a name or a part of one.
 fn matches(pattern: &str, path: &str) -> bool {
     let (patterns, names): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), path.split('/').collect());
     let is_match = |(pattern, name): (&&str, &&str)| match pattern.split_once('*') {
@@ -500,7 +503,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     patterns.len() == names.len() && patterns.iter().zip(&names).all(is_match)
 }
 
-/// The control: what is planted does harm to whoever opens it by its name.
+/// Positive control: the planted objects do harm a program that opens files by name.
 #[test]
 fn what_is_planted_does_harm_to_a_program_that_opens_files_by_name() {
     let directory = tempfile::tempdir().unwrap();
@@ -515,7 +518,7 @@ fn what_is_planted_does_harm_to_a_program_that_opens_files_by_name() {
         let path = path.clone();
         std::thread::spawn(move || fs::read(path).unwrap())
     };
-    // It waits for the other end, whoever that is.
+    // This open blocks until some process opens the other end.
     fs::write(&path, "what another wants to be read").unwrap();
     assert_eq!(reader.join().unwrap(), b"what another wants to be read");
 }

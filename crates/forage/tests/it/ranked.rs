@@ -1,5 +1,5 @@
-//! `forage rank`, and the index that it keeps: whatever happens to the tree, to the files of the index and to those who
-//! write them, it ranks as an index that was made for the one call.
+//! `forage rank` and its stored index. Whatever happens to the tree, the index files or the processes that
+//! write them, it must rank like an index that was built for the one call.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::Project;
 use crate::eval::git;
 
-/// Files younger than that are compared by what is in them.
+/// Younger files are compared by their content.
 const SETTLED: Duration = Duration::from_millis(2_100);
 
 const QUERIES: [&[&str]; 4] = [
@@ -41,13 +41,13 @@ fn project() -> Project {
     project
 }
 
-/// The directory of the engine's files.
+/// Returns the directory of the engine's files.
 fn directory(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
     fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_9")
 }
 
-/// All that answers say, but for what they took and remark.
+/// Returns the answers without times and notes.
 fn ranked(project: &Project, environment: &[(&str, &str)]) -> Vec<Value> {
     let ask = |query: &&[&str]| {
         let arguments = [&["rank", "--json", "-m", "100"], *query].concat();
@@ -93,7 +93,7 @@ fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
     assert_equal(&project, "settled");
     assert_equal(&project, "settled and written down");
 
-    // Nothing is written into the tree.
+    // Nothing must be written into the tree.
     let mut names: Vec<_> = fs::read_dir(&project.root)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -121,7 +121,7 @@ fn whatever_becomes_of_the_history_the_ranking_is_that_of_an_index_made_anew() {
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     git("init -q -b main");
     commit("All of it");
-    // One of forty that are alike.
+    // One of forty similar files.
     for number in 0..8 {
         let text = format!("fn parse_header_31() {{ route(path); session({number}) }}\n");
         project.write("d3/parse_31.rs", &text);
@@ -189,7 +189,7 @@ fn a_damaged_index_is_made_anew() {
     };
     for nth in 0..files(&project).len() {
         for damage in 0..4 {
-            // Whatever was there before: names of files change when it is made anew.
+            // Whichever file comes first: names change when the index is rebuilt.
             let Some(path) = files(&project).get(nth).cloned() else { continue };
             let mut bytes = fs::read(&path).unwrap();
             match damage {
@@ -216,7 +216,7 @@ fn a_damaged_index_is_made_anew() {
     }
 }
 
-/// Updates that are killed at any time, and updates at the same time.
+/// Updates that are killed at any time, and concurrent updates.
 #[cfg(unix)]
 #[test]
 fn killed_and_simultaneous_updates_leave_no_wrong_index() {
@@ -264,7 +264,7 @@ fn without_a_place_for_it_every_call_makes_its_own() {
     assert!(!project.root.join("cache").exists());
 }
 
-/// A disk that is full, as far as one process is concerned: no file of it may grow beyond some kilobytes.
+/// Simulates a full disk for one process: its files can't grow beyond a few kilobytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_makes_no_answer_wrong() {

@@ -1,8 +1,9 @@
-//! Real agents, of the versions of `tests/clients/real/package.json`, in homes of their own: `forage setup` writes the entry,
-//! the agent starts the server, and a scripted model (`tests/clients/model.py`) sees what the agent shows it.
+//! Real agents in the versions of `tests/clients/real/package.json`, each in a separate home. `forage setup`
+//! writes the entry, the agent starts the server, and a scripted model (`tests/clients/model.py`) sees what
+//! the agent shows it.
 //!
-//! They take minutes and gigabytes, so that they run where `FORAGE_TEST_CLIENTS` names their folder, which `cargo xtask peers --all` fills
-//! and `cargo xtask check --all` sets.
+//! These tests take minutes and gigabytes. So they only run if `FORAGE_TEST_CLIENTS` names the agents'
+//! folder, which `cargo xtask peers --all` fills and `cargo xtask check --all` sets.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 mod hooks;
@@ -18,10 +19,11 @@ use crate::mcp::wire::Pipes;
 use stage::{LAST_WORD, Stage};
 use table::{Client, Instructions};
 
-/// Time in which a client ends that was interrupted, and in which its server is gone then. Each takes a second or two.
+/// Time in which an interrupted client must end, and in which its server must be gone afterwards. Each takes
+/// a second or two.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
-/// Characters of the end of the instructions by which it is known that all of them are shown.
+/// Number of characters at the end of the instructions that we compare to see if they are shown completely.
 const END: usize = 250;
 
 const NEEDLE: (&str, &str) = ("src/hay.rs", "// hay\n// a needle in it\n");
@@ -78,7 +80,7 @@ fn call(tool: &str, arguments: &Value) -> Value {
     json!({ "calls": [{ "tool": tool, "arguments": arguments }] })
 }
 
-/// A session with the server itself, by the client's name: what the client has to pass on.
+/// Opens a session with the server under the client's name, to get the text that the client should pass on.
 fn session(stage: &Stage) -> (Pipes, Value) {
     let mut pipes = Pipes::start(&stage.project, &[]);
     let client = json!({ "name": stage.client.introduces, "version": "1" });
@@ -88,7 +90,7 @@ fn session(stage: &Stage) -> (Pipes, Value) {
     (pipes, answer)
 }
 
-/// All texts in a value.
+/// Collects all strings in a value.
 fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => found.push(text),
@@ -98,7 +100,7 @@ fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// A text with its line breaks and blanks as single blanks: some clients indent what they pass on.
+/// Normalizes white space, because some clients indent the text that they pass on.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -123,7 +125,7 @@ fn the_model_sees_the_tools(client: &'static Client) {
     let mut shown = Vec::new();
     texts(&first["body"], &mut shown);
     let shown = flat(&shown.join("\n"));
-    // What is between depends on what the client's environment lets Forage offer.
+    // The middle depends on the tools that Forage can offer in the client's environment.
     let end: String = instructions.chars().skip(instructions.chars().count() - END).collect();
     let seen = match (shown.contains(&beginning), shown.contains(&end)) {
         (true, true) => Instructions::Whole,
@@ -133,16 +135,16 @@ fn the_model_sees_the_tools(client: &'static Client) {
     assert_eq!(seen, client.instructions, "{instructions}\n{shown}");
 }
 
-/// An answer as large as Forage gives this client.
+/// Uses the largest answer that Forage gives this client.
 fn a_result_arrives_whole(client: &'static Client) {
     let Some((expected, result)) = large_result(client, "") else { return };
-    // Nearly at the bound, so that one that cuts earlier is seen.
+    // Close to the limit, so that a client that cuts earlier is detected.
     let bytes = client.text_bytes * 9 / 10..=client.text_bytes;
     assert!(bytes.contains(&expected.len()), "{} bytes, not {bytes:?}", expected.len());
     assert!(is_whole(&expected, &result), "{} bytes of {}:\n{result}", result.len(), expected.len());
 }
 
-/// The control: what is larger than the client takes does not arrive whole.
+/// Positive control: an answer above the client's limit does not arrive completely.
 #[test]
 fn a_result_beyond_the_bound_is_cut_and_that_is_seen() {
     let settings = "[limits]\ntext_bytes = 12000\n";
@@ -151,7 +153,7 @@ fn a_result_beyond_the_bound_is_cut_and_that_is_seen() {
     assert!(!is_whole(&expected, &result), "{result}");
 }
 
-/// What the server itself answers, and what the client shows its model of it.
+/// Returns the server's own answer and the text that the client shows its model.
 fn large_result(client: &'static Client, settings: &str) -> Option<(String, String)> {
     let line = |number: usize| {
         format!("let needle_{number:04} = \"a line that is long enough to fill an answer soon\";\n")
@@ -171,7 +173,7 @@ fn large_result(client: &'static Client, settings: &str) -> Option<(String, Stri
 }
 
 fn is_whole(expected: &str, result: &str) -> bool {
-    // Some pass on the answer as the JSON that it came in.
+    // Some clients pass the answer on as escaped JSON.
     let quoted = serde_json::to_string(expected).unwrap();
     result.contains(expected) || result.contains(quoted.trim_matches('"'))
 }
@@ -187,7 +189,7 @@ fn an_error_arrives_and_the_session_goes_on(client: &'static Client) {
     assert!(result.contains("a needle in it"), "{result}");
 }
 
-/// While a call waits for a model that says nothing.
+/// Interrupts during a call that waits for a silent model.
 fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     let arguments = json!({ "query": "where is the needle?", "search_terms": ["needle"] });
     let script = json!([call("keyword_search", &arguments), last_word()]);
@@ -196,7 +198,7 @@ fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     model.configure(&stage.project);
     let mut running = stage.start();
     model.next_event();
-    // The control: there is something that has to go.
+    // Positive control: processes exist that must be ended.
     assert!(!stage.processes().is_empty(), "{}", stage.printed());
     running.signal("INT");
     running.wait(GONE_WITHIN);
@@ -208,7 +210,7 @@ fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     }
 }
 
-/// What `forage setup` has written it takes out again, and no more.
+/// `forage setup` must remove exactly what it has written.
 fn the_entry_is_taken_out_again(client: &'static Client) {
     let name = client.setup;
     let script = json!([call("grep_search", &json!({ "pattern": "needle" })), last_word()]);
@@ -229,7 +231,8 @@ fn the_entry_is_taken_out_again(client: &'static Client) {
         assert_eq!(after, before, "a file that the client has left as it was");
         return;
     }
-    // The client has written into its own file, which is JSON with comments on lines of their own: all but the entry stays.
+    // The client has changed its own file, which is JSON with comments on separate lines. Everything except
+    // the entry must remain.
     let parsed = |text: Option<String>| -> Value {
         let text = text.unwrap();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();

@@ -1,4 +1,4 @@
-//! Calls of the program, recorded against a scripted server and played again without one.
+//! Runs of the program that are recorded against a scripted server and replayed without it.
 
 use serde_json::{Value, json as value};
 
@@ -28,7 +28,7 @@ fn call(name: &str, arguments: &Value) -> Reply {
     json(200, "", &value!({"choices": [choice]}).to_string())
 }
 
-/// What a run prints, without the time that the model took.
+/// Returns the output of a run without the time that the model took.
 fn told(run: &Run) -> String {
     let line = |line: &str| match line.starts_with("[filtered by ") {
         true => line.rsplit_once(", ").map_or("", |(told, _)| told).to_owned(),
@@ -53,7 +53,7 @@ fn a_recorded_search_is_played_again_without_network_and_key() {
     assert_eq!(lines.lines().count(), 2, "the refusal and the answer");
     assert!(!lines.contains(KEY) && lines.contains("\"provider\":\"acme\""), "{lines}");
 
-    // Neither key nor configuration of the model's address is needed, and the server is gone.
+    // A replay needs neither the key nor the model's address, and the server is gone.
     drop(peer);
     let again = project.run(&[&search[..], &["--replay", &tape]].concat());
     assert_eq!(again.status, 0, "{again:?}");
@@ -88,7 +88,8 @@ fn a_recorded_question_is_played_again_with_its_calls() {
     let calls = |records: &Value| records["turns"][0]["calls"][0]["bytes"].clone();
     assert!(calls(&first).as_u64() > Some(10) && calls(&first) == calls(&second), "{first}");
 
-    // The tree is another one: the tool finds something else, so the model was never asked this.
+    // The tree has changed, so the tool finds something else, and the recording does not contain this
+    // request.
     std::fs::write(project.root.join("src/more.rs"), "retry_with\n").unwrap();
     let changed = project.run(&[&question[..], &["--replay", &tape]].concat());
     assert_eq!(changed.status, 2, "{changed:?}");
@@ -114,7 +115,7 @@ fn a_file_that_can_not_be_used_is_told_before_anything_is_asked() {
         assert!(run.stderr.contains(says), "{flag} {name}: {run:?}");
     }
     assert!(peer.requests().is_empty());
-    // What asked nothing leaves nothing.
+    // A run without a request must leave no file.
     let run = project.run(&["keyword", "q", "word-of-no-file", "--record", &path("new.jsonl")]);
     assert!(run.status == 1 && !std::path::Path::new(&path("new.jsonl")).exists(), "{run:?}");
 }

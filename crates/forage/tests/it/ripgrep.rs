@@ -1,4 +1,4 @@
-//! The differences between `forage grep` and ripgrep that docs/ripgrep.md lists: one test for each.
+//! The differences between `forage grep` and ripgrep that docs/ripgrep.md lists, with one test for each.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
@@ -10,11 +10,11 @@ use crate::{Project, Run};
 fn ripgrep(project: &Project, arguments: &[&str]) -> Run {
     let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
     command.args(["--sort", "path"]).args(arguments).current_dir(&project.root).stdin(Stdio::null());
-    // It is needed by this test (see CONTRIBUTING.md).
+    // This test needs ripgrep (see CONTRIBUTING.md).
     Run::of(command.env("HOME", &project.home).output().unwrap())
 }
 
-/// What both print, ours first.
+/// Returns the output of both programs, ours first.
 fn both(project: &Project, arguments: &[&str]) -> [Run; 2] {
     [project.run(&[&["grep"], arguments].concat()), ripgrep(project, arguments)]
 }
@@ -31,7 +31,7 @@ fn a_file_with_a_nul_byte_is_left_out() {
     project.write("n.bin", &format!("needle\n{}\0", " ".repeat(100_000)));
     let [ours, theirs] = both(&project, &["-l", "needle"]);
     assert_eq!((ours.stdout.as_str(), theirs.stdout), (ALL, "a.txt\nn.bin\nsrc/b.txt\n".to_owned()));
-    // A search without matches says so.
+    // A search without matches says why.
     let [ours, theirs] = both(&project, &["-l", "needle", "-g", "*.bin"]);
     assert_eq!((ours.status, theirs.status), (1, 0));
     assert!(ours.stderr.contains("binary files were not searched; -a searches them"), "{ours:?}");
@@ -60,7 +60,7 @@ fn files_in_another_encoding_are_decoded() {
         }
         assert_eq!(ripgrep(&project, &["如果.*值$", name]).status, 1, "{name}");
     }
-    // With `-E` both are the same, and with UTF-8.
+    // With `-E` both give the same output, and also for UTF-8.
     std::fs::write(project.root.join("utf8.c"), text).unwrap();
     let cases =
         [&["-E", "gbk", "如果", "gbk.c"][..], &["-E", "utf-16le", "如果", "utf16.c"], &["-c", "", "utf8.c"]];
@@ -117,7 +117,8 @@ fn notebooks_are_searched_by_their_cells() {
         assert_eq!(ours.stdout, theirs.stdout, "{arguments:?}");
         assert!(ours.stdout.contains("in an output"), "{ours:?}");
     }
-    // A line that holds more than a line of a cell is ripgrep's, and so is what can't be parsed.
+    // If one line contains more than a line of a cell, or if the file can't be parsed, the output is
+    // ripgrep's.
     let one_line = serde_json::from_str::<Value>(cells).unwrap().to_string();
     for (name, text) in [("one.ipynb", one_line.as_str()), ("cut.ipynb", &cells[..200])] {
         project.write(name, text);
@@ -174,7 +175,7 @@ fn git_rules_decide_like_git() {
     project.write(".gitignore", "{a,b}.txt\n");
     let [ours, theirs] = both(&project, &["-l", "needle"]);
     assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), (ALL, ""));
-    // Ripgrep's own kinds of files are read as it reads them.
+    // ripgrep's own ignore files are interpreted as ripgrep does.
     project.write(".gitignore", "");
     project.write(".ignore", "{a,b}.txt\n");
     let [ours, theirs] = both(&project, &["-l", "needle"]);
@@ -205,7 +206,7 @@ fn look_around_needs_no_flag() {
     assert_eq!(theirs.status, 2);
 }
 
-/// With this, ripgrep prints lines that belong to the file before.
+/// With these options ripgrep prints lines of the previous file.
 #[test]
 fn context_of_another_file_is_not_printed() {
     let project = project();
@@ -231,7 +232,7 @@ fn json_is_printed_whatever_else_is_asked_for() {
     assert!(theirs.stdout.contains("summary") && last.stdout == "a.txt:1\nsrc/b.txt:1\n", "{last:?}");
 }
 
-/// A file that can't match is not read, and is counted only with `--stats`.
+/// A file that can't match is not read, and it is counted only with `--stats`.
 #[test]
 fn the_summary_counts_the_files_that_were_read() {
     let project = project();
@@ -255,7 +256,8 @@ fn ripgreps_configuration_is_not_read() {
     assert_eq!(project.run_in(&project.root, &["grep", "NEEDLE"], &[variable]).status, 1);
 }
 
-/// The page names a test of this file, or of `grep.rs`, in each row, and each test of this file.
+/// Each row of the page must name a test of this file or of `grep.rs`, and the page must name each test of
+/// this file.
 #[test]
 fn the_page_names_every_test_of_a_difference() {
     let manifest = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

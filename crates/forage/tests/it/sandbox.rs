@@ -1,6 +1,7 @@
-//! The kernel's wall: what it refuses although nothing of Forage stands in between, and that Forage works behind it.
+//! The sandbox: what the kernel refuses even without any check in Forage, and that Forage works inside it.
 //!
-//! A restriction binds a thread and what it starts, so that each test puts a thread of its own behind the wall.
+//! A restriction applies to a thread and everything that it starts. So each test moves a separate thread into
+//! the sandbox.
 #![expect(
     clippy::disallowed_macros,
     reason = "a machine without the wall is told, because there is less tested on it"
@@ -23,7 +24,8 @@ fn access(root: &Path) -> Access {
     access
 }
 
-/// Runs `work` behind the wall. Where the kernel has none, that is said and `work` is not run.
+/// Runs `work` inside the sandbox. If the kernel does not support it, this prints a note and does not run
+/// `work`.
 fn behind_the_wall<T: Send + 'static>(
     access: Access,
     work: impl FnOnce() -> T + Send + 'static,
@@ -50,7 +52,7 @@ fn the_wall_lets_a_root_be_read_and_nothing_else() {
     std::fs::write(&secret, "outside\n").unwrap();
     std::os::unix::fs::symlink(&secret, project.root.join("link.txt")).unwrap();
     let inside = project.root.join("inside.txt");
-    // The control: without the wall all of it works.
+    // Positive control: without the sandbox everything succeeds.
     for path in [&inside, &secret, &project.root.join("link.txt")] {
         std::fs::read(path).unwrap();
     }

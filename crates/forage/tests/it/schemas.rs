@@ -1,4 +1,4 @@
-//! What `--json` prints keeps to what `forage schema` says, as somebody else's validator sees it.
+//! The `--json` output must conform to `forage schema` according to an independent validator.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 use std::process::Command;
@@ -11,10 +11,10 @@ use crate::mcp_clients::Peers;
 use crate::peer::{Peer, good};
 use crate::{Project, Run};
 
-/// Commands that print no record of their own.
+/// Commands without a record of their own.
 const NOT_PROMISED: &[&str] = &["completions", "man", "schema"];
 
-/// The schema of what a command prints.
+/// Returns the name of the schema for a command's output.
 fn schema_of(arguments: &[&str]) -> &'static str {
     let words = arguments.iter().copied().filter(|word| !word.starts_with('-'));
     let words: Vec<&str> = words.collect();
@@ -22,7 +22,7 @@ fn schema_of(arguments: &[&str]) -> &'static str {
         ("call", Some("grep_search")) => "grep-uses",
         ("grep", _) if arguments.contains(&"--uses") => "grep-uses",
         ("grep", _) if arguments.contains(&"-Z") || arguments.contains(&"--engine") => "grep-fuzzy",
-        // The lines of ripgrep's JSON are ripgrep's to define.
+        // The lines of ripgrep's JSON have no schema of ours.
         ("grep" | "search", _) => "",
         ("call", Some("search_index")) | ("rank", _) => "rank",
         ("call", Some("Search")) => "call-search",
@@ -59,7 +59,7 @@ fn schema_of(arguments: &[&str]) -> &'static str {
     }
 }
 
-/// What was printed, each document with the schema that it should keep to.
+/// The printed documents, each with its expected schema.
 struct Printed {
     project: Project,
     documents: Vec<Value>,
@@ -88,7 +88,7 @@ fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [arguments, &["--json"][..]].concat()
 }
 
-/// What `forage` and `forage doctor` find, in projects of their own.
+/// Runs `forage` and `forage doctor` in several projects.
 fn print_diagnoses(printed: &mut Printed) {
     let path = std::env::var("PATH").unwrap();
     let key = ("OPENAI_API_KEY", "sk-planted0123456789abcdefghijklmnop");
@@ -127,7 +127,7 @@ fn print_diagnoses(printed: &mut Printed) {
     }
 }
 
-/// `forage setup` and what `forage doctor` says of it.
+/// Runs `forage setup`, and then `forage doctor` on the result.
 fn print_setups(printed: &mut Printed) {
     let project = project();
     let mut run = |status: i32, words: &str| {
@@ -162,7 +162,7 @@ fn print_setups(printed: &mut Printed) {
     std::fs::write(settings, "{ broken").unwrap();
     let refused = run(2, "setup claude-code --with hooks --write --no-check --command forage");
     assert_eq!(refused["with"][0]["change"], "refused");
-    // Entries that do not work, that Forage did not write or does not understand, and that are not to be trusted.
+    // Entries that do not work, that Forage did not write or can't parse, and that are not trusted.
     let failing = run(2, "setup codex --write --command /nonexistent/forage");
     assert_eq!(failing["check"]["works"], false);
     for (file, text) in [
@@ -187,7 +187,7 @@ fn print_setups(printed: &mut Printed) {
     run(0, "setup");
     let detected = run(2, "setup --detected --write --no-check --command forage");
     assert!(detected["error"].is_string() && detected.to_string().contains("refused"), "{detected}");
-    // A client that has no file in a project.
+    // A client without a project file.
     std::fs::create_dir_all(project.home.join(".codeium/windsurf")).unwrap();
     let detected = run(0, "setup --detected --scope project --command forage");
     let answers = detected["answers"].as_array().unwrap();
@@ -197,7 +197,7 @@ fn print_setups(printed: &mut Printed) {
     );
 }
 
-/// `forage eval` in its forms, on sets and on histories of a few commits.
+/// Runs `forage eval` in its forms, on query sets and on histories of a few commits.
 fn print_evaluations(printed: &mut Printed) {
     let history = repository();
     let lines = json!({ "src/alpha.rs": [[1, 2]] });
@@ -297,7 +297,7 @@ fn what_is_printed_keeps_to_its_schema() {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let name = words.iter().position(|word| *word == first || *word == second);
         let run = match name {
-            // The roots stand in front of the command.
+            // The roots precede the command.
             Some(_) => {
                 let command: Vec<&str> = words[4..].to_vec();
                 let with_roots = [&command[..], &words[..4]].concat();

@@ -1,4 +1,4 @@
-//! A model that says what its script says, and remembers what it was shown.
+//! A model that follows a script and records its requests.
 
 #![expect(clippy::panic, reason = "a script that does not fit is a failed test")]
 
@@ -14,7 +14,7 @@ use forage_llm::{
 use forage_tools::Context;
 use forage_tools::registry::ToolSelection;
 
-/// What it says to one request.
+/// The response to one request.
 pub(crate) type Reply = Box<dyn Fn(&ChatRequest, &CallBudget) -> Result<ChatAnswer, ChatError> + Send>;
 
 pub(crate) struct Scripted {
@@ -29,12 +29,12 @@ impl Scripted {
         Arc::new(Self { name, script, seen: Mutex::default() })
     }
 
-    /// The requests, in order.
+    /// Returns the requests in order.
     pub(crate) fn seen(&self) -> Vec<ChatRequest> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The texts of the last request, the system's left out.
+    /// Returns the texts of the last request without the system prompt.
     pub(crate) fn last_texts(&self) -> Vec<String> {
         self.seen().last().unwrap().texts().skip(1).map(str::to_owned).collect()
     }
@@ -46,7 +46,7 @@ impl ChatModel for Scripted {
     }
 
     fn provider(&self) -> String {
-        // Each is of a provider of its own, so that what rules one out leaves the other.
+        // Each model has a separate provider, so that ruling one out does not affect the other.
         self.name.to_owned()
     }
 
@@ -61,8 +61,8 @@ impl ChatModel for Scripted {
     }
 }
 
-/// What every wire needs: the user first, then turns and results in alternation, and each call answered exactly once,
-/// in order.
+/// Checks the rules of every wire: the user's message first, then turns and results in alternation, and each
+/// call answered exactly once and in order.
 fn assert_protocol(request: &ChatRequest) {
     let mut messages = request.messages.iter();
     assert!(matches!(messages.next(), Some(ChatMessage::User(_))));
@@ -71,7 +71,7 @@ fn assert_protocol(request: &ChatRequest) {
         let Some(ChatMessage::ToolResults(results)) = messages.next() else {
             panic!("a turn without results")
         };
-        // What a turn holds is private; its calls show in how it is printed.
+        // The content of a turn is private, but its debug output shows the calls.
         let printed = format!("{turn:?}");
         let at =
             |id: &str| printed.find(&format!("id: \"{id}\"")).unwrap_or_else(|| panic!("{id}: {printed}"));
@@ -81,17 +81,17 @@ fn assert_protocol(request: &ChatRequest) {
     }
 }
 
-/// Text and nothing else.
+/// Responds with text only.
 pub(crate) fn say(text: &str) -> Reply {
     says(text, &[])
 }
 
-/// Calls and nothing else: tools and arguments as the model writes them.
+/// Responds with calls only: tools, and arguments as the model writes them.
 pub(crate) fn call(calls: &[(&str, &str)]) -> Reply {
     says("", calls)
 }
 
-/// Text and calls.
+/// Responds with text and calls.
 pub(crate) fn says(text: &str, calls: &[(&str, &str)]) -> Reply {
     let text = text.to_owned();
     let call = |(index, (name, arguments)): (usize, &(&str, &str))| ToolCall {
@@ -110,12 +110,12 @@ pub(crate) fn says(text: &str, calls: &[(&str, &str)]) -> Reply {
     })
 }
 
-/// A failure.
+/// Responds with an error.
 pub(crate) fn fail(error: fn(String) -> ChatError) -> Reply {
     Box::new(move |_, _| Err(error("test/one".to_owned())))
 }
 
-/// Says nothing until its budget ends it.
+/// Hangs until its budget ends.
 pub(crate) fn hang() -> Reply {
     Box::new(|_, budget| {
         loop {
@@ -127,7 +127,7 @@ pub(crate) fn hang() -> Reply {
     })
 }
 
-/// A tree and an agent on it.
+/// A tree and an agent that works on it.
 pub(crate) struct Bench {
     directory: tempfile::TempDir,
 }

@@ -1,4 +1,4 @@
-//! `forage setup` on real files: what it shows, writes, takes out again, and leaves alone.
+//! `forage setup` on real files: what it shows, writes, removes again and leaves alone.
 
 mod beside;
 
@@ -36,7 +36,8 @@ const CLIENTS: [(&str, &str, Option<&str>); 20] = [
     ("crush", ".config/crush/crush.json", Some("crush.json")),
 ];
 
-/// These tests are about files: what comes of what is written is tried in `check.rs`.
+/// Runs setup without testing the entry, because these tests are about files. `check.rs` covers the test of
+/// an entry.
 fn setup(project: &Project, arguments: &[&str]) -> Run {
     let unchecked: &[&str] = if arguments.contains(&"--write") { &["--no-check"] } else { &[] };
     project.run(&[&["setup"], arguments, unchecked].concat())
@@ -53,7 +54,7 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Every file below a directory with its text.
+/// Returns every file in a directory with its text.
 fn tree(directory: &Path) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -139,7 +140,7 @@ fn a_users_file_comes_back_byte_by_byte() {
     }
 }
 
-/// The editor's own marks of an empty section: what was empty is so again.
+/// An empty section must be empty in the same way after removal.
 #[test]
 fn an_empty_section_comes_back_as_it_was() {
     for (client, file, text) in [
@@ -161,7 +162,7 @@ fn an_empty_section_comes_back_as_it_was() {
     }
 }
 
-/// Its program reads its configuration alone.
+/// Continue's program only reads its own configuration.
 #[test]
 fn continue_is_set_up_in_its_configuration_where_there_is_one() {
     let texts = [
@@ -201,7 +202,7 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
         let run = setup(&project, &["continue", "--write"]);
         assert!(run.status == 2 && run.stderr.contains("- name: \"forage\""), "{}", run.stderr);
     }
-    // What stands in the other file already is kept there, and goes from there.
+    // An entry that is already in the other file stays there and can be removed from there.
     let project = Project::new(&[]);
     ok(&project, &["continue", "--write"]);
     put(&project.home.join(".continue/config.yaml"), "name: mine\n");
@@ -209,7 +210,7 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
     assert!(!project.home.join(".continue/mcpServers/forage.json").exists());
 }
 
-/// What a user wrote into Forage's entry stays when Forage changes it, comments too.
+/// A user's additions to Forage's entry stay when Forage changes it, including comments.
 #[test]
 fn comments_in_the_entry_stay_when_it_is_changed() {
     let project = Project::new(&[]);
@@ -225,7 +226,7 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
         put(&path, text);
         ok(&project, &[client, "--write", "--command", "/new/forage"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
-        // A field more, and away again.
+        // A field is added and removed again.
         let environment = [("OPENAI_API_KEY", "x")];
         if client != "claude-code" {
             let with = ["--command", "/new/forage", "--with", "variables", "--no-check"];
@@ -239,7 +240,7 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
         }
     }
-    // A hook with the settings of its user.
+    // A hook with the user's own settings.
     let settings = project.home.join(".claude/settings.json");
     let hook = "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        // mine\n        \"matcher\": \"startup\",\n        \"hooks\": [{\"type\": \"command\", \"command\": \"forage hook session-start --client claude-code\", \"timeout\": 5}]\n      }\n    ]\n  }\n}\n";
     put(&settings, hook);
@@ -251,7 +252,7 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
     );
 }
 
-/// A path of this machine means nothing on those of the others.
+/// A path on this machine is meaningless on other people's machines.
 #[test]
 fn a_file_that_others_read_names_no_path_of_this_machine() {
     let project = Project::new(&[]);
@@ -264,7 +265,7 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     let entry: Value =
         serde_json::from_str(&std::fs::read_to_string(project.root.join(".mcp.json")).unwrap()).unwrap();
     assert_eq!(entry["mcpServers"]["forage"]["command"], "forage");
-    // What it comes to on this machine is said, with what helps everybody.
+    // The output reports the effect on this machine, and advice that works for everyone.
     let tried = project.run(&["setup", "claude-code", "--scope", "project", "--write"]);
     assert!(
         tried.status != 0 && tried.stdout.contains("put `forage` into a directory of the PATH"),
@@ -272,7 +273,7 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     );
     let doctor = project.run(&["doctor"]);
     assert!(doctor.stdout.contains("not tried: there is no program `forage`"), "{}", doctor.stdout);
-    // The control: the user's own file has the path, and no such remark.
+    // Positive control: the user's own file contains the path, and there is no such note.
     let own = ok(&project, &["claude-code", "--write"]);
     assert!(!own.stdout.contains("PATH of each"), "{}", own.stdout);
     let text = std::fs::read_to_string(project.home.join(".claude.json")).unwrap();
@@ -321,7 +322,7 @@ fn somebody_elses_entry_is_left_alone() {
             assert!(run.stderr.contains("is left as it is"), "{}", run.stderr);
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
-        // What there is to do by hand.
+        // The error has instructions for a manual change.
         assert!(setup(&project, &[client, "--write"]).stderr.contains("By hand"));
     }
 }
@@ -371,7 +372,7 @@ fn links_and_permissions_stay_as_they_are() {
         assert_eq!(std::fs::metadata(&dotfiles).unwrap().permissions().mode() & 0o777, 0o640);
     }
     assert_eq!(std::fs::read_to_string(&dotfiles).unwrap(), "{\n  \"a\": 1\n}\n");
-    // A new file of the user's own is theirs alone.
+    // A new file of the user must be readable only by the user.
     ok(&project, &["gemini-cli", "--write"]);
     let mode = std::fs::metadata(project.home.join(".gemini/settings.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -391,7 +392,7 @@ fn a_projects_file_does_not_lead_out_of_the_project() {
     }
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "{}");
     assert!(!project.home.join("mcp.json").exists());
-    // The control: the user's own link is followed.
+    // Positive control: the user's own link is followed.
     symlink(&outside, project.home.join(".claude.json")).unwrap();
     ok(&project, &["claude-code", "--write"]);
     assert!(std::fs::read_to_string(&outside).unwrap().contains("forage"));
@@ -477,7 +478,7 @@ fn clients_that_are_there_are_found_and_all_set_up_at_once() {
     );
     let shown = run(&["--detected"]);
     assert!(!project.home.join(".gemini").exists(), "{}", shown.stdout);
-    // What is refused for one does not keep the others.
+    // A refusal for one client must not stop the others.
     let written = run(&["--detected", "--write"]);
     assert_eq!(written.status, 2);
     assert!(written.stderr.contains(".cursor/mcp.json is left as it is"), "{}", written.stderr);

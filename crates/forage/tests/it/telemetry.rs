@@ -1,4 +1,4 @@
-//! A line for every call, from every surface, and nothing in it of what was asked or found.
+//! Every call from every surface writes a line, which contains nothing of the query or the results.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::peer::{Peer, Reply, content};
 
 const REVISION: &str = "2025-11-25";
 
-/// Stand in queries, terms, paths, texts and the names of roots, and in no word of ours.
+/// These occur in queries, terms, paths, texts and the names of roots, and in none of our own words.
 const WORDS: [&str; 5] = ["quxquery", "quxterm", "quxpath", "quxtext", "quxroot"];
 
 fn project() -> Project {
@@ -92,7 +92,7 @@ fn every_tool_is_told_of_from_every_surface() {
     }
 }
 
-/// An event says the same of a search however its answer is printed.
+/// The event of a search must not depend on the output format.
 #[test]
 fn a_search_has_one_account_however_it_is_printed() {
     let project = project();
@@ -109,7 +109,7 @@ fn a_search_has_one_account_however_it_is_printed() {
         assert_eq!(text["truncated"], limits.contains(&"--max-results"), "{text}");
         assert_eq!(told(&[&["-Z", "1"], limits, &["--json"]].concat()), text, "{limits:?}");
     }
-    // Lines that are printed as they come are not counted.
+    // The lines of streamed output are not counted.
     let text = told(&[]);
     let expected =
         json!({ "tool": "grep_search", "surface": "command", "status": "found", "timed_out": false });
@@ -132,7 +132,7 @@ fn a_server_tells_by_the_advertised_names_and_of_clients_that_are_known() {
         .iter()
         .map(|event| format!("{} {} {}", event["tool"], event["surface"], event["status"]).replace('"', ""))
         .collect();
-    // A call that is corrected is one call.
+    // A call that is corrected counts once.
     assert_eq!(
         told,
         ["code_grep_search mcp found", "code_grep_search mcp found", "code_read_file mcp error"]
@@ -160,7 +160,7 @@ fn a_tool_has_one_name_however_it_is_called() {
     assert_eq!(told, ["find_text", "find_text", "find_text", "lines", "lines"]);
 }
 
-/// Of a call that asks the client's model, and is made again with what that says, the last round is the call.
+/// A call that asks the client's model and is repeated with its answer counts once, with its last round.
 #[test]
 fn a_call_in_rounds_is_one_call() {
     const IN_ROUNDS: &str = "2026-07-28";
@@ -191,7 +191,7 @@ fn a_call_in_rounds_is_one_call() {
 #[test]
 fn models_are_told_of_with_tokens_attempts_and_outcome() {
     let project = project();
-    // The first answer can't be used; the second model's can.
+    // The first model's answer is unusable, and the second one's is usable.
     let (first, second) = (
         Peer::start([says("I would rather not say")]),
         Peer::start([says("quxroot/quxpath.rs: it is quxtext")]),

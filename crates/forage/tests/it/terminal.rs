@@ -1,4 +1,4 @@
-//! What a person at a terminal sees, and what stays the same for everybody else.
+//! What a person at a terminal sees, and what stays the same for everyone else.
 #![cfg(unix)]
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn project() -> Project {
     Project::new(&[("src/a b.rs", "fn one() {}\nfn needle_one() {}\n"), ("src/c.rs", "// needle\n")])
 }
 
-/// The text without colours and links.
+/// Returns the text without colours and links.
 fn plain(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -51,7 +51,7 @@ fn colours_are_for_terminals_and_change_nothing_else() {
         &["list", "--symbols"],
         &["read", "src/c.rs"],
     ];
-    // A terminal has headings and numbers.
+    // On a terminal there are headings and line numbers.
     let (_, shown) = on_a_terminal_with(&project, &["grep", "needle"], &[XTERM]);
     assert!(plain(&shown).contains(&project.run(all[0]).stdout), "{shown}");
     assert_eq!(
@@ -143,7 +143,7 @@ fn quiet_has_no_remarks_and_verbose_a_line_for_each_call() {
     project.write(".env", "needle = 1\n");
     let run = project.run(&["grep", "-.", "needle"]);
     assert!(run.stderr.contains("secrets") && run.stdout.contains("needle"), "{run:?}");
-    // To grep it says to print nothing, as to ripgrep.
+    // For grep this means to print nothing, as in ripgrep.
     let run = project.run(&["grep", "-.", "needle", "-q"]);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     let run = project.run(&["grep", "needle", "--verbose"]);
@@ -156,7 +156,7 @@ fn quiet_has_no_remarks_and_verbose_a_line_for_each_call() {
     assert!(run.stderr.contains(" tool=grep_search "), "{run:?}");
 }
 
-/// A name that the user gave is not passed over, however it was given.
+/// A configuration that the user named must exist, however it was named.
 #[test]
 fn a_configuration_that_the_environment_names_has_to_be_there() {
     let project = project();
@@ -206,7 +206,7 @@ fn the_manual_has_a_page_for_each_command() {
     assert_eq!(project.run(&["man", "nonsense"]).status, 2);
 }
 
-/// P7: a person reads what `forage grep` prints on a terminal, and a program what it prints into a pipe.
+/// P7: a person reads the output of `forage grep` on a terminal, and a program reads it from a pipe.
 #[test]
 fn names_like_lines_of_an_answer_are_quoted_on_a_terminal_alone() {
     let names = ["[searched 9,999 files]", "Found 3 matches", "src/c.rs:9: fn fake()"];
@@ -232,7 +232,7 @@ fn names_like_lines_of_an_answer_are_quoted_on_a_terminal_alone() {
             "{shown}"
         );
     }
-    // What ends with a NUL is for `xargs`.
+    // NUL-terminated output is meant for `xargs`.
     let (_, shown) = on_a_terminal_with(&project, &["grep", "-l", "--null", "needle"], &[XTERM]);
     assert!(plain(&shown).contains("Found 3 matches") && !shown.contains('"'), "{shown}");
 }

@@ -1,4 +1,5 @@
-//! `forage ui`: what servers and agents keep of their calls, who is handed it, and what the page is answered.
+//! `forage ui`: the calls that servers and agents keep, who can read them, and the answers to the page's
+//! requests.
 #![cfg(unix)]
 #![expect(clippy::panic, reason = "an answer that does not come, or is none, is a failed test")]
 
@@ -16,14 +17,14 @@ use crate::mcp::wire::Pipes;
 use crate::peer::Peer;
 use crate::{Project, ask};
 
-/// Time after which what has not come never will.
+/// Time after which we stop waiting.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const REVISION: &str = "2025-11-25";
 
-/// What a hostile repository calls a file.
+/// A file name in a hostile repository.
 const HOSTILE: &str = "src/<img src=x onerror=alert(1)>.rs";
-/// As answers show it.
+/// The same name as answers show it.
 const HOSTILE_SHOWN: &str = r#""src/\x3cimg src=x onerror=alert(1)\x3e.rs""#;
 
 fn project() -> Project {
@@ -36,7 +37,7 @@ fn project() -> Project {
     ])
 }
 
-/// The page's server, ended with the test.
+/// The page's server, which is ended with the test.
 struct Page {
     child: Child,
     host: String,
@@ -55,7 +56,7 @@ impl Page {
         Self { child, host: host.to_owned(), token: token.to_owned() }
     }
 
-    /// The status, the head and the body of what a request is answered with.
+    /// Returns the status, the header and the body of the response.
     fn send(&self, request: &str) -> (u16, String, String) {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -88,7 +89,7 @@ impl Page {
         value
     }
 
-    /// All calls, once there are so many.
+    /// Returns all calls, once there are at least `at_least`.
     fn calls(&self, at_least: usize) -> Vec<Value> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -115,7 +116,7 @@ fn socket(project: &Project) -> Option<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).next()
 }
 
-/// The calls that the tests look at, with what is written in their answers.
+/// Makes the calls that the tests inspect. Returns the texts of their answers.
 fn make_calls(pipes: &mut Pipes) -> Vec<String> {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let calls = [
@@ -157,7 +158,7 @@ fn calls_of_a_server_are_shown_as_they_were() {
     assert!(refused.is_string(), "{refused}");
     assert_eq!(of(5, &["tool", "status"]), json!(["unknown", "error"]));
     assert!(calls[3]["hidden_matches"][0].as_str().unwrap().contains(".gitignore"), "{}", calls[3]);
-    // Lines that stand in the text, and no others.
+    // Exactly the lines in the text.
     let shown = |nth: usize| calls[nth]["shown"].clone();
     assert_eq!(
         shown(1),
@@ -180,13 +181,13 @@ fn calls_of_a_server_are_shown_as_they_were() {
         calls[0]["trace"],
         json!({ "trace_id": "0af7651916cd43dd8448eb211c80319c", "parent_id": "b7ad6b7169203331" })
     );
-    // A secret that is asked for is none that is kept.
+    // A secret in a request must not be stored.
     let whole = page.ask("/api/calls?after=0").to_string();
     assert!(whole.contains("hostile|[redacted:") && !whole.contains("ghp_0123"), "{}", calls[6]);
     assert_eq!(calls[6]["shown"][0]["path"], HOSTILE_SHOWN);
     let processes = page.ask("/api/calls?after=7")["processes"].clone();
     assert_eq!((&processes[0]["live"], &processes[0]["surface"]), (&json!(true), &json!("mcp")));
-    // It goes with its process.
+    // The record disappears with its process.
     drop(pipes);
     let until = Instant::now() + PATIENCE;
     while page.ask("/api/calls?after=7")["processes"][0]["live"] == true {
@@ -243,7 +244,7 @@ fn the_page_answers_what_it_asks() {
         page.ask(&format!("/api/tools/read_file?arguments=%7B%22path%22:%22src/main.rs%22%7D&root={root}"));
     assert_eq!(read["lines"][0], "fn main() {");
     assert!(page.ask("/api/schemas/grep-uses")["$schema"].is_string());
-    // Nothing but roots of calls is looked into, and no model is asked.
+    // Only roots of recorded calls are accessible, and no model is called.
     for path in
         ["/api/map?root=/", "/api/tools/keyword_search?arguments=%7B%7D", "/api/tools/none", "/api/none"]
     {
@@ -251,7 +252,7 @@ fn the_page_answers_what_it_asks() {
     }
 }
 
-/// Files of other roots than the first are named from their own.
+/// Paths in other roots than the first are relative to their own root.
 #[test]
 fn files_of_several_roots_are_told_from_their_roots() {
     let (project, other) = (project(), project());
@@ -324,7 +325,7 @@ fn the_socket_is_the_users_alone_and_can_be_turned_off() {
     assert!(std::fs::metadata(&path).unwrap().file_type().is_socket());
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     drop(pipes);
-    // One that was killed leaves a name, which whoever looks next removes.
+    // A killed process leaves its socket's name behind, which the next reader removes.
     let page = Page::start(&project, &[]);
     let until = Instant::now() + PATIENCE;
     while socket(&project).is_some() {
@@ -337,7 +338,7 @@ fn the_socket_is_the_users_alone_and_can_be_turned_off() {
     assert_eq!(socket(&project), None);
 }
 
-/// Of a process that is killed at any moment whole lines are left, without secrets and without text of files.
+/// A process that is killed at any moment must leave complete lines, without secrets and file content.
 #[test]
 fn a_journal_survives_a_kill() {
     let project = project();
@@ -353,7 +354,7 @@ fn a_journal_survives_a_kill() {
                 json!({ "pattern": "retry|ghp_0123456789abcdefABCDEF0123456789abcd" }),
             ));
         }
-        // Dropped, it is killed.
+        // Dropping the client kills the server.
         drop(pipes);
     }
     let text = std::fs::read_to_string(&path).unwrap();
@@ -363,7 +364,7 @@ fn a_journal_survives_a_kill() {
     assert_eq!(of("process"), 3);
     assert!(of("call") >= 30, "{}", of("call"));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    // It is shown, and so is a file of spans refused.
+    // The journal is shown, and a file of another kind is refused.
     let page = Page::start(&project, &[]);
     assert_eq!(page.calls(of("call")).len(), of("call"));
     let page = Page::start(&project, &[path.to_str().unwrap()]);
@@ -373,7 +374,7 @@ fn a_journal_survives_a_kill() {
     assert!(refused.status == 2 && refused.stderr.contains("no transcript"), "{}", refused.stderr);
 }
 
-/// The lines of the journal of a session with all kinds of answers.
+/// Returns the journal lines of a session with all kinds of answers.
 pub(crate) fn journal_lines() -> Vec<Value> {
     let project = project();
     let path = project.home.join("calls.jsonl");
@@ -422,7 +423,7 @@ fn calls_are_written_as_spans() {
     }
     assert_eq!(spans[0]["name"], "tools/call grep_search");
 
-    // Calls that belong to no trace: one of a server, a good and a refused one of the agent.
+    // Calls without a trace: one of a server, and one successful and one failed call of the agent.
     let mut pipes = Pipes::connect(&project, &[], REVISION);
     pipes.ask(&call(REVISION, 1, "list_directory", json!({})));
     pipes.close();
@@ -438,7 +439,8 @@ fn calls_are_written_as_spans() {
     }
 }
 
-/// The page in Debian's Chromium, driven by what `FORAGE_TEST_PAGE` names, which `cargo xtask ui` sets: without it nothing is driven.
+/// The page in Debian's Chromium. `FORAGE_TEST_PAGE` names the browser driver and is set by `cargo xtask ui`;
+/// without it the browser tests are skipped.
 mod browser {
     use std::fmt::Write as _;
     use std::fs;
@@ -452,15 +454,15 @@ mod browser {
     use crate::mcp::call;
     use crate::mcp::wire::Pipes;
 
-    /// What is looked at, beside what drives the browser.
+    /// The script with the checks, which needs the driver's modules.
     const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../forage-ui/tests/page/check.mjs");
 
     fn driver() -> Option<PathBuf> {
         std::env::var_os("FORAGE_TEST_PAGE").map(PathBuf::from)
     }
 
-    /// Runs the check, which prints a line for each thing that it looked at. Times are told by it and bound by nothing here: the
-    /// machine may do other things.
+    /// Runs the checks, which print a line each. They report times, but we do not limit them because the
+    /// machine may be busy.
     fn check(driver: &Path, page: &Page, arguments: &[&str]) {
         let script = driver.join("check.mjs");
         fs::copy(CHECK, &script).unwrap();
@@ -479,7 +481,7 @@ mod browser {
         assert!(output.status.success() && said.lines().count() > 20, "{said}{complaint}");
     }
 
-    /// A session of a hostile repository and of an agent that asks hostile things.
+    /// A session of a hostile repository and of an agent that makes hostile requests.
     fn hostile_calls(pipes: &mut Pipes, rounds: u64) {
         let long = "x".repeat(4_000);
         let calls = [
@@ -517,7 +519,7 @@ mod browser {
         let page = Page::start(&project, &[]);
         hostile_calls(&mut pipes, 1);
         page.calls(11);
-        // Another server, which makes one call and ends.
+        // Another server that makes one call and exits.
         let messages: [Value; 3] = [
             json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
                 "protocolVersion": REVISION, "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } }),

@@ -1,8 +1,8 @@
-//! What tools are called and what is said of them, by configuration.
+//! Configured names and descriptions of tools.
 
 use crate::Project;
 
-/// The built-in names, each with one that the tests give it.
+/// The built-in names, each with the name that the tests configure.
 const NAMES: [(&str, &str); 7] = [
     ("keyword_search", "by_concept"),
     ("grep_search", "find_text"),
@@ -25,7 +25,7 @@ fn project() -> Project {
     ])
 }
 
-/// All tools are on and called otherwise.
+/// Enables and renames all tools.
 fn renamed(project: &Project) {
     let mut text = "filter = \"lexical\"\n[retrieval]\nenable_keyword_tool = true\n".to_owned();
     for (own, name) in NAMES {
@@ -35,11 +35,11 @@ fn renamed(project: &Project) {
     project.configure(&text);
 }
 
-/// A built-in name that stands in a text as a word.
+/// Returns a built-in name that occurs in a text as a word.
 fn built_in(text: &str) -> Option<&'static str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let words = || text.split(|c| !is_part(c));
-    // `Search` begins sentences, too.
+    // `Search` also begins sentences.
     NAMES
         .map(|(own, _)| own)
         .into_iter()
@@ -56,7 +56,7 @@ fn a_tool_is_called_what_the_user_calls_it_everywhere() {
         listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, NAMES.map(|(_, name)| name));
     assert_eq!(built_in(&listed.to_string()), None, "{listed}");
-    // As the program has them, where nobody calls them otherwise: the check can fail.
+    // Positive control: without renaming the check finds built-in names.
     project.configure("");
     assert!(built_in(&project.run(&["tools", "--json"]).stdout).is_some());
     renamed(&project);
@@ -111,12 +111,13 @@ fn the_own_name_is_understood_where_no_other_tool_has_it() {
     renamed(&project);
     let by_own_name = project.run(&["call", "grep_search", r#"{"pattern": "class Agent"}"#]);
     assert!(by_own_name.status == 0 && by_own_name.stdout.contains("src/agent.py"), "{by_own_name:?}");
-    // The name of one tool for another: whoever uses it means what agents are told.
+    // If one tool has another one's built-in name, a caller means the tool that is advertised under that
+    // name.
     project.configure("[tools.grep_search]\nname = \"read_file\"\n[tools.read_file]\nname = \"show\"\n");
     let other = project.run(&["call", "read_file", r#"{"pattern": "class Agent"}"#]);
     assert!(other.stdout.contains("Found 1 match"), "{other:?}");
     assert!(project.run(&["call", "show", r#"{"path": "src/agent.py"}"#]).stdout.contains("class Agent"));
-    // The lookup takes over the name of the tool that is off.
+    // The lookup uses the name of the disabled tool.
     project.configure("[retrieval]\nenable_keyword_tool = true\n[tools.keyword_search]\nenabled = false\n");
     let lookup = project.run(&["call", "keyword_search", r#"{"search_terms": ["x"]}"#]);
     assert!(lookup.stderr.contains("keyword_search needs the argument `query`"), "{lookup:?}");
@@ -177,7 +178,7 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
             format!("[tools.read_file]\ndescription = \"{}\"\n", "x".repeat(5_000)),
             "`tools.read_file.description`",
         ),
-        // The names that a server lists: clients without a prefix of their own are told of `forage_read_file`.
+        // The names that a server lists: clients without a prefix of their own see `forage_read_file`.
         (
             "[tools.grep_search]\nname = \"forage_read_file\"\n".to_owned(),
             "called `forage_read_file`; give one another name (`tools.grep_search.name`, `tools.read_file.name`)",

@@ -1,5 +1,6 @@
-//! The first example of README and of each page in `docs` works as it is written, on a machine without a model, a key or a
-//! network: each line runs in a shell, in a copy of the sources with a history, with a home that is empty.
+//! The first example of the README and of each page in `docs` must work as written, on a machine without a
+//! model, a key or a network. Each line runs in a shell, in a copy of the sources with a history and an empty
+//! home.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +9,8 @@ use crate::eval::git;
 use crate::plan::copy_files;
 use crate::{Project, Run};
 
-/// Pages whose first example is no command of the program, with the first line of what they have instead.
+/// Pages whose first example is not a command of the program, with the first line of their example, if they
+/// have one.
 const OTHERS: &[(&str, Option<&str>, &str)] = &[
     ("agentic-search.md", None, "a table of tests, without an example"),
     ("README.md", None, "the front page of the book"),
@@ -46,8 +48,8 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The lines of the first block of commands that stands in a text: those of a `sh` block, or those behind `$ ` in a
-/// `console` block. A line that ends with a backslash is one with the next.
+/// Returns the lines of the first block of commands in a text: those of a `sh` block, or those after `$ ` in
+/// a `console` block. A line that ends with a backslash is joined with the next one.
 fn first_example(text: &str) -> Vec<String> {
     let mut lines = text.lines().skip_while(|line| !matches!(*line, "```sh" | "```console"));
     let is_console = lines.next() == Some("```console");
@@ -60,20 +62,20 @@ fn first_example(text: &str) -> Vec<String> {
     }
 }
 
-/// What stands below a heading of a page.
+/// Returns the text below a heading of a page.
 fn section<'a>(text: &'a str, heading: &str) -> &'a str {
     let begin = text.find(&format!("\n{heading}\n")).unwrap();
     &text[begin..]
 }
 
-/// A copy of the sources, with commits that say what they touch.
+/// Creates a copy of the sources, with commits whose messages describe the touched files.
 fn sources() -> Project {
     let project = Project::new(&[]);
     for entry in std::fs::read_dir(workspace()).unwrap() {
         let entry = entry.unwrap();
         let target = project.root.join(entry.file_name());
         match entry.file_name().to_str() {
-            // What a build left, and a history that may be none of this copy's.
+            // Skip build output, and the history, which may belong to another repository.
             Some("target" | ".git") => {}
             _ if entry.file_type().unwrap().is_dir() => copy_files(&entry.path(), &target),
             _ => drop(std::fs::copy(entry.path(), target).unwrap()),
@@ -94,10 +96,11 @@ fn sources() -> Project {
     project
 }
 
-/// Runs a line as it is written. A build that a line begins with is the program that these tests have built.
+/// Runs a line as written. A build at the start of a line is replaced by the program that these tests have
+/// built.
 fn run(project: &Project, home: &Path, line: &str) -> Run {
     let line = line.replace("cargo run --release -- ", "forage ");
-    // A page is served until Ctrl-C, which comes once it has said where.
+    // A page is served until Ctrl-C, so we send it some time after the address was printed.
     let line = match line == "forage ui" || line.starts_with("forage ui ") {
         true => format!("timeout --preserve-status --signal=INT 3 {line}"),
         false => line,
@@ -118,13 +121,13 @@ fn run(project: &Project, home: &Path, line: &str) -> Run {
     Run { status, stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Runs the lines of an example one after the other, in a home of their own. Gives what does not work.
+/// Runs the lines of an example in order, in a separate home. Returns the failures.
 fn failures(project: &Project, name: &str, lines: &[String]) -> Vec<String> {
     let home = project.home.join(name);
     std::fs::create_dir_all(&home).unwrap();
     let fails = |line: &&String| {
         let run = run(project, &home, line);
-        // A server whose client says nothing has nothing to say, and what prepares a call needs not print.
+        // A server without a client prints nothing, and lines that prepare a call need not print.
         let prints = line.contains("forage ") && !line.starts_with("forage mcp ");
         let works = run.status == 0 && !(prints && run.stdout.is_empty());
         (!works || run.stderr.contains("panicked")).then(|| format!("{name}: {line}\n{run:?}"))
@@ -141,7 +144,7 @@ fn is_of_the_program(lines: &[String]) -> bool {
     })
 }
 
-/// All pages, each in a thread of its own.
+/// Runs all pages, each in a separate thread.
 #[test]
 fn the_first_example_of_every_page_works_without_a_model() {
     let project = sources();
@@ -156,7 +159,7 @@ fn the_first_example_of_every_page_works_without_a_model() {
             continue;
         }
         let text = std::fs::read_to_string(entry.path()).unwrap();
-        // Every example of such a page is run on files of its own.
+        // Every example of such a page is already run on the page's own files.
         if text.contains("```text file=") {
             continue;
         }
@@ -181,7 +184,7 @@ fn the_first_example_of_every_page_works_without_a_model() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-/// The control: an example that asks a model, one that finds nothing, and one that prints nothing.
+/// Positive control: an example that needs a model, one that finds nothing, and one that prints nothing.
 #[test]
 fn an_example_that_does_not_work_is_found() {
     let project = Project::new(&[("src/retry.rs", "fn retry() {}\n")]);

@@ -1,4 +1,4 @@
-//! Which engine answers `Search`, and who is told when none can.
+//! The choice of the engine for `Search`, and the reports if no engine can run.
 
 use serde_json::json;
 
@@ -6,8 +6,9 @@ use super::wire::Pipes;
 use super::{call, initialize, request};
 use crate::Project;
 
-/// §5 of the requirements of `Search` as it stands there, with the tool turned on: `binary` answers, else `fallback_binary`, and
-/// where neither is installed the tool is not offered and each front says what was looked for.
+/// §5 of the requirements of `Search` as written, with the tool enabled: `binary` is used, or else
+/// `fallback_binary`. If neither is installed, the tool is not offered, and each interface reports which
+/// programs were searched.
 #[test]
 fn the_documents_toml_selects_the_external_engines() {
     const BLOCK: &str = "[tools.search]\nenabled = false\nbinary = \"ugrep\"\nfallback_binary = \"rg\"\n\
@@ -21,7 +22,7 @@ fn the_documents_toml_selects_the_external_engines() {
         for name in names {
             let program = std::env::split_paths(&all).map(|place| place.join(name)).find(|it| it.is_file());
             let program = program.unwrap_or_else(|| panic!("{name} is needed by this test"));
-            // Again with the next block.
+            // Ignore the error: the links exist already for the second block.
             let _ = std::os::unix::fs::symlink(program, path.join(name));
         }
         let path = path.to_str().unwrap().to_owned();
@@ -41,7 +42,7 @@ fn the_documents_toml_selects_the_external_engines() {
             run(&["doctor"]).stdout,
         )
     };
-    // As the document has it agents are not offered the tool, and a person's search is ugrep's.
+    // With the document's settings agents are not offered the tool, and a person's search uses ugrep.
     let (offered, called, run, _) = search(BLOCK, &["ugrep", "rg"]);
     assert!(!offered && called.contains("turned off in the configuration"), "{called}");
     assert_eq!(run.json()["engine"], "ugrep", "{run:?}");
@@ -65,7 +66,7 @@ fn the_documents_toml_selects_the_external_engines() {
     }
     assert!(doctor.contains("no engine of the configuration can run"), "{doctor}");
 
-    // An engine that is named is used: whatever is said of programs.
+    // An explicitly named engine is used, whatever the program settings are.
     let (offered, _, run, _) = search(&format!("{on}engine = \"embedded\"\n"), &[]);
     assert!(offered && run.json()["engine"] == "embedded", "{run:?}");
     for program in ["binary", "fallback_binary"] {

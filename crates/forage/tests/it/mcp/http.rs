@@ -1,4 +1,4 @@
-//! HTTP: who may call, what is too much.
+//! HTTP: access control and limits.
 
 use std::io::Write as _;
 #[cfg(unix)]
@@ -49,7 +49,7 @@ fn only_this_machines_names_and_pages_may_call() {
         let more = origin.as_ref().map(|origin| format!("Origin: {origin}\r\n")).unwrap_or_default();
         assert_eq!(post(&http, host, &more, LIST), expected, "{host} {origin:?}");
     }
-    // What stands in front of the server may take the second for the one that is meant.
+    // A proxy in front of the server may use the second header.
     for more in [
         "Host: evil.example\r\n".to_owned(),
         format!("Host: {address}\r\n"),
@@ -120,7 +120,7 @@ fn what_is_no_request_is_refused() {
         let begin = body.get(..50).unwrap_or(body);
         assert_eq!((answer.status, &answer.messages()[0]["error"]["code"]), (400, &json!(code)), "{begin}");
     }
-    // What is no JSON by its own account is refused as that, whatever it holds.
+    // A body that is not declared as JSON is refused for that reason, whatever it contains.
     for body in ["no json", LIST] {
         let head = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: text/plain\r\nAccept: application/json, \
@@ -139,11 +139,11 @@ fn what_is_no_request_is_refused() {
     let mismatched = http.post("2026-07-28", &message);
     assert_eq!(mismatched.status, 400, "{mismatched:?}");
     assert_eq!(mismatched.messages()[0]["error"]["code"], -32020);
-    // After all of that it still answers.
+    // After all of this the server must still respond.
     assert_eq!(post(&http, &http.address, "", LIST), 200);
 }
 
-/// Over HTTP any program of the machine may be a client.
+/// Over HTTP any program on the machine may be a client.
 #[test]
 fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
     let project = project();
@@ -158,7 +158,7 @@ fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
     project.configure("[mcp]\nclient_roots = [\"~\"]\n");
     let answer = Http::start(&project, &[]).ask("2026-07-28", &read);
     assert!(text(&answer).0.contains("the other root"), "{answer}");
-    // A directory of secrets keeps its rules when it is a root itself.
+    // A directory of secrets keeps its rules even if it is a root itself.
     let secrets = project.home.join(".aws");
     std::fs::create_dir_all(&secrets).unwrap();
     std::fs::write(secrets.join("credentials"), "key\n").unwrap();
@@ -169,7 +169,7 @@ fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
     assert!(text(&answer).1 && text(&answer).0.contains("secret"), "{answer}");
 }
 
-/// Clients that send one byte and wait hold a place each, and others are served meanwhile.
+/// Clients that send one byte and wait occupy a place each, while others must still be served.
 #[test]
 fn a_client_that_never_finishes_its_request_holds_up_nobody() {
     let project = project();
@@ -196,7 +196,7 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
     let statuses: Vec<u16> =
         (0..5).map(|id| bounded.post("2025-11-25", &initialize("2025-11-25", id)).status).collect();
     assert_eq!(statuses, [200, 200, 200, 503, 503]);
-    // Also when all come at once.
+    // The same if all clients connect at once.
     let bounded_at_once = Http::start(&project, &["--sessions", "3"]);
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let open = |id| bounded_at_once.post("2025-11-25", &initialize("2025-11-25", id)).status;
@@ -204,7 +204,7 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 3, "{statuses:?}");
-    // Who may not come in is told that, and what is no message is none, whether there is room or not.
+    // An unauthorized or malformed request gets its specific error, whether there is room or not.
     let message = initialize("2025-11-25", 9).to_string();
     for (host, more, body, expected) in [
         (bounded.address.as_str(), "", message.as_str(), 503),
@@ -217,7 +217,7 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
     ] {
         assert_eq!(post(&bounded, host, more, body), expected, "{host} {more} {body}");
     }
-    // Those who need none are served all the same.
+    // Requests that need no session are still served.
     let answer =
         bounded.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));
     assert!(text(&answer).0.contains("# Example"));
@@ -234,7 +234,7 @@ fn a_signal_ends_the_server() {
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
         let started = std::time::Instant::now();
         let status = http.server.child.wait().unwrap();
-        // Calls have 25 seconds to be answered; an idle connection has none.
+        // Calls get 25 seconds to finish; an idle connection gets none.
         assert!(status.success() && started.elapsed() < Duration::from_secs(10), "{status}");
     }
 }

@@ -1,4 +1,4 @@
-//! A server that makes an index while it serves, against one that has none.
+//! A server that builds an index while it runs, compared with one that has none.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ fn a_server_with_an_index_answers_as_one_without() {
         let word = if number % 50 == 0 { "needle" } else { "nothing" };
         project.write(&format!("d{}/f{number}.txt", number % 7), &format!("{word} {number}\nretry\n"));
     }
-    // Younger files are in no index.
+    // Younger files are not indexed.
     std::thread::sleep(Duration::from_millis(2_100));
     let mut with = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "always")]);
     let mut without = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "off")]);
-    // The first build goes on in the background, where it takes longer than a call waits.
+    // If the first build takes longer than a call waits, it continues in the background.
     let ask = call(REVISION, 0, "search_index", json!({ "query": "needle", "code_tokens": 0 }));
     let started = Instant::now();
     without.ask(&ask);
@@ -60,7 +60,7 @@ fn a_server_with_an_index_answers_as_one_without() {
         let old = fs::metadata(&path).and_then(|file| file.modified());
         match (round % 4, old) {
             (0, Ok(old)) => {
-                // As long as before, and with the old time: its content alone has changed.
+                // Only the content changes: the length and the modification time stay the same.
                 let length = fs::metadata(&path).unwrap().len() as usize;
                 fs::write(&path, format!("{:length$}", "needle 1").get(..length).unwrap()).unwrap();
                 fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
@@ -71,7 +71,7 @@ fn a_server_with_an_index_answers_as_one_without() {
         }
         compare(&format!("round {round}"));
     }
-    // The wall around the server does not keep it from watching the tree.
+    // The sandbox must not prevent the server from watching the tree.
     #[cfg(target_os = "linux")]
     {
         let watches = |file: std::io::Result<fs::DirEntry>| {
@@ -83,7 +83,8 @@ fn a_server_with_an_index_answers_as_one_without() {
     }
 }
 
-/// The index of a server that lives on knows each commit from its first query on, as one that is made for each call.
+/// From its first query on, the index of a long-running server must know the same commits as one that is
+/// built for each call.
 #[test]
 fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
     let project = Project::new(&[]);
@@ -144,7 +145,8 @@ fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
         step();
         compare(what);
     }
-    // The history decides, so that equal answers say something: with it and in the end without it.
+    // The history must decide the ranking, or equal answers would prove nothing: first with the relevant
+    // commits, at the end without them.
     let of_dialtone: Vec<_> = firsts.iter().step_by(2).collect();
     assert!(of_dialtone[0].contains("f31.rs"), "{of_dialtone:?}");
     assert!(!of_dialtone[steps.len() - 1].contains("f31.rs"), "{of_dialtone:?}");
@@ -152,7 +154,7 @@ fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
     assert!(of_modem[1].contains("f17.rs") && of_modem[6].contains("f40.rs"), "{of_modem:?}");
 }
 
-/// Nobody tells a server of a file that stays mapped and is changed there.
+/// No event tells a server that a mapped file has changed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
@@ -185,7 +187,7 @@ fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
         let needle = format!("needle of round {round}.");
         mapped.store(&needle);
         assert!(found(&needle), "round {round}");
-        // Some are taken into the index, others are too young.
+        // Some files are then old enough for the index, others are not.
         std::thread::sleep(Duration::from_millis(if round % 10 == 9 { 2_300 } else { 30 }));
     }
 }
@@ -201,7 +203,7 @@ fn code_is_shown_once_in_a_connection() {
         };
         let (first, second) = (ask(1), ask(2));
         assert!(first.contains("pub fn retry"), "{revision}: {first}");
-        // Requests without a connection may be of several agents.
+        // Requests without a connection may come from several agents.
         assert_eq!(second.contains("pub fn retry"), is_stateless(revision), "{revision}: {second}");
         let earlier = "@@ src/retry.rs 1-4: shown earlier, and as it was";
         assert_eq!(second.contains(earlier), !is_stateless(revision), "{revision}: {second}");

@@ -1,4 +1,4 @@
-//! What must hold for each transport and each revision.
+//! Properties that must hold for each transport and each revision.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use serde_json::json;
 use super::wire::{Http, Pipes, read_all};
 use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
-/// Time in which work has ended after nobody wanted it any more: 100 ms are the product's, the rest is a busy
-/// machine's. Left alone, the work of these tests never ends.
+/// Time in which work must end once it is no longer wanted. The product needs 100 ms, the rest allows for a
+/// busy machine. Without cancellation the work of these tests never ends.
 const STOPPED: Duration = Duration::from_secs(20);
 
 const TOOLS: [&str; 5] =
@@ -90,7 +90,7 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
     }
 }
 
-/// What is wrong, what to do and which tools there are: all by the name that the client's model sees.
+/// The problem, the advice and the list of tools must all use the names that the client's model sees.
 #[test]
 fn an_error_has_one_name_for_a_tool() {
     let project = project();
@@ -137,7 +137,8 @@ fn what_is_not_declared_is_not_there() {
         ] {
             let message = request(revision, 3, method, params);
             assert_eq!(pipes.ask(&message)["error"]["code"], code, "{revision} {method}");
-            // Over HTTP a newer revision needs the name of a tool in a header before it looks at the body.
+            // Over HTTP, newer revisions require the tool's name in a header, which is checked before the
+            // body.
             let answer = http.ask(revision, &message);
             let refused = answer["error"]["code"].as_i64().unwrap();
             assert!(
@@ -160,7 +161,7 @@ fn a_cancelled_call_stops_its_work_and_has_no_answer() {
         pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
         let took = model.next_event().duration_since(asked);
         assert!(took < STOPPED, "{revision}: {took:?}");
-        // The next answer is that of the next request.
+        // The next answer must belong to the next request.
         let next = request(revision, 6, "tools/list", json!({}));
         assert!(pipes.ask(&next)["result"]["tools"].is_array());
     }
@@ -200,7 +201,7 @@ fn progress_is_told_to_those_who_ask_and_always_increases() {
             assert!(count > 0, "{revision}: {}", String::from_utf8_lossy(&begin));
             begin.extend_from_slice(&piece[..count]);
         }
-        // The rest of what was sent together, until nothing comes.
+        // Read the rest of the messages until none arrives.
         stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         let response = read_all(&mut std::io::Cursor::new(begin).chain(&mut stream));
         assert!(response.head.contains("text/event-stream"), "{response:?}");
@@ -223,7 +224,7 @@ fn progress_is_told_to_those_who_ask_and_always_increases() {
             assert!(progress.is_sorted_by(|a, b| a < b), "{progress:?}");
         }
     }
-    // Nobody is told who did not ask.
+    // A client that did not request progress must not get it.
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     pipes.send(&slow_call("2025-11-25", 5));
     assert_eq!(pipes.receive_within(Duration::from_millis(1_200)), None);

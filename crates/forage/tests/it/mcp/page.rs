@@ -1,4 +1,4 @@
-//! The page with a whole session is a whole session.
+//! The documentation page with a complete session must match a real session.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{call, initialize, project, request};
 
 const REVISION: &str = "2025-11-25";
 
-/// Runs the session and writes it down; `INSTA_UPDATE=always` writes the page.
+/// Runs the session and writes it down; `INSTA_UPDATE=always` updates the page.
 #[test]
 fn the_page_shows_the_session_as_it_is() {
     let project = project();
@@ -26,7 +26,7 @@ fn the_page_shows_the_session_as_it_is() {
             _ => pipes.ask(&message),
         };
         let _ = write!(page, "\n## {title}\n\n```json\n{message:#}\n```\n\n```json\n{answer:#}\n```\n");
-        // Texts are for reading.
+        // Show texts in readable form too.
         if let Some(text) = answer["result"]["content"][0]["text"].as_str() {
             let _ = write!(page, "\nThe text:\n\n```text\n{}\n```\n", text.trim_end());
         }

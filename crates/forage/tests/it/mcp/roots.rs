@@ -52,7 +52,7 @@ fn the_clients_roots_are_asked_for_and_bounded() {
             }
         }
     }
-    // The user's own choice is not up to a client.
+    // A client must not override the user's own choice.
     let root = project.root.to_str().unwrap();
     let mut pipes = Pipes::start(&project, &["--root", root]);
     let mut hello = initialize("2025-11-25", 0);
@@ -77,7 +77,7 @@ fn the_root_is_the_one_that_the_client_was_started_for() {
     assert!(text(&answer).0.contains("the other root"));
 }
 
-/// A root that is removed and made again is another directory, and its old one has no files any more.
+/// A root that is deleted and created again is another directory, and its old one no longer contains files.
 #[test]
 fn a_root_that_was_replaced_is_read_anew() {
     for sandbox in ["off", "auto"] {
@@ -94,7 +94,7 @@ fn a_root_that_was_replaced_is_read_anew() {
         std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
         let answer = pipes.ask(&grep(3));
         let (text, is_error) = text(&answer);
-        // The kernel's wall stands around the directory that it was shown.
+        // The sandbox covers the directory that existed when it was set up.
         match log.contains("none") {
             true => assert!(text.contains("new.txt"), "{text}"),
             false => assert!(is_error && text.contains("restart"), "{log}: {text}"),
@@ -102,7 +102,7 @@ fn a_root_that_was_replaced_is_read_anew() {
     }
 }
 
-/// The project is the root, whichever part of it a client stands in, and wherever it lies.
+/// The project becomes the root, whichever part of it is the client's directory, and wherever the project is.
 #[test]
 fn a_clients_root_leads_to_its_project() {
     let project = project();
@@ -150,7 +150,7 @@ fn a_clients_root_leads_to_its_project() {
             let answer = ask(2, "grep_search", json!({ "pattern": pattern }));
             assert!(!text(&answer).0.contains("[root:"), "{answer}");
             if directory == root.join("src") {
-                // As the client's own shell names it, which stands there.
+                // Paths are relative to the client's directory, as in its own shell.
                 for path in ["a.rs", "src/a.rs", "../src/a.rs"] {
                     let answer = ask(3, "read_file", json!({ "path": path }));
                     assert!(text(&answer).0.contains("elsewhere_in_src"), "{path}: {answer}");
@@ -176,12 +176,12 @@ fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
         !is_error && first.contains("# Example") && first.contains("did not name them in time"),
         "{first}"
     );
-    // No question comes before this answer.
+    // No question may precede this answer.
     let answer = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
     assert!(!text(&answer).0.contains("did not name"), "{answer}");
-    // Until the client says that it has something to say.
+    // The roots are not requested again until the client announces a change.
     pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
-    // What it says is heard beside the calls.
+    // The server handles the notification concurrently with calls.
     let is_asked = (3..100).any(|id| {
         pipes.send(&call("2025-11-25", id, "read_file", json!({ "path": "README.md" })));
         pipes.receive()["method"] == "roots/list"
@@ -207,7 +207,7 @@ fn all_roots_are_one_question() {
     let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
     assert!(text(&answer).0.contains(&main) && !text(&answer).0.contains("root: {first}"), "{answer}");
 
-    // A root of the client's that can't be searched.
+    // A client root that can't be searched.
     let mut pipes = Pipes::start(&project, &[]);
     let mut hello = initialize("2025-11-25", 0);
     hello["params"]["capabilities"] = json!({ "roots": {} });

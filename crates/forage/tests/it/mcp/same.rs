@@ -1,4 +1,4 @@
-//! One call is the same call, whoever makes it.
+//! The same call must get the same answer, whoever makes it.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn project() -> Project {
     ])
 }
 
-/// Requests as models write them, right and wrong.
+/// Requests as models write them, valid and invalid.
 fn requests() -> Vec<(&'static str, Value)> {
     vec![
         ("grep_search", json!({"pattern": "execute"})),
@@ -38,11 +38,11 @@ fn requests() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What the server answers and what `forage call` prints, in a directory of the project.
+/// Compares the server's answers with the output of `forage call` in a directory of the project.
 #[test]
 fn a_command_answers_as_the_server_does() {
     let project = project();
-    // The same state of the ranked index for both.
+    // Both must use the same state of the ranked index.
     assert_eq!(project.run(&["rank", "tool"]).status, 0);
     let standing = project.root.join("src");
     for (tool, arguments) in requests() {
@@ -56,13 +56,13 @@ fn a_command_answers_as_the_server_does() {
             true => run.stderr.trim_start_matches("forage: error: ").trim_end().to_owned(),
             false => run.stdout.trim_end().to_owned(),
         };
-        // The first answer of a connection names the root.
+        // The first answer of a connection also names the root.
         let said: Vec<&str> = said.trim_end().lines().filter(|line| !line.starts_with("[root: ")).collect();
         assert_eq!(shown, said.join("\n").trim_end(), "{tool} {arguments}");
     }
 }
 
-/// Arguments that are no object, as clients and models write them.
+/// Arguments that are not an object, as some clients and models send them.
 #[test]
 fn arguments_are_read_in_whatever_form_they_come() {
     let project = project();
@@ -80,7 +80,7 @@ fn arguments_are_read_in_whatever_form_they_come() {
     }
 }
 
-/// A name in the configuration is the name, whatever another server may have.
+/// A configured name is listed unchanged, whatever tools another server may have.
 #[test]
 fn a_chosen_name_is_listed_as_it_is() {
     let project = project();
@@ -94,12 +94,12 @@ fn a_chosen_name_is_listed_as_it_is() {
     assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
     project.configure("[tools.read_file]\nname = \"read_file\"\n");
     assert_eq!(listed()[2..], ["forage_list_directory", "read_file"]);
-    // Another name of its own leaves the name free for what clients write.
+    // If another tool has the configured name, the name is free for the form that clients write.
     project.configure("[tools.read_file]\ndescription = \"Reads.\"\n");
     assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
 }
 
-/// A file of 40 KB is read whole by a client that is not known; other answers keep to the 20 KB of such a client.
+/// An unknown client must get a file of 40 KB completely, while its other answers are limited to 20 KB.
 #[test]
 fn a_file_of_forty_kilobytes_is_read_whole() {
     let project = project();

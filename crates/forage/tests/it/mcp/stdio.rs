@@ -1,4 +1,4 @@
-//! One client on pipes: bad lines, the end of input, sizes.
+//! A single client on pipes: invalid lines, the end of input, sizes.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::wire::{Http, Pipes};
 use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
-/// Calls that run have 90 seconds for their answers to be read.
+/// Less than the 90 seconds that running calls have until their answers are read.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
 #[test]
@@ -37,7 +37,8 @@ fn a_bad_line_is_answered_and_the_session_goes_on() {
                 let shown: String = line.chars().take(60).collect();
                 assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{shown}");
             }
-            // What needs no answer gets none: blank lines, notifications, answers to questions that nobody asked.
+            // Messages that need no answer must get none: blank lines, notifications, and answers to
+            // questions that were never asked.
             pipes.send_bytes(b"\n  \r\n");
             pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }));
             pipes.send(&json!({ "jsonrpc": "2.0", "method": "$/unknown", "params": [1] }));
@@ -54,7 +55,7 @@ fn a_bad_line_is_answered_and_the_session_goes_on() {
     }
 }
 
-/// Some clients write the id last, and some ask what the server can before they say how they talk.
+/// Some clients write the id last, and some send `server/discover` before they choose a revision.
 #[test]
 fn requests_are_answered_however_they_are_written() {
     let project = project();
@@ -94,7 +95,8 @@ fn an_id_that_is_in_use_is_refused() {
     assert!(text(&next).0.contains("# Example"));
 }
 
-/// A client that asks and never reads keeps the server neither from ending nor from being bounded.
+/// A client that sends requests and never reads must not prevent the server from ending, nor exceed its
+/// limits.
 #[test]
 fn a_client_that_does_not_read_ends_the_server_all_the_same() {
     let project = project();
@@ -106,11 +108,11 @@ fn a_client_that_does_not_read_ends_the_server_all_the_same() {
         send(&initialize("2025-11-25", 0)).unwrap();
         let read = |id| call("2025-11-25", id, "read_file", json!({ "path": "long.txt" }));
         let most = if enough { 20_000 } else { 100 };
-        // Not faster than they are answered: calls for which there is no room get short answers.
+        // Not faster than they are answered, because calls beyond the limit get short answers.
         let pace =
             |id: u64| std::thread::sleep(Duration::from_millis(if id.is_multiple_of(100) { 200 } else { 0 }));
         let sent = (1..=most).inspect(|id| pace(*id)).take_while(|id| send(&read(*id)).is_ok()).count();
-        // With 64 MiB unread the client counts as gone; with less it is its end of input that ends the server.
+        // With 64 MiB unread the client counts as gone. With less, its end of input ends the server.
         assert_eq!(sent < most as usize, enough, "{sent}");
         let closed = Instant::now();
         drop(stdin);
@@ -144,7 +146,7 @@ fn bad_lines_without_end_are_not_answered_without_end() {
     assert_eq!(errors, forage_mcp::limits::BAD_LINES_ANSWERED);
 }
 
-/// What a script does: `printf '…' | forage mcp`.
+/// Like a script: `printf '…' | forage mcp`.
 #[test]
 fn what_was_asked_before_the_end_of_input_is_answered() {
     let project = project();
@@ -176,7 +178,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
         assert_eq!(answered, [1, 2, 3], "{revision}");
         assert!(pipes.server.child.wait().unwrap().success());
     }
-    // Also before anything was said.
+    // The same without any message before.
     let mut pipes = Pipes::start(&project, &[]);
     let closed = Instant::now();
     drop(pipes.stdin.take());
@@ -200,7 +202,7 @@ fn a_client_that_has_gone_ends_the_server_at_once_and_its_work_with_it() {
         send(&slow_call(revision, 5));
         model.next_event();
         drop(stdin);
-        // The control: as long as somebody may read the answer, it is worked for.
+        // Positive control: while the answer can still be read, the work continues.
         std::thread::sleep(Duration::from_secs(1));
         assert!(server.child.try_wait().unwrap().is_none(), "{revision}");
         let gone = Instant::now();
@@ -236,7 +238,7 @@ fn a_thousand_calls_at_once_are_all_answered_once() {
     assert_eq!(answered, (1..=1_000).collect::<Vec<_>>());
 }
 
-/// Reading a file does not wait behind searches that hang, and searches beyond those that have a place wait.
+/// Reading a file must not wait for hanging searches, and searches above the limit must wait.
 #[test]
 fn quick_calls_do_not_wait_behind_searches() {
     let (project, model) = hanging_project();
@@ -272,12 +274,13 @@ fn answers_fit_the_client() {
         let size = size(client, &[]);
         assert!(size > most - 1_000 && size <= most, "{client}: {size}");
     }
-    // What the user says wins.
+    // The user's setting takes precedence.
     let size = size("@cline/core", &["--text-bytes", "60000"]);
     assert!(size > 59_000 && size <= 60_000, "{size}");
 }
 
-/// What each client's model is shown: no tool that the client has itself, none that can't answer, names as it has them.
+/// Checks what each client's model sees: no tool that the client has itself, none that can't answer, and
+/// names in the client's form.
 #[test]
 fn tools_and_instructions_fit_the_client() {
     let project = project();
@@ -301,7 +304,7 @@ fn tools_and_instructions_fit_the_client() {
     );
     assert!(tools.iter().all(|tool| tool.get("_meta").is_none()));
 
-    // One that puts something in front of names is told of them as they are.
+    // A client that adds its own prefix gets the plain names.
     assert_eq!(names(&shown("fast-agent-mcp").1), "grep_search search_index list_directory read_file");
 
     let (instructions, tools) = shown("gemini-cli-mcp-client");
@@ -320,7 +323,7 @@ fn tools_and_instructions_fit_the_client() {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 46_000, "{tool}");
     }
 
-    // With a model, and with what the user chooses.
+    // With a model and with the user's own settings.
     project.configure("filter = \"lexical\"\n[mcp]\nprefix = \"my_\"\nprofile = \"all\"\n[tools.read_file]\nenabled = false\n");
     let (instructions, tools) = shown("claude-code");
     assert_eq!(names(&tools), "my_keyword_search my_grep_search my_search_index my_list_directory");
@@ -332,7 +335,7 @@ fn tools_and_instructions_fit_the_client() {
     }
 }
 
-/// By the names that they have here, and only those that are offered.
+/// The advice must use this client's tool names, and only mention tools that are offered.
 #[test]
 fn terms_on_nearly_every_line_lead_to_the_tools_that_are_offered() {
     let project = project();
@@ -356,7 +359,7 @@ fn terms_on_nearly_every_line_lead_to_the_tools_that_are_offered() {
     }
 }
 
-/// Clients whose model is asked by the server are offered what it filters; those that wait without end are not.
+/// Clients that support sampling are offered the filtered search. Clients that would wait forever are not.
 #[test]
 fn keyword_search_is_offered_where_a_model_can_answer() {
     let project = project();
@@ -417,7 +420,7 @@ fn structured_answers_are_complete() {
         }
     }
     assert!(!text(&answer).0.is_empty());
-    // An error is the same text, in the shape that the command line has for it.
+    // An error has the same text, in the same record as on the command line.
     let error = pipes.ask(&call("2025-11-25", 3, "grep_search", json!({})));
     assert!(text(&error).1, "{error}");
     let record = json!({ "type": "error", "error": text(&error).0, "code": "request" });
@@ -459,13 +462,13 @@ fn the_clients_model_filters_when_there_is_no_other() {
         assert!(!is_error && text.contains("src/retry.rs: retries"), "{revision}: {text}");
         assert!(text.contains("client/theirs"), "{text}");
     }
-    // Without one: the error that names what was looked for.
+    // Without a model the error lists what was searched for.
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     let answer = pipes.ask(&slow_call("2025-11-25", 1));
     assert!(text(&answer).1 && text(&answer).0.contains("no model is configured"), "{answer}");
 }
 
-/// What a process holds, from `/proc`.
+/// The resources of a process, from `/proc`.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 struct Holds {
@@ -484,7 +487,7 @@ impl Holds {
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let children = std::fs::read_dir(format!("{process}/task")).unwrap().map(|thread| {
             let thread = thread.unwrap().path();
-            // A thread may have ended meanwhile.
+            // A thread may have ended in the meantime.
             std::fs::read_to_string(thread.join("children")).unwrap_or_default()
         });
         Self {
@@ -537,7 +540,7 @@ fn ten_thousand_random_calls_leave_nothing_behind() {
         if random(20) == 0 {
             let cancel = json!({ "requestId": id });
             pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
-            // Whether the answer was on its way already shows by what comes next.
+            // The next messages show if the answer was already on its way.
             pipes.send(&request("2025-11-25", 100_000 + id, "ping", json!({})));
             while pipes.receive()["id"] != 100_000 + id {}
             continue;

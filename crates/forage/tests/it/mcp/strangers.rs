@@ -1,4 +1,5 @@
-//! HTTP among connections that show no token, and without a token among connections that are held.
+//! HTTP under attack by connections without a valid token, and, without a token, by connections that stay
+//! open.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,13 +14,13 @@ use super::{PATIENCE, call, hanging_project, project, request, slow_call, text};
 
 const TOKEN: (&str, &str) = ("FORAGE_MCP_TOKEN", "s3cret-token");
 
-/// Strangers of each kind. All of one kind are more than there are places.
+/// Number of attackers of each kind. Those of one kind alone exceed the number of connections.
 const STRANGERS: usize = 80;
 
-/// How long they are there at the least.
+/// Minimum duration of the attack.
 const WHILE: Duration = Duration::from_secs(5);
 
-/// A client that has to wait for a place waits until a silent stranger gives up its own, after ten seconds.
+/// A client that is locked out waits until a silent attacker loses its connection, which takes ten seconds.
 const LOCKED_OUT: Duration = Duration::from_secs(5);
 
 fn with_token(mut http: Http) -> Http {
@@ -27,7 +28,7 @@ fn with_token(mut http: Http) -> Http {
     http
 }
 
-/// A call that is answered.
+/// Makes a call that must be answered. Returns its duration.
 fn read_file(http: &Http) -> Duration {
     let started = Instant::now();
     let answer = http.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));
@@ -35,7 +36,7 @@ fn read_file(http: &Http) -> Duration {
     started.elapsed()
 }
 
-/// A request as one connection sends it among others.
+/// Builds a request for a connection that stays open.
 fn kept(http: &Http, path: &str, host: &str, token: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, \
@@ -50,7 +51,7 @@ fn list() -> String {
     request("2025-11-25", 1, "tools/list", json!({})).to_string()
 }
 
-/// Reads one answer of a known length, and leaves the connection open.
+/// Reads one answer with a content length, and leaves the connection open.
 fn one_answer(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
@@ -71,7 +72,7 @@ fn one_answer(stream: &mut TcpStream) -> String {
     }
 }
 
-/// What each kind of stranger does with a connection until it is closed: the answers it got.
+/// Uses a connection in the way of one kind of attacker until it is closed. Returns the number of answers.
 fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64> {
     let mut stream = TcpStream::connect(&http.address)?;
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
@@ -83,9 +84,9 @@ fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64
     };
     let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer wrong\r\n", http.address);
     match kind {
-        // Says nothing.
+        // Sends nothing.
         0 => while goes_on(stream.read(&mut piece)) && !is_over.load(Ordering::Relaxed) {},
-        // A byte at a time.
+        // Sends one byte at a time.
         1 => {
             for byte in head.as_bytes().iter().cycle() {
                 stream.write_all(&[*byte])?;
@@ -94,13 +95,14 @@ fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64
                 }
             }
         }
-        // Half a head, and its end of the connection stays open when the other is closed.
+        // Sends half of a header, and keeps its side open when the server closes the connection.
         2 => {
             stream.write_all(head.as_bytes())?;
             while goes_on(stream.read(&mut piece)) && !is_over.load(Ordering::Relaxed) {}
             std::thread::sleep(Duration::from_millis(300));
         }
-        // Asks again and again for what is not there, or with a wrong token; the one now and then, the other at once.
+        // Repeatedly requests a missing path, or sends a wrong token; the former at intervals, the latter
+        // immediately.
         kind => {
             let request = match kind {
                 3 => format!("GET /x HTTP/1.1\r\nHost: {}\r\n\r\n", http.address),
@@ -122,7 +124,8 @@ fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64
     Ok(answers)
 }
 
-/// Three hundred that ask for what is not there every few seconds were enough to have nobody else served.
+/// Regression: three hundred connections that requested a missing path every few seconds locked everyone else
+/// out.
 #[test]
 fn strangers_of_five_kinds_lock_nobody_out() {
     let project = project();
@@ -135,7 +138,7 @@ fn strangers_of_five_kinds_lock_nobody_out() {
             let (http, is_over, answers, ended) = (&http, &is_over, &answers, &ended);
             let stranger = move || {
                 while !is_over.load(Ordering::Relaxed) {
-                    // One that is turned away while it sends counts as ended.
+                    // An attacker that is rejected while it sends counts as ended.
                     let got = attack(number % 5, http, is_over).unwrap_or_default();
                     answers.fetch_add(got, Ordering::Relaxed);
                     ended[number % 5]
@@ -145,7 +148,7 @@ fn strangers_of_five_kinds_lock_nobody_out() {
             std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, stranger).unwrap();
         }
         let began = Instant::now();
-        // How much happens in a second depends on the machine.
+        // The number of events per second depends on the machine.
         let is_enough = |calls: usize| {
             let were_refused = answers.load(Ordering::Relaxed) > 200;
             calls > 20 && were_refused && ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0)
@@ -157,14 +160,15 @@ fn strangers_of_five_kinds_lock_nobody_out() {
     });
     times.sort_unstable();
     let late = times[times.len() * 99 / 100];
-    // Milliseconds by themselves; the strangers of this test take the processors from the server.
+    // Normally this takes milliseconds, but the attackers of this test compete with the server for the
+    // processors.
     assert!(times.len() > 20 && late < LOCKED_OUT, "{} calls, p99 {late:?}", times.len());
-    // They were there: refused again and again, and closed to make room.
+    // The attackers were active: they were refused repeatedly and closed to make room.
     assert!(answers.load(Ordering::Relaxed) > 200, "{answers:?}");
     assert!(ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0), "{ended:?}");
 }
 
-/// Who opens the address in a browser, and who only wants to know whether it serves, needs no token.
+/// Opening the address in a browser and health checks need no token.
 #[test]
 fn what_is_asked_of_the_server_itself_is_answered() {
     let project = project();
@@ -181,7 +185,7 @@ fn what_is_asked_of_the_server_itself_is_answered() {
         ),
         ("GET /healthz/x HTTP/1.1\r\nHost: any.example\r\n\r\n", 404, "the server is at /mcp"),
     ] {
-        // As the first request of a connection, and behind one that was let in.
+        // As the first request of a connection, and after an authorized one.
         for is_first in [true, false] {
             let mut stream = http.connect();
             if !is_first {
@@ -202,7 +206,7 @@ fn what_is_asked_of_the_server_itself_is_answered() {
     }
 }
 
-/// A stranger that may come in by no means does not stay; a client that errs comes again.
+/// A connection without access is closed; a client that makes a mistake can connect again.
 #[test]
 fn what_is_refused_ends_the_connection() {
     let project = project();
@@ -223,7 +227,7 @@ fn what_is_refused_ends_the_connection() {
         (good.replace("\r\n\r\n", &format!("\r\nX: {}\r\n\r\n", "x".repeat(20_000))), 431),
         (good.replace("\r\n\r\n", &format!("\r\n{}\r\n", "X: x\r\n".repeat(150))), 431),
     ] {
-        // As the first request of a connection, and behind one that was let in; what follows is not answered.
+        // As the first request of a connection, and after an authorized one. Later requests are not answered.
         for is_first in [true, false] {
             let mut stream = http.connect();
             if !is_first {
@@ -240,13 +244,14 @@ fn what_is_refused_ends_the_connection() {
             assert!(closes || !matches!(status, 401 | 403 | 404), "{answer:?}");
         }
     }
-    // A method that is not there, by a client that may ask.
+    // An unknown method from an authorized client.
     let http = with_token(http);
     let unknown = http.post("2026-07-28", &request("2026-07-28", 1, "no/such", json!({})));
     assert!(unknown.status == 404 && unknown.head.contains("connection: close"), "{unknown:?}");
 }
 
-/// The answer to a large request that is refused by its head arrives, though the rest of it is still being sent.
+/// A large request that is refused because of its header must get the answer while the rest is still being
+/// sent.
 #[test]
 fn a_refusal_is_read_by_who_still_sends() {
     let project = project();
@@ -257,7 +262,7 @@ fn a_refusal_is_read_by_who_still_sends() {
     }
 }
 
-/// Who holds connections holds few of the files that calls need.
+/// Open connections must use few of the file descriptors that calls need.
 #[test]
 fn few_file_descriptors_are_enough() {
     let project = project();
@@ -275,7 +280,7 @@ fn few_file_descriptors_are_enough() {
     }
 }
 
-/// A connection that has had an answer, and stays.
+/// Opens a connection that has received an answer and stays idle.
 fn idle_client(http: &Http, token: &str) -> TcpStream {
     let mut stream = http.connect();
     stream.write_all(kept(http, "/mcp", "HOST", token, &list()).as_bytes()).unwrap();
@@ -283,7 +288,8 @@ fn idle_client(http: &Http, token: &str) -> TcpStream {
     stream
 }
 
-/// Without a token all are clients: the longest idle makes room, and a call that runs never does.
+/// Without a token everyone is a client: the longest idle connection is closed to make room, but never a
+/// running call.
 #[test]
 fn without_a_token_the_longest_idle_makes_room() {
     let (project, model) = hanging_project();
@@ -291,7 +297,7 @@ fn without_a_token_the_longest_idle_makes_room() {
     let _running = http.begin("2026-07-28", &slow_call("2026-07-28", 5));
     model.next_event();
     let mut idle: Vec<_> = (0..300).map(|_| idle_client(&http, "")).collect();
-    // The first were closed, the last were not: they are answered once more.
+    // The first connections were closed, and the last ones still get answers.
     for stream in &mut idle[..20] {
         assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0);
     }
@@ -299,7 +305,7 @@ fn without_a_token_the_longest_idle_makes_room() {
         stream.write_all(kept(&http, "/mcp", "HOST", "", &list()).as_bytes()).unwrap();
         assert!(one_answer(stream).starts_with("http/1.1 200"));
     }
-    // Requests that never arrive whole are no calls.
+    // Incomplete requests do not count as calls.
     let half = kept(&http, "/mcp", "HOST", "", &list());
     let half = &half[..half.len() - 1];
     let mut begun: Vec<_> = (0..300).map(|_| http.connect()).collect();

@@ -1,4 +1,4 @@
-//! A team's server: tokens with names and rights, limits, the record of calls, readiness, numbers, the end.
+//! A team's server: tokens with names and rights, limits, the audit log, readiness, metrics, shutdown.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const REVISION: &str = "2026-07-28";
 const ALICE: &str = "alice-secret";
 const BOB: &str = "bob-secret";
 
-/// Alice sees everything, Bob what is called like this.
+/// Returns a token file. Alice sees everything, Bob only repositories that match his globs.
 fn tokens(of_alice: &str, of_bob: &str) -> String {
     format!(
         "[[tokens]]\nname = \"alice\"\nsha256 = \"0c848abb03307b06cf70cd4e29c157dc81af5e94ab3eb1d0c59a120269572376\"\n{of_alice}\n         [[tokens]]\nname = \"bob\"\nsha256 = \"9f03ef1533a68d2f506f81ef463c1183a82a6bd40e45613f36e6fe1889cf1b99\"\n{of_bob}\n"
@@ -50,7 +50,7 @@ impl TeamServer {
     }
 }
 
-/// The project, and another repository beside it.
+/// Creates the project and another repository.
 fn two_repositories() -> (Project, String) {
     let project = project();
     let other = project.home.join("clones/acme/billing");
@@ -72,7 +72,7 @@ fn a_token_lets_its_holder_search_the_repositories_that_it_names() {
     let (found, is_error) = team.grep(BOB, "retry");
     assert!(!is_error && found.contains("retry_invoice") && !found.contains("src/retry.rs"), "{found}");
     assert!(!found.contains(&own), "{found}");
-    // A path does not lead out of it, by whatever it is called.
+    // No form of a path may lead out of the visible repositories.
     let file = format!("{own}/src/retry.rs");
     for path in [
         file.as_str(),
@@ -122,7 +122,7 @@ fn every_request_counts_against_the_limits_of_its_token() {
     assert_eq!(team.as_of(BOB).post(REVISION, &list).status, 200);
     assert_eq!(team.as_of(BOB).post(REVISION, &unknown).status, 200);
     assert!(!team.grep(BOB, "retry").1);
-    // A call is refused in words for the model, and any other request as HTTP has it.
+    // A rejected call has a message for the model; any other rejected request is an HTTP error.
     assert!(team.grep(BOB, "retry").0.contains("3 requests of this token came within the last minute"));
     for _ in 0..2 {
         let refused = team.as_of(BOB).post(REVISION, &list);
@@ -131,7 +131,7 @@ fn every_request_counts_against_the_limits_of_its_token() {
             "{refused:?}"
         );
     }
-    // After as many refusals its requests are read no more; others notice nothing.
+    // After as many rejections its requests are no longer parsed. Other clients are not affected.
     assert_eq!(team.as_of(BOB).post(REVISION, &call(REVISION, 1, "list_directory", json!({}))).status, 429);
     assert_eq!(team.as_of(ALICE).post(REVISION, &list).status, 200);
     assert!(!team.grep(ALICE, "retry").1);
@@ -146,7 +146,7 @@ fn a_token_has_a_part_of_the_sessions_and_its_own_alone() {
     let statuses: Vec<u16> = opened.iter().map(|answer| answer.status).collect();
     assert_eq!(statuses, [200, 200, 503, 503]);
     assert_eq!((open(ALICE).status, open(ALICE).status, open(ALICE).status), (200, 200, 503));
-    // A session is of no use to another token: it can neither be used nor ended.
+    // Another token can neither use nor end a session.
     let head = opened[0].head.to_ascii_lowercase();
     let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
     let end = |token: &str| {
@@ -162,7 +162,7 @@ fn a_token_has_a_part_of_the_sessions_and_its_own_alone() {
     assert_eq!(team.as_of(BOB).post(LEGACY, &super::initialize(LEGACY, 1)).status, 200);
 }
 
-/// The record of some calls, and the project that it lies beside.
+/// Makes some calls. Returns the lines of their audit log, its path, and the server.
 fn recorded() -> (Vec<Value>, String, TeamServer) {
     let project = project();
     let file = project.home.join("calls.jsonl");
@@ -178,7 +178,7 @@ fn recorded() -> (Vec<Value>, String, TeamServer) {
     (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), audit, team)
 }
 
-/// What a server writes for `--audit`.
+/// Returns the lines that a server writes for `--audit`.
 pub(crate) fn audit_lines() -> Vec<Value> {
     recorded().0
 }
@@ -274,7 +274,7 @@ fn files_that_can_not_be_used_keep_the_server_from_starting() {
     assert!(project.run(&["mcp", "--tokens", named]).stderr.contains("--http"));
 }
 
-/// Waits until a server that was asked to end takes no new clients.
+/// Waits until a terminating server accepts no new clients.
 #[cfg(unix)]
 fn until_closed(address: &str) {
     let began = std::time::Instant::now();
@@ -288,7 +288,7 @@ fn until_closed(address: &str) {
 #[test]
 fn a_server_that_is_asked_to_end_answers_what_runs_and_takes_nobody_any_more() {
     let project = project();
-    // A model that says that it is asked, and hangs up when `answering` is dropped.
+    // A model that reports when it is called, and hangs up when `answering` is dropped.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let ((asks, asked), (answering, answer)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
@@ -302,7 +302,7 @@ fn a_server_that_is_asked_to_end_answers_what_runs_and_takes_nobody_any_more() {
     project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{url}\"\n"));
     let mut team = TeamServer::start(project, &tokens("", ""), &["--metrics"]);
     let mut running = team.as_of(ALICE).begin(REVISION, &super::slow_call(REVISION, 1));
-    // One that is open and asks for nothing keeps nobody.
+    // An idle connection must not delay the shutdown.
     let _idle = team.http.connect();
     asked.recv_timeout(super::PATIENCE).unwrap();
     let process = team.http.server.child.id().to_string();
@@ -347,7 +347,7 @@ fn a_token_finds_words_of_the_repositories_that_it_names_alone() {
     assert_eq!(filled.status, 0, "{filled:?}");
     let filled = project.run(&["sparse", "index", &other, "--repo", "acme/billing"]);
     assert_eq!(filled.status, 0, "{filled:?}");
-    // Bob may see no root, and looks words up all the same.
+    // Bob can see no root, but he can still look words up.
     let tokens = tokens("", "repositories = [\"acme/*\"]");
     let mut team = TeamServer::start(project, &tokens, &[]);
     let mut look_up = |token, arguments: Value| {

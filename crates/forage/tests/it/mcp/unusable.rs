@@ -1,4 +1,5 @@
-//! A server whose settings can't be used: the client sees it, its tools and the reason, and nothing is searched.
+//! A server whose settings can't be used: the client sees it, its tools and the reason, and nothing is
+//! searched.
 
 use serde_json::json;
 
@@ -8,7 +9,7 @@ use crate::Project;
 
 const KEY: &str = "planted-key-of-the-user-alone";
 
-/// What the server says of itself.
+/// Returns the server's instructions.
 fn instructions(pipes: &mut Pipes, revision: &str) -> String {
     let answer = match is_stateless(revision) {
         true => pipes.ask(&request(revision, 100, "server/discover", json!({}))),
@@ -17,14 +18,14 @@ fn instructions(pipes: &mut Pipes, revision: &str) -> String {
     answer["result"]["instructions"].as_str().unwrap().to_owned()
 }
 
-/// The names of the tools that a client is shown.
+/// Returns the names of the listed tools.
 fn tools(pipes: &mut Pipes, revision: &str) -> Vec<String> {
     let answer = pipes.ask(&request(revision, 101, "tools/list", json!({})));
     let tools = answer["result"]["tools"].as_array().unwrap().iter();
     tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The settings that can't be used, and what has to be told of them.
+/// Settings that can't be used, with their arguments and the text that must be reported.
 fn broken() -> Vec<(String, &'static [&'static str], &'static str)> {
     vec![
         (format!("[[models]]\napi_key = \"{KEY}\"\n"), &[], "config.toml:2): unknown field `api_key`"),
@@ -80,7 +81,7 @@ fn settings_that_cant_be_used_show_in_the_client() {
     }
 }
 
-/// The control: the same requests where the settings are as they should be.
+/// Positive control: the same requests with valid settings.
 #[test]
 fn settings_that_can_be_used_are_no_reason_to_complain() {
     let project = project();
@@ -97,14 +98,14 @@ fn settings_that_can_be_used_are_no_reason_to_complain() {
     }
 }
 
-/// A list of tools that may be another after a restart is kept for no time.
+/// The list of tools may change after a restart, so it must not be cached.
 #[test]
 fn the_list_of_a_broken_server_is_not_kept() {
     let lifetime = |settings: &str| {
         let project = project();
         project.configure(settings);
         let mut pipes = Pipes::start(&project, &[]);
-        // The second list: only then is it certain whether there is a model.
+        // Use the second list, because only then is it certain if a model exists.
         let list = || request("2026-07-28", 1, "tools/list", json!({}));
         pipes.ask(&list());
         pipes.ask(&list())["result"]["ttlMs"].as_u64()
@@ -128,7 +129,7 @@ fn a_broken_server_answers_in_the_form_that_was_asked_for() {
     }
 }
 
-/// Somebody waits for it in a terminal.
+/// A person waits for an HTTP server at a terminal.
 #[test]
 fn a_server_on_http_ends_with_the_error() {
     let project = Project::new(&[]);

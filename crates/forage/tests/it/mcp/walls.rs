@@ -1,4 +1,4 @@
-//! The kernel's wall around a server: around its own roots where they are fixed, around those of each call where clients
+//! The sandbox of a server: around its own roots if they are fixed, or around those of each call if clients
 //! choose them.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{call, initialize, text};
 use crate::Project;
 use crate::sandbox::commands::{Probe, check, modes};
 
-/// A project with two others in the user's home directory.
+/// Creates a project, and two others in the user's home directory.
 fn projects() -> (Project, [PathBuf; 2]) {
     let project = Project::new(&[("src/a.rs", "fn needle_of_the_server() {}\n")]);
     let others = ["one", "two"].map(|name| {
@@ -23,7 +23,7 @@ fn projects() -> (Project, [PathBuf; 2]) {
     (project, others)
 }
 
-/// A search beneath the roots of the client; the text of its answer.
+/// Searches in the client's root and returns the text of the answer.
 fn search(pipes: &mut Pipes, id: u64, root: &Path) -> String {
     pipes.send(&call("2025-11-25", id, "grep_search", json!({ "pattern": "needle_of_" })));
     let asked = pipes.receive();
@@ -47,14 +47,14 @@ fn each_call_of_a_server_may_read_its_own_roots_alone() {
         let mut hello = initialize("2025-11-25", 0);
         hello["params"]["capabilities"] = json!({ "roots": {} });
         pipes.handshake(hello);
-        // The threads of calls have a name where each call has its own.
+        // The threads of calls have this name if each call has its own sandbox.
         let is_theirs = |thread: &str| !is_walled || thread == "call";
         assert!(search(&mut pipes, 1, &one).contains("needle_of_one"));
         check(&probe.attempts_of(is_theirs), abi, is_theirs, "the first call");
-        // Another root is another wall, in which the first is closed.
+        // Another root has another sandbox, in which the first root is inaccessible.
         assert!(search(&mut pipes, 2, &two).contains("needle_of_two"));
         if is_walled {
-            // Threads of the first call may end later than its answer comes, and may still read its root.
+            // Threads of the first call may outlive its answer and may still read its root.
             let attempts = probe.attempts_until(|line| line == "call root 13");
             let mut home = attempts.iter().filter(|attempt| attempt.what == "home");
             assert!(home.all(|attempt| attempt.error == 13), "{attempts:?}");

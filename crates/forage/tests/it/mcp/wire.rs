@@ -1,4 +1,4 @@
-//! Two raw clients: pipes, and HTTP over a bare socket.
+//! Two raw clients: one on pipes, and one over HTTP with a plain socket.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{PATIENCE, is_stateless};
 use crate::Project;
 
-/// A server process, killed when the test ends.
+/// A server process that is killed when the test ends.
 pub(super) struct Server {
     pub(super) child: Child,
     log: Mutex<Receiver<String>>,
@@ -23,7 +23,7 @@ impl Server {
         Self::start_by(program, project, arguments, environment)
     }
 
-    /// By a program that runs what is behind its own arguments.
+    /// Starts the server with a program that runs the command after its own arguments.
     pub(super) fn start_by(
         mut program: Command,
         project: &Project,
@@ -52,7 +52,7 @@ impl Server {
         Self { child, log: Mutex::new(log) }
     }
 
-    /// The first line of the log that has this text.
+    /// Returns the first line of the log that contains `text`.
     pub(super) fn log_line(&self, text: &str) -> String {
         let log = self.log.lock().unwrap();
         loop {
@@ -96,7 +96,7 @@ impl Pipes {
         Self { server, stdin, lines }
     }
 
-    /// With the handshake of the revision, where it has one.
+    /// Starts a server and performs the handshake if the revision has one.
     pub(crate) fn connect(project: &Project, arguments: &[&str], revision: &str) -> Self {
         let mut client = Self::start(project, arguments);
         if !is_stateless(revision) {
@@ -120,7 +120,7 @@ impl Pipes {
         self.send_bytes(format!("{message}\n").as_bytes());
     }
 
-    /// The next message, which must be one: nothing else may stand on stdout.
+    /// Returns the next message. Anything else on stdout is an error.
     pub(super) fn receive(&self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).expect("an answer");
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
@@ -133,7 +133,7 @@ impl Pipes {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// Ends the session as a client does, and waits for the server's end.
+    /// Ends the session like a client, and waits for the server to exit.
     pub(crate) fn close(mut self) {
         drop(self.stdin.take());
         self.server.child.wait().unwrap();
@@ -147,7 +147,7 @@ impl Pipes {
     }
 }
 
-/// What an HTTP request got.
+/// An HTTP response.
 #[derive(Debug)]
 pub(super) struct Response {
     pub(super) status: u16,
@@ -156,7 +156,7 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// The messages: of a JSON body the one, of a stream all.
+    /// Returns the messages: the single one of a JSON body, or all messages of a stream.
     pub(super) fn messages(&self) -> Vec<Value> {
         if !self.head.contains("text/event-stream") {
             return vec![serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))];
@@ -166,7 +166,7 @@ impl Response {
     }
 }
 
-/// A server on HTTP, and where it is.
+/// A server on HTTP and its address.
 pub(super) struct Http {
     pub(super) server: Server,
     pub(super) address: String,
@@ -189,10 +189,10 @@ impl Http {
         Self { server, address, token: None }
     }
 
-    /// Sends the head and body of a request as they are; the connection is this request's alone.
+    /// Sends a header and body unchanged on a separate connection.
     pub(super) fn raw(&self, request: &[u8]) -> Response {
         let mut stream = self.connect();
-        // A server that refuses may close before all is sent.
+        // A server that refuses the request may close the connection before everything is sent.
         let _ = stream.write_all(request);
         read(&mut stream)
     }
@@ -229,13 +229,13 @@ impl Http {
         self.raw((self.head(revision, message, body.len()) + &body).as_bytes())
     }
 
-    /// The last message of the answer, which is the response.
+    /// Returns the last message of the answer, which is the response.
     pub(crate) fn ask(&self, revision: &str, message: &Value) -> Value {
         let response = self.post(revision, message);
         response.messages().pop().unwrap_or_else(|| panic!("no answer: {response:?}"))
     }
 
-    /// Sends a request and leaves without reading the answer when dropped.
+    /// Sends a request. Dropping the stream disconnects without reading the answer.
     pub(super) fn begin(&self, revision: &str, message: &Value) -> TcpStream {
         let mut stream = self.connect();
         let body = message.to_string();
@@ -252,7 +252,7 @@ pub(super) fn read(stream: &mut TcpStream) -> Response {
 
 pub(super) fn read_all(stream: &mut impl Read) -> Response {
     let mut bytes = Vec::new();
-    // The end may be a reset, when the server did not read all that was sent.
+    // The connection may end with a reset if the server did not read everything.
     let mut piece = [0; 65536];
     while let Ok(count @ 1..) = stream.read(&mut piece) {
         bytes.extend_from_slice(&piece[..count]);

@@ -1,4 +1,4 @@
-//! The hooks of `forage setup --with hooks`, called by the real clients: what they say stands in front of the model.
+//! The hooks of `forage setup --with hooks`, called by real clients: their output must reach the model.
 
 use serde_json::{Value, json};
 
@@ -6,16 +6,16 @@ use super::stage::Stage;
 use super::table::{self, Client};
 use super::{flat, last_word, texts};
 
-/// What the model searches for with a tool of the client's own.
+/// The search that the model makes with a tool of the client.
 const SEARCH: &str = "grep -rn retry_with_backoff src";
 
-/// Claude Code runs a shell without asking; a `Grep` of its own it has only where that is named.
+/// Claude Code runs a shell command without asking, but it only has a `Grep` tool if that is named.
 static CLAUDE_CODE: Client = Client {
     arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage", "Bash", "Grep"],
     ..table::CLAUDE_CODE
 };
 
-/// Codex runs no hooks that nobody has looked at, unless it is told to.
+/// Codex skips hooks that nobody has approved, unless this option is set.
 static CODEX: Client =
     Client { arguments: &["exec", "--dangerously-bypass-hook-trust", "{prompt}"], ..table::CODEX };
 
@@ -33,14 +33,14 @@ fn stage(client: &'static Client, name: &str, arguments: &Value) -> Option<Stage
         "/// Waits longer after each retry.\npub fn retry_with_backoff() {\n    wait();\n}\n",
     ));
     let stage = Stage::new(client, &files, &script)?;
-    // It answers from an index that is there.
+    // The hook only uses an existing index.
     assert_eq!(stage.project.run(&["rank", "backoff"]).status, 0);
-    // A build for tests on a busy machine may take more than the time that it gives itself.
+    // A debug build on a busy machine may exceed the hook's own time limit.
     stage.hook_is("exec {program} \"$@\" --timeout-ms 4000");
     Some(stage)
 }
 
-/// The sentence for the start of a session.
+/// Returns the sentence for the start of a session.
 fn sentence(stage: &Stage) -> String {
     let client = stage.client.setup;
     let run = stage.project.run(&["hook", "session-start", "--client", client, "--timeout-ms", "20000"]);
@@ -50,7 +50,7 @@ fn sentence(stage: &Stage) -> String {
     flat(found.into_iter().max_by_key(|text| text.len()).unwrap())
 }
 
-/// All that a request of the conversation shows to the model.
+/// Returns the text that a request of the conversation shows to the model.
 fn shown(stage: &Stage, turn: u64) -> String {
     let requests = stage.conversation();
     let request = requests.iter().find(|request| request["turn"] == turn);
@@ -60,11 +60,12 @@ fn shown(stage: &Stage, turn: u64) -> String {
     flat(&found.join("\n"))
 }
 
-/// What Forage said at the start, and of the search.
+/// Returns two flags: true if the model saw the sentence at the start, and true if it saw the advice on the
+/// search.
 fn said(stage: &Stage) -> (bool, bool) {
     const RANKED: &str = "Forage ranks these files for `retry_with_backoff`, as they were when it last looked, the best first: - \
          src/backoff.rs:1-4 function retry_with_backoff";
-    // Not before it was asked.
+    // The advice must not appear before the search.
     assert!(!shown(stage, 0).contains(RANKED));
     (shown(stage, 0).contains(&sentence(stage)), shown(stage, 1).contains(RANKED))
 }
@@ -74,11 +75,11 @@ fn hooks_reach_the_model(client: &'static Client, name: &str, arguments: &Value)
     stage.setup_with(client.setup, &["--write", "--with", "hooks"]);
     stage.run();
     assert_eq!(said(&stage), (true, true), "{}", stage.printed());
-    // The call itself ran.
+    // The call itself must have run.
     let result = stage.result(0);
     assert!(result.contains("src/backoff.rs"), "{result}");
 
-    // The control: without the hooks nothing says that.
+    // Positive control: without the hooks the model sees neither.
     let Some(stage) = self::stage(client, name, arguments) else { return };
     stage.setup(client.setup, "--write");
     stage.run();
@@ -100,7 +101,7 @@ fn of_codex() {
     hooks_reach_the_model(&CODEX, "exec_command", &json!({ "cmd": SEARCH }));
 }
 
-/// Why `forage setup` says that they have to be looked at.
+/// The reason for the note in `forage setup` that hooks must be approved.
 #[test]
 fn of_codex_are_passed_over_until_somebody_trusts_them() {
     let Some(stage) = stage(&table::CODEX, "exec_command", &json!({ "cmd": SEARCH })) else { return };
@@ -127,7 +128,7 @@ fn of_copilot_cli() {
     hooks_reach_the_model(&table::COPILOT_CLI, "bash", &arguments);
 }
 
-/// An older `forage` does not know the hook, and ends as for any wrong argument.
+/// An older `forage` does not know the hook and exits as for any wrong argument.
 #[test]
 fn a_hook_that_fails_blocks_no_call() {
     for is_guarded in [true, false] {
@@ -135,7 +136,7 @@ fn a_hook_that_fails_blocks_no_call() {
         stage.setup_with("claude-code", &["--write", "--with", "hooks"]);
         stage.hook_is("echo 'unrecognized subcommand' >&2; exit 2");
         if !is_guarded {
-            // The control: by itself it does.
+            // Positive control: without the guard the call is blocked.
             let file = stage.project.home.join(".claude/settings.json");
             let text = std::fs::read_to_string(&file).unwrap();
             std::fs::write(&file, text.replace(" || exit 0", "")).unwrap();

@@ -1,4 +1,4 @@
-//! A home with a client in it that Forage was set up for, and the scripted model that it talks to.
+//! A home with a client that Forage was set up for, and the scripted model that the client talks to.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -13,21 +13,22 @@ use serde_json::Value;
 use super::table::Client;
 use crate::{Project, Run};
 
-/// Names the folder into which `cargo xtask peers --all` has installed the clients.
+/// The variable with the folder into which `cargo xtask peers --all` has installed the clients.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
-/// Time for a run of a client, which takes seconds: some look for a network first.
+/// Time limit for a run of a client. It takes seconds because some clients look for a network first.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A server of another, without tools: some clients end where one of their servers does not start.
+/// Another server without tools, because some clients exit if one of their servers does not start.
 const OTHER: &str = "import sys, json; [print(json.dumps(dict(jsonrpc='2.0', id=m['id'], result=dict(\
      protocolVersion='2025-06-18', capabilities={}, serverInfo=dict(name='other', version='1')))), flush=True) \
      for m in map(json.loads, sys.stdin) if 'id' in m]";
 
-/// What a client is asked; the script does not care.
+/// The prompt for the client, which the script ignores.
 const PROMPT: &str = "Where is the needle?";
 
-/// `None`, told on stderr, where no folder is named. One that lacks a client fails its tests.
+/// Returns the folder. Prints a note on stderr and returns `None` if none is named. A folder that lacks a
+/// client fails its tests.
 #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os(FOLDER).map(PathBuf::from);
@@ -68,18 +69,18 @@ impl Drop for Model {
     }
 }
 
-/// The home, the project, and the model behind them.
+/// The home, the project and the model.
 pub(super) struct Stage {
     pub(super) client: &'static Client,
     pub(super) project: Project,
-    /// What the client runs: a link of this test's own, by which its processes are known.
+    /// The program that the client runs: a link that identifies the processes of this test.
     forage: PathBuf,
     folder: PathBuf,
     model: Model,
 }
 
 impl Stage {
-    /// Lays out the project and the client's own files; Forage is not set up yet.
+    /// Writes the project and the client's own files, without setting Forage up.
     pub(super) fn new(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
         let folder = folder()?;
         let program = folder.join("node_modules/.bin").join(client.program);
@@ -99,7 +100,7 @@ impl Stage {
         Some(stage)
     }
 
-    /// The same, and `forage setup` has written its entry.
+    /// Like [`Self::new`], and then runs `forage setup` to write the entry.
     pub(super) fn set_up(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
         let stage = Self::new(client, files, script)?;
         stage.setup(client.setup, "--write");
@@ -110,7 +111,7 @@ impl Stage {
         text.replace("{url}", &self.model.url).replace("{other}", OTHER)
     }
 
-    /// `forage setup` with a flag, which has to go well.
+    /// Runs `forage setup` with a flag, which must succeed.
     pub(super) fn setup(&self, name: &str, flag: &str) -> Run {
         self.setup_with(name, &[flag])
     }
@@ -122,7 +123,7 @@ impl Stage {
         run
     }
 
-    /// Puts a script in the place of the program: what it does as a hook, and the program for all else.
+    /// Replaces the program with a script that runs `hook` for hooks and the program for everything else.
     pub(super) fn hook_is(&self, hook: &str) {
         let program = env!("CARGO_BIN_EXE_forage");
         let text = format!("#!/bin/sh\nif [ \"$1\" = hook ]; then {hook}; fi\nexec {program} \"$@\"\n");
@@ -131,12 +132,12 @@ impl Stage {
         fs::set_permissions(&self.forage, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// The file that holds the entry; `None` where there is none.
+    /// Returns the content of the file for the entry, or `None` if it does not exist.
     pub(super) fn file(&self) -> Option<String> {
         fs::read_to_string(self.project.home.join(self.client.file)).ok()
     }
 
-    /// Starts the client, in a group of processes of its own as a shell does.
+    /// Starts the client in a new process group, as a shell does.
     pub(super) fn start(&self) -> Running<'_> {
         let bin = self.folder.join("node_modules/.bin");
         let home = &self.project.home;
@@ -153,7 +154,7 @@ impl Stage {
             .env("XDG_DATA_HOME", home.join(".local/share"))
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env("TERM", "dumb")
-            // Whoever asks for a proxy gets one that leads nowhere.
+            // A client that uses a proxy gets one that leads nowhere.
             .env("HTTPS_PROXY", &self.model.url)
             .env("NO_PROXY", "127.0.0.1,localhost")
             .envs(self.client.variables.iter().map(|(name, value)| (name, self.filled(value))))
@@ -166,7 +167,7 @@ impl Stage {
         Running { stage: self, child }
     }
 
-    /// Runs the client to its end, which has to be a good one with the model's last word.
+    /// Runs the client until it exits, which must be successful and with the model's last text.
     pub(super) fn run(&self) {
         let mut running = self.start();
         let status = running.wait(PATIENCE);
@@ -174,7 +175,7 @@ impl Stage {
         assert!(status.success() && printed.contains(LAST_WORD), "{status}: {printed}");
     }
 
-    /// What the client has printed so far, and what the model was asked, for messages.
+    /// Returns the client's output so far and the model's requests, for messages.
     pub(super) fn printed(&self) -> String {
         let text = |name: &str| {
             let bytes = fs::read(self.project.home.join(name)).unwrap_or_default();
@@ -188,14 +189,14 @@ impl Stage {
         format!("{}:\n{}\n{}\n{}", self.client.program, text("stdout"), text("stderr"), asked.join("\n"))
     }
 
-    /// Every request that the model got, as `model.py` writes them.
+    /// Returns every request to the model, as logged by `model.py`.
     pub(super) fn requests(&self) -> Vec<Value> {
         let log = fs::read_to_string(&self.model.log).unwrap_or_default();
-        // The last line may be half written.
+        // The last line may be incomplete.
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// The requests of the conversation: those that offer tools.
+    /// Returns the requests of the conversation, which are those that offer tools.
     pub(super) fn conversation(&self) -> Vec<Value> {
         let requests: Vec<Value> =
             self.requests().into_iter().filter(|request| request["turn"].is_u64()).collect();
@@ -203,7 +204,7 @@ impl Stage {
         requests
     }
 
-    /// What came back from the call of a turn.
+    /// Returns the result of the call of a turn.
     pub(super) fn result(&self, turn: u64) -> String {
         let requests = self.conversation();
         let next = requests.iter().find(|request| request["turn"] == turn + 1);
@@ -211,7 +212,7 @@ impl Stage {
         result.unwrap_or_else(|| panic!("turn {turn} has no result: {}", self.printed())).to_owned()
     }
 
-    /// Ids of the processes that run this test's `forage`.
+    /// Returns the ids of the processes that run this test's `forage`.
     pub(super) fn processes(&self) -> Vec<u32> {
         let forage = self.forage.as_os_str().as_encoded_bytes();
         let runs_it = |id: &u32| {
@@ -227,14 +228,14 @@ impl Stage {
 /// The text with which every script ends.
 pub(super) const LAST_WORD: &str = "That was all there is.";
 
-/// A client that runs; what is left of its group is killed when the test ends.
+/// A running client. The rest of its process group is killed when the test ends.
 pub(super) struct Running<'stage> {
     stage: &'stage Stage,
     child: Child,
 }
 
 impl Running<'_> {
-    /// Sends a signal to the client and all that it started, as a terminal does.
+    /// Sends a signal to the client and its process group, as a terminal does.
     pub(super) fn signal(&self, name: &str) {
         let group = format!("-{}", self.child.id());
         let _ = Command::new("kill")
@@ -244,7 +245,7 @@ impl Running<'_> {
             .unwrap();
     }
 
-    /// Waits for the end, which has to come in that time.
+    /// Waits until the client exits, which must happen within `time`.
     pub(super) fn wait(&mut self, time: Duration) -> ExitStatus {
         let started = Instant::now();
         loop {

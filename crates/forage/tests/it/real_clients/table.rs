@@ -1,39 +1,39 @@
 //! The clients: how each is started without a person and a network, and what it shows its model.
 
-/// What of the server's instructions stands in the first request.
+/// The part of the server's instructions in the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instructions {
     Whole,
-    /// The first paragraph, which therefore has to be enough.
+    /// The first paragraph, which must therefore be sufficient.
     Beginning,
     None,
 }
 
-/// A client. In its files and variables `{url}` stands for the model's address.
+/// A client. In its files and variables `{url}` is replaced by the model's address.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) program: &'static str,
-    /// Its name for `forage setup`, and the file that has the entry then, in the home.
+    /// Its name for `forage setup`, and the file in the home that then contains the entry.
     pub(super) setup: &'static str,
     pub(super) file: &'static str,
-    /// The name by which it introduces itself.
+    /// Its name in the handshake.
     pub(super) introduces: &'static str,
     pub(super) wire: &'static str,
-    /// Files in the home that name the model, or what else it does not start without.
+    /// Files in the home that configure the model, or that the client needs to start.
     pub(super) files: &'static [(&'static str, &'static str)],
     pub(super) variables: &'static [(&'static str, &'static str)],
-    /// `{prompt}` stands for the question.
+    /// `{prompt}` is replaced by the question.
     pub(super) arguments: &'static [&'static str],
     /// Forage's tools in the first request, as the model sees them.
     pub(super) offered: &'static [&'static str],
-    /// The tool with which the model finds those that are not among them.
+    /// The tool with which the model finds tools that the first request lacks.
     pub(super) finder: Option<&'static str>,
     pub(super) instructions: Instructions,
-    /// Bytes of an answer that it has to show whole: that of `mcp/profiles.rs`.
+    /// Maximum bytes of an answer that it must show completely, as in `mcp/profiles.rs`.
     pub(super) text_bytes: usize,
 }
 
-/// What most have in common.
+/// The fields that most clients share.
 const COMMON: Client = Client {
     program: "",
     setup: "",
@@ -49,7 +49,7 @@ const COMMON: Client = Client {
     text_bytes: 0,
 };
 
-/// What it finds in the environment is the key of keyword_search, too: its servers get all of it.
+/// It passes its whole environment to its servers. So `keyword_search` finds a key there too.
 pub(super) static CLAUDE_CODE: Client = Client {
     program: "claude",
     setup: "claude-code",
@@ -64,13 +64,13 @@ pub(super) static CLAUDE_CODE: Client = Client {
     ],
     arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage"],
     offered: &["mcp__forage__grep_search", "mcp__forage__keyword_search", "mcp__forage__search_index"],
-    // There is one, and what Forage offers need not be looked for.
+    // A finder exists, but Forage's tools need not be searched for.
     finder: Some("ToolSearch"),
     text_bytes: 46_000,
     ..COMMON
 };
 
-/// With a model for which it has tools found before they are called.
+/// With a model for which tools must be found before they can be called.
 pub(super) static CODEX: Client = Client {
     program: "codex",
     setup: "codex",
@@ -90,7 +90,7 @@ pub(super) static CODEX: Client = Client {
     ..COMMON
 };
 
-/// With a model that calls tools by programs.
+/// With a model that calls tools from programs.
 pub(super) static CODEX_PROGRAMS: Client =
     Client { arguments: &["exec", "-m", "gpt-6-sol", "{prompt}"], finder: None, ..CODEX };
 
@@ -177,7 +177,7 @@ pub(super) static CLINE: Client = Client {
     ..COMMON
 };
 
-/// Its program reads its configuration alone, which `forage setup` adds the list to.
+/// Its program only reads its own configuration, to which `forage setup` adds the list.
 pub(super) static CONTINUE: Client = Client {
     program: "cn",
     setup: "continue",
@@ -195,7 +195,7 @@ pub(super) static CONTINUE: Client = Client {
     ..COMMON
 };
 
-/// The same with a list that has a server already, and something behind it.
+/// The same with a list that already contains a server, and with text after it.
 pub(super) static CONTINUE_WITH_SERVERS: Client = Client {
     files: &[(
         ".continue/config.yaml",

@@ -1,5 +1,6 @@
-//! Every command that reads a repository, tried from inside: a library that is loaded into the real program attempts
-//! what the wall is to refuse, after the command has done its work. With `sandbox = "off"` the same attempts succeed.
+//! Tests the sandbox of every command that reads a repository from inside. A library that is loaded into the
+//! real program attempts forbidden operations after the command has done its work. With `sandbox = "off"` the
+//! same attempts must succeed.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -14,7 +15,7 @@ use serde_json::json;
 use crate::Project;
 use crate::peer::{Peer, content, good};
 
-/// Attempts that have to be refused, whichever the command, and the version of Landlock that is the first to do it.
+/// Attempts that every command must refuse, with the first version of Landlock that can.
 const REFUSED: [(&str, i32); 9] = [
     ("environment", 1),
     ("neighbour", 1),
@@ -27,13 +28,13 @@ const REFUSED: [(&str, i32); 9] = [
     ("signal", 6),
 ];
 
-/// Time after which what was not tried never will be.
+/// Time after which we stop waiting for an attempt.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The thread that was started before the wall to write a file that the user named.
+/// The thread that was started outside of the sandbox to write a file that the user named.
 const OUTSIDE: &str = "set";
 
-/// The library, compiled once.
+/// Returns the library, which is compiled once.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -45,36 +46,36 @@ fn library() -> &'static Path {
             Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&made).arg(source).output();
         let compiled = compiled.map_err(|error| format!("the tests need `cc`: {error}")).unwrap();
         assert!(compiled.status.success(), "{compiled:?}");
-        // Tests that run in another process find it whole or not at all.
+        // Renaming is atomic: tests in other processes find either the whole library or none.
         std::fs::rename(made, &library).unwrap();
         library
     })
 }
 
-/// What one attempt gave.
+/// The result of one attempt.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     /// The name of the thread.
     pub(crate) thread: String,
     pub(crate) what: String,
-    /// The number of the error; 0 where it succeeded.
+    /// The error number; 0 for success.
     pub(crate) error: i32,
 }
 
-/// What the program will be made to try, and those whom it would reach.
+/// The attempts that the program will make, and their targets.
 pub(crate) struct Probe {
     report: PathBuf,
     variables: Vec<(&'static str, String)>,
 }
 
 impl Probe {
-    /// Whatever is tried, the file `src/a.rs` of this root has to be open.
+    /// Prepares a probe. The file `src/a.rs` of this root must stay accessible.
     pub(crate) fn new(project: &Project, root: &Path) -> Self {
         let home = &project.home;
         std::fs::write(home.join(".config/forage/neighbour.txt"), "not a configuration\n").unwrap();
         std::fs::write(home.join("secret.txt"), "the user's\n").unwrap();
         let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        // A program that is ending may still write into the report of its own probe.
+        // A terminating program may still write to its own probe's report, so each probe has a separate one.
         let report = home.join(format!("probe-report-{}", tcp.local_addr().unwrap().port()));
         let name = format!("forage-probe-{}-{}", std::process::id(), tcp.local_addr().unwrap().port());
         let unix = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
@@ -84,7 +85,7 @@ impl Probe {
             ("neighbour", home.join(".config/forage/neighbour.txt")),
             ("home", home.join("secret.txt")),
             ("password", "/etc/passwd".into()),
-            // Not on every machine, nor for every user.
+            // This does not exist on every machine or for every user.
             ("private", "/etc/ssl/private".into()),
         ];
         let files: Vec<String> =
@@ -94,7 +95,7 @@ impl Probe {
             ("LD_PRELOAD", text(library())),
             ("PROBE_REPORT", text(&report)),
             ("PROBE_FILES", files.join("\n")),
-            // Where no search meets it.
+            // No search visits this directory.
             ("PROBE_MADE", text(&root.join(".git/made-by-the-probe"))),
             ("PROBE_TCP", tcp.local_addr().unwrap().port().to_string()),
             ("PROBE_ABSTRACT", name),
@@ -103,7 +104,7 @@ impl Probe {
             ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
             ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
         ];
-        // Whoever connects is let go at once: places for those who wait are few. The threads end with the tests.
+        // Close connections immediately because the backlog is short. The threads end with the tests.
         std::thread::spawn(move || tcp.incoming().for_each(drop));
         std::thread::spawn(move || unix.incoming().for_each(drop));
         Self { report, variables }
@@ -113,14 +114,16 @@ impl Probe {
         self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
     }
 
-    /// What was tried by the time at which a thread that `is_theirs` names has tried everything.
+    /// Returns the attempts up to the moment when a thread selected by `is_theirs` has made all of its
+    /// attempts.
     pub(crate) fn attempts_of(&self, is_theirs: impl Fn(&str) -> bool) -> Vec<Attempt> {
         self.attempts_until(|line| {
             line.split_once(' ').is_some_and(|(thread, rest)| is_theirs(thread) && rest.starts_with("signal"))
         })
     }
 
-    /// What was tried by the time at which a line of the report, `THREAD WHAT ERROR`, is the one that is waited for.
+    /// Returns the attempts up to the moment when `is_last` accepts a line of the report, `THREAD WHAT
+    /// ERROR`.
     pub(crate) fn attempts_until(&self, is_last: impl Fn(&str) -> bool) -> Vec<Attempt> {
         let begun = Instant::now();
         loop {
@@ -133,10 +136,10 @@ impl Probe {
         }
     }
 
-    /// What was tried since the last time.
+    /// Returns the attempts since the previous call.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         let text = std::fs::read_to_string(&self.report).unwrap();
-        // The program has it open and writes at its end.
+        // The program has the file open in append mode.
         std::fs::write(&self.report, "").unwrap();
         let attempt = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -147,8 +150,9 @@ impl Probe {
     }
 }
 
-/// The values of `sandbox` that can be tested here, each with the version of Landlock that then holds; 0 for none, which
-/// is the control. Where the wall is not whole, what it lacks is tested to be as without it, which is said.
+/// Returns the values of `sandbox` that can be tested here, each with the resulting version of Landlock. 0
+/// means none and is the positive control. Where the sandbox is incomplete, attempts that it can't refuse
+/// must succeed, and a note says so.
 #[expect(
     clippy::disallowed_macros,
     reason = "a machine without the wall is told, because there is less tested on it"
@@ -165,8 +169,8 @@ pub(crate) fn modes() -> Vec<(&'static str, i32)> {
     [("off", 0)].into_iter().chain(walled).collect()
 }
 
-/// Checks the attempts of the threads that `is_theirs` names: all succeed without the wall, and only the root is open
-/// behind that of a version of Landlock.
+/// Checks the attempts of the threads selected by `is_theirs`. Without the sandbox all must succeed.
+/// Otherwise only the root may be accessible, as far as the Landlock version allows.
 pub(crate) fn check(attempts: &[Attempt], abi: i32, is_theirs: impl Fn(&str) -> bool, context: &str) {
     let attempts: Vec<_> = attempts.iter().filter(|attempt| is_theirs(&attempt.thread)).collect();
     let of = |what: &str| -> Vec<i32> {
@@ -176,9 +180,9 @@ pub(crate) fn check(attempts: &[Attempt], abi: i32, is_theirs: impl Fn(&str) -> 
     assert!(!root.is_empty() && root.iter().all(|error| *error == 0), "{context}: {attempts:?}");
     for (what, since) in REFUSED {
         let results = of(what);
-        // A thread that the end of the process meets may not have tried everything.
+        // A thread that is interrupted by the end of the process may not have made all attempts.
         assert!(!results.is_empty(), "{context}: {what}: {attempts:?}");
-        // EPERM and EACCES: the kernel refused it, and it did not merely fail.
+        // EPERM or EACCES prove that the kernel refused the attempt. Any other error would not.
         let is_as_wanted = |error: &i32| if abi >= since { matches!(error, 1 | 13) } else { *error == 0 };
         assert!(results.iter().all(is_as_wanted), "{context}, Landlock {abi}: {what}: {attempts:?}");
     }
@@ -187,7 +191,7 @@ pub(crate) fn check(attempts: &[Attempt], abi: i32, is_theirs: impl Fn(&str) -> 
     }
 }
 
-/// A repository with a short history, and a set of queries beside it.
+/// Creates a repository with a short history, and a query set.
 fn project() -> (Project, String) {
     let project = Project::new(&[
         ("src/a.rs", "fn open_needle() {}\n"),
@@ -285,12 +289,12 @@ fn the_hook_of_clients_stands_behind_the_wall() {
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), call.to_string().as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains("src/a.rs"), "{mode}: {output:?}");
-        // The first thread waits, prints what it is handed, and opens nothing.
+        // The first thread waits and prints the advice, and it opens no files.
         check(&probe.attempts(), abi, |thread| thread == "hook", mode);
     }
 }
 
-/// The wall leaves open the repository's own rules, and nothing else of it.
+/// The sandbox must leave the main repository's ignore rules accessible, but nothing else of it.
 #[test]
 fn a_worktree_behind_the_wall_has_the_rules_of_its_repository() {
     let (project, _) = project();

@@ -1,4 +1,4 @@
-//! What `forage setup` writes beside the entry: permissions, hooks, texts.
+//! The extras of `forage setup`: permissions, hooks, texts.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CLIENTS, ok, put, setup, tree};
 use crate::Project;
 
-/// The texts of these fields, at any depth.
+/// Collects the strings of these fields at any depth.
 fn commands(value: &Value, keys: &[&str], found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| commands(item, keys, found)),
@@ -81,7 +81,7 @@ fn all_that_clients_take_is_shown_written_and_taken_out_again() {
             assert_eq!((tree(&project.home), tree(&project.root)), before, "{client} {scope}");
         }
     }
-    // The control: it is much that comes and goes.
+    // Positive control: many extras are added and removed.
     let codex = run(&[&["codex"], &all[..], &["--write"]].concat()).stdout;
     assert!(codex.contains("\"OPENAI_API_KEY\", \"OPENAI_BASE_URL\"]"), "{codex}");
     let claude = run(&[&["claude-code"], &all[..], &["--write", "--json"]].concat()).json();
@@ -102,11 +102,11 @@ fn each_thing_beside_the_entry_comes_and_goes_by_itself() {
     ok(&project, &["claude-code", "--remove", "--with", "hooks"]);
     let rest = std::fs::read_to_string(&settings).unwrap();
     assert!(both.contains("hook") && !rest.contains("hook") && rest.contains("mcp__forage"), "{rest}");
-    // The entry stays until it is asked for.
+    // The entry stays until its removal is requested.
     assert!(project.home.join(".claude.json").exists());
     ok(&project, &["claude-code", "--remove"]);
     assert!(!settings.exists() && !project.home.join(".claude.json").exists());
-    // A field of the entry, beside what the user has added to it.
+    // A field of the entry, next to one that the user has added.
     ok(&project, &["gemini-cli", "--write", "--command", "forage", "--with", "permission"]);
     let file = project.home.join(".gemini/settings.json");
     let text =
@@ -160,7 +160,7 @@ fn a_file_that_several_clients_read_is_kept_for_the_last_of_them() {
         ok(&project, &[client, "--scope", "project", "--with", "instructions", "--write"]);
     }
     assert_eq!(text().matches("forage: begin codex opencode").count(), 1, "{}", text());
-    // As the server has them: clients differ in what they put in front.
+    // The names are the server's, because clients add different prefixes.
     assert!(text().contains("`search_index`") && !text().contains("mcp__"), "{}", text());
     ok(&project, &["codex", "--scope", "project", "--remove"]);
     assert!(text().contains("forage: begin opencode"), "{}", text());
@@ -168,7 +168,7 @@ fn a_file_that_several_clients_read_is_kept_for_the_last_of_them() {
     assert_eq!(text(), "# Rules\n");
 }
 
-/// An older `forage` ends with 2 for a command that it does not know, which clients take for «block».
+/// An older `forage` exits with 2 for an unknown command, which clients take for «block».
 #[test]
 fn a_hooks_command_never_fails() {
     let project = Project::new(&[]);
@@ -206,7 +206,7 @@ fn a_hooks_command_never_fails() {
                         "{line}"
                     );
                 }
-                // PowerShell before 7 does not know `||`, and cmd no `;`.
+                // PowerShell before 7 does not understand `||`, and cmd does not understand `;`.
                 assert_eq!(line.ends_with("; exit 0"), ["gemini-cli", "cursor"].contains(&client), "{line}");
             }
         }
@@ -249,7 +249,7 @@ fn lines_between_the_marks_are_not_lost() {
             assert_eq!(text(), changed, "{arguments:?}");
         }
     }
-    // Moved out, it stays, and the rest goes.
+    // Moved out of the marks, the line stays, and the rest is removed.
     put(&file, &(written + "Ask Ann before you change the schema.\n"));
     ok(&project, &["codex", "--scope", "project", "--write"]);
     ok(&project, &["codex", "--scope", "project", "--remove"]);
@@ -276,7 +276,7 @@ fn no_table_of_the_entry_is_left() {
     }
 }
 
-/// A directory that is there passes for a client that is installed.
+/// A leftover directory would look like an installed client.
 #[test]
 fn no_directory_of_ours_is_left() {
     fn directories(below: &std::path::Path) -> Vec<std::path::PathBuf> {
@@ -287,7 +287,7 @@ fn no_directory_of_ours_is_left() {
     }
     for (client, ..) in super::CLIENTS {
         let project = Project::new(&[]);
-        // Something of another program's, which stays.
+        // A file of another program must stay.
         put(&project.home.join(".config/other/settings"), "x");
         let before = (directories(&project.home), directories(&project.root));
         for scope in ["user", "project"] {
