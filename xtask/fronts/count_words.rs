@@ -1,4 +1,4 @@
-//! `count_words`: a tool that a test adds, which no build of the product has.
+//! `count_words`: a tool that a test adds to the registry. No build of the product contains it.
 #![expect(unreachable_pub, reason = "the product would hand its types on")]
 
 use forage_fs::Root;
@@ -15,7 +15,7 @@ use crate::outcome::{Render, ToolOutcome};
 use crate::shown::Rendered;
 use crate::tool::Tool;
 
-/// The tool.
+/// A tool that counts words.
 pub struct CountWords;
 
 /// Arguments of `count_words`.

@@ -1,26 +1,28 @@
-//! Known weaknesses of what is depended on, out of a checkout of RustSec's database.
+//! Checks the dependencies for known vulnerabilities, using a checkout of RustSec's database.
 //!
-//! No package carries that database, and a check must not need a network, so that it is a step of its own: `CONTRIBUTING.md`
-//! says when. `cargo audit` does the work; `.cargo/audit.toml` names what is known and borne, with the reason.
+//! No package contains that database, and `check` must not need a network, so this is a separate step;
+//! `CONTRIBUTING.md` says when to run it. `cargo audit` does the work. `.cargo/audit.toml` lists the accepted
+//! advisories with their reasons.
 
 use std::path::Path;
 
 use crate::cargo::Workspace;
 
-/// Where the database comes from.
+/// The source of the database.
 const SOURCE: &str = "https://github.com/RustSec/advisory-db";
 
-/// The version of cargo-audit that this was tried with.
+/// The tested version of cargo-audit.
 const AUDIT: &str = "cargo install cargo-audit --version 0.22.2 --locked";
 
-/// Compares `Cargo.lock` with a checkout of the database; a weakness that is not named in `.cargo/audit.toml` is an error.
+/// Compares `Cargo.lock` with a checkout of the database. An advisory that `.cargo/audit.toml` does not list
+/// is an error.
 pub(crate) fn check(workspace: &Workspace, database: &str) -> Result<(), String> {
     check_database(Path::new(database))?;
     if !workspace.has_subcommand("audit") {
         return Err(format!("cargo-audit is not installed: {AUDIT}"));
     }
-    // Crates that are unmaintained or unsound are told as warnings, and may be told only where they are named. Whether a
-    // version was withdrawn only the registry can tell, which `cargo deny check advisories` asks.
+    // Unmaintained and unsound crates are only warnings by default, so we deny them too. Only the registry
+    // knows if a version was yanked, which `cargo deny check advisories` covers.
     let database = std::path::absolute(database).map_err(|error| format!("{database}: {error}"))?;
     let database = database.display().to_string();
     workspace.cargo(&[
@@ -35,7 +37,7 @@ pub(crate) fn check(workspace: &Workspace, database: &str) -> Result<(), String>
     ])
 }
 
-/// Whether it is a database: of an empty directory nothing would be found, and all would be well.
+/// Checks that `path` contains a database. Otherwise an empty directory would pass as free of advisories.
 fn check_database(path: &Path) -> Result<(), String> {
     let known = path.join("crates").join("rustdecimal");
     match known.is_dir() {

@@ -1,4 +1,4 @@
-//! The benchmarks with one command, and two commits side by side.
+//! Runs all benchmarks with one command, and compares two commits.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,21 +6,22 @@ use std::process::Command;
 use crate::cargo::{Workspace, printed, succeed};
 use crate::peers;
 
-/// Their names, in the order in which they run when none is named.
+/// The names of the benchmarks, in the default order.
 const BENCHMARKS: &[&str] = &["scan", "index", "indexes", "keywords", "library", "watched", "fuzzy", "build"];
 
-/// What a run measures, and where.
+/// The benchmarks of a run and their tree.
 struct BenchRun<'a> {
     names: Vec<&'a str>,
     tree: PathBuf,
     runs: Option<&'a str>,
 }
 
-/// Builds what is measured as it is handed out, runs the benchmarks, writes their results as data and README's tables from them.
+/// Builds the programs with the release profile, runs the benchmarks, and writes their results as data and
+/// the README's tables from them.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
     let BenchRun { names, tree, runs } = BenchRun::parse(arguments)?;
     peers::install(workspace, false)?;
-    // Where the programs are looked for, whatever the caller has set.
+    // The benchmarks look for the programs here, whatever target directory the caller has set.
     let target = workspace.path("target").display().to_string();
     let profile = ["build", "--profile", "dist", "--quiet", "--target-dir", &target];
     workspace.cargo(&[&profile[..], &["--package", "forage-cli"]].concat())?;
@@ -40,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
         if *name != "build" {
             command.arg("--tree").arg(&tree).arg("--forage").arg(built("forage"));
         }
-        // The searches take the index that is there.
+        // The searches use an existing index.
         if matches!(*name, "index" | "library") {
             let mut build = workspace.program(built("forage"));
             succeed(build.args(["index", "build", "--root"]).arg(&tree), "forage index build")?;
@@ -55,7 +56,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
     render(workspace, false)
 }
 
-/// Builds two commits, or takes two programs, and measures them pair by pair.
+/// Builds two commits, or uses two programs, and measures them pairwise.
 pub(crate) fn compare(
     workspace: &Workspace,
     first: &str,
@@ -67,7 +68,7 @@ pub(crate) fn compare(
     succeed(command.args(sides).args(arguments), "compare.py")
 }
 
-/// Writes the tables of all results into bench/README.md; with `check`, only compares them.
+/// Writes the tables of all results into bench/README.md. With `check`, only compares them.
 pub(crate) fn render(workspace: &Workspace, check: bool) -> Result<(), String> {
     let mut command = python(workspace, "measure.py");
     succeed(command.args(check.then_some("--check")), "measure.py")
@@ -89,7 +90,7 @@ impl<'a> BenchRun<'a> {
         if run.names.is_empty() {
             run.names = BENCHMARKS.to_vec();
         }
-        // The programs run elsewhere.
+        // The programs run in another directory.
         run.tree = run
             .tree
             .canonicalize()
@@ -98,7 +99,7 @@ impl<'a> BenchRun<'a> {
     }
 }
 
-/// The program itself, or that of a commit, which is built unless that was done before.
+/// Returns the program itself, or that of a commit, which is built unless that was already done.
 fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
     if let Ok(program) = Path::new(side).canonicalize()
         && program.is_file()
@@ -127,7 +128,7 @@ fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
         "dist",
         "--quiet",
         "--locked",
-        // By the program: the package has had another name.
+        // Select by program name, because the package had another name in older commits.
         "--bin",
         "forage",
     ]);

@@ -1,4 +1,4 @@
-//! The types of the packages for other languages, written from the schemas of the tools.
+//! Generates the types of the packages for other languages from the schemas of the tools.
 
 mod python;
 mod typescript;
@@ -10,20 +10,20 @@ use serde_json::Value;
 use crate::cargo::{Workspace, printed};
 use crate::records::capitalized;
 
-/// Where the Node package has its JavaScript and types.
+/// Directory of the Node package's JavaScript and types.
 const NODE: &str = "crates/forage-node/lib";
 
-/// What a file that is written says of itself.
+/// The header of generated files.
 const WRITTEN: &str = "Written by `cargo xtask generate`; don't edit.";
 
-/// Path and text of each file.
+/// Returns the path and text of each file.
 pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let mut surface = workspace.program("cargo");
     surface.args(["run", "--quiet", "--package", "forage-bindings", "--example", "surface"]);
     let surface = printed(&mut surface, "the surface of the bindings")?;
     let surface: Value = serde_json::from_str(&surface).map_err(|error| error.to_string())?;
     let surface = Surface::read(&surface)?;
-    // Their imports are of the one kind of module or of the other.
+    // The declarations of ES modules and CommonJS differ only in the kind of module that they import.
     let declared = ["ai", "mcp"].map(|name| {
         let path = format!("{NODE}/{name}.d.ts");
         let text = workspace.read(&workspace.path(&path))?;
@@ -41,12 +41,12 @@ pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, Stri
     Ok(files)
 }
 
-/// What packages are made of.
+/// The input for the packages.
 struct Surface<'a> {
     methods: Vec<SurfaceMethod<'a>>,
-    /// Code and description of each error.
+    /// The code and description of each error.
     errors: Vec<(&'a str, &'a str)>,
-    /// Parts of the schemas by their names: records, and words that are told apart.
+    /// Named parts of the schemas: records and string enums.
     parts: BTreeMap<&'a str, &'a Value>,
 }
 
@@ -55,7 +55,7 @@ struct SurfaceMethod<'a> {
     description: &'a str,
     arguments: &'a Value,
     answer: &'a Value,
-    /// The arguments of a second method, and the name of what it hands over one by one.
+    /// The arguments of a second method that streams items, and the name of an item.
     each: Option<(&'a Value, &'a str)>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Surface<'a> {
         Ok(Self { methods, errors, parts })
     }
 
-    /// Name and schema of each record.
+    /// Returns the name and schema of each record.
     fn records(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parts
             .iter()
@@ -92,7 +92,7 @@ impl<'a> Surface<'a> {
             .map(|(name, part)| (*name, *part))
     }
 
-    /// Name and schema of each set of words.
+    /// Returns the name and schema of each string enum.
     fn words(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parts
             .iter()
@@ -101,12 +101,12 @@ impl<'a> Surface<'a> {
     }
 }
 
-/// `keyword_search` in camel case, with a capital where it begins.
+/// Converts a name such as `keyword_search` to upper camel case.
 fn pascal(name: &str) -> String {
     name.split('_').map(capitalized).collect()
 }
 
-/// Name, schema, and whether it is always there, of each field.
+/// Returns the name and schema of each field, and true if the field is required.
 fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     let required = schema["required"].as_array();
     let is_required = move |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
@@ -114,19 +114,19 @@ fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     fields.map(move |(name, field)| (name, field, is_required(name)))
 }
 
-/// What a language calls the types of JSON.
+/// The names of JSON types in a language.
 trait TypeNames {
     fn plain(&self, name: &str) -> String;
     fn list(&self, of: String) -> String;
     fn map(&self, of: String) -> String;
-    /// One of several types.
+    /// Returns the union of several types.
     fn union(&self, all: Vec<String>) -> String;
     fn word(&self, word: &str) -> String;
-    /// The records of another root, which are those of this answer.
+    /// Returns the type of the records of another root, which are those of this answer.
     fn of_root(&self, own: &str) -> String;
 }
 
-/// The type of a schema; `own` is the class that `Answer` is of.
+/// Returns the type of a schema; `own` is the class that `Answer` refers to.
 fn type_of(names: &impl TypeNames, schema: &Value, own: &str) -> String {
     let union = |all: &mut dyn Iterator<Item = String>| {
         let mut distinct: Vec<String> = Vec::new();
@@ -142,7 +142,7 @@ fn type_of(names: &impl TypeNames, schema: &Value, own: &str) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         return match reference.rsplit('/').next().unwrap_or_default() {
             "Answer" => names.of_root(own),
-            // What a model was shown, in any of its forms.
+            // This record contains what a model was shown, in any of its forms.
             "ShownRecord" => names.plain("object"),
             name => name.to_owned(),
         };

@@ -1,4 +1,4 @@
-//! The site in a real browser: what a reader sees on a telephone and on a screen, by day and by night.
+//! Checks the site in a real browser, at the width of a phone and of a screen, in light and dark colours.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cargo::{Workspace, empty, printed, write};
 use crate::peers;
 
-/// The pages that are looked at: each kind of page, and those with the widest tables and the longest lines.
+/// The pages to check: each kind of page, and those with the widest tables and the longest lines.
 const PAGES: &[&str] = &[
     "index",
     "start",
@@ -21,13 +21,13 @@ const PAGES: &[&str] = &[
     "records",
 ];
 
-/// The widths of a telephone and of a screen, in pixels.
+/// The widths of a phone and of a screen, in pixels.
 const WIDTHS: [u32; 2] = [360, 1440];
 
-/// The colours that a reader's system asks for, as Blink counts them.
+/// The colour schemes that a reader's system can request, with Blink's numbers for them.
 const SCHEMES: [(&str, u8); 2] = [("dark", 0), ("light", 1)];
 
-/// What a page says of itself when all of it is there.
+/// A script that reports properties of a page once it is loaded.
 const PROBE: &str = "<script>addEventListener('load', () => {
 const shown = (element) => getComputedStyle(element);
 const colour = (text) => (text.match(/[\\d.]+/g) || []).slice(0, 3).map(Number).reduce((sum, part) => sum + part, 0);
@@ -42,15 +42,18 @@ parent.postMessage(JSON.stringify({
 }), '*');
 });</script>";
 
-/// A page that shows another in a frame, as windows have 500 pixels at the least, and keeps what that says of itself.
+/// A page that shows another one in a frame and keeps its report. We need a frame because windows are at
+/// least 500 pixels wide.
 const FRAME: &str = "<!doctype html><style>:root { color-scheme: light dark }</style><script>
 addEventListener('message', (event) => { document.documentElement.dataset.probe = event.data });
 </script><iframe src='PAGE' width='WIDTH' height='2000' style='border: 0'></iframe>";
 
-/// Looks at the site that was built, and leaves pictures of it in `target/screenshots`.
+/// Checks the built site, and writes screenshots to `target/screenshots`.
 ///
 /// # Errors
-/// A page that is wider than its window, is empty, lacks a picture or can't be read in its colours.
+///
+/// Returns an error for a page that is wider than its window, is empty, lacks an image or is unreadable in
+/// its colours.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::BROWSER])?;
     let (book, pictures) = (workspace.path("target/book"), workspace.path("target/screenshots"));
@@ -77,7 +80,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with what a page says of itself.
+/// Returns the problems in a page's report.
 fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
     let number = |name: &str| found[name].as_f64().unwrap_or_default();
     let mut faults = Vec::new();
@@ -90,7 +93,7 @@ fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
     if number("text") < 200.0 {
         faults.push(format!("{} characters of text", found["text"]));
     }
-    // Sums of red, green and blue, of 765.
+    // These are sums of red, green and blue, up to 765.
     let (background, ink) = (number("background"), number("ink"));
     let is_dark = background < ink;
     if is_dark != (scheme == "dark") || (background - ink).abs() < 250.0 {
@@ -102,7 +105,7 @@ fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
     faults
 }
 
-/// A window of the browser.
+/// A browser window.
 struct Look<'a> {
     workspace: &'a Workspace,
     width: u32,
@@ -114,7 +117,7 @@ impl Look<'_> {
         let profile = self.workspace.path("target/browser-profile");
         let mut command = self.workspace.program("chromium");
         command
-            // Its own sandbox needs what containers do not give; it sees files of ours alone.
+            // The browser's own sandbox does not work in containers, and it only loads our own files.
             .args([
                 "--headless=new",
                 "--no-sandbox",
@@ -132,7 +135,7 @@ impl Look<'_> {
 
     fn probe(&self, book: &Path, page: &str) -> Result<Value, String> {
         let text = self.workspace.read(&book.join(format!("{page}.html")))?;
-        // Beside the page, so that what it names is where it was.
+        // The copy is in the same directory, so that relative links still work.
         let (probed, frame) = (format!("probed-{page}.html"), book.join("frame.html"));
         write(&book.join(&probed), text.replace("</head>", &format!("{PROBE}</head>")))?;
         write(&frame, FRAME.replace("PAGE", &probed).replace("WIDTH", &self.width.to_string()))?;

@@ -1,4 +1,4 @@
-//! The workspace, and cargo run in it.
+//! The workspace, and cargo commands that run in it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::peers;
 
-/// Options that leave out the members of the workspace that no registry of Rust gets.
+/// Options that exclude the workspace members that are not published to crates.io.
 pub(crate) const UNPUBLISHED: [&str; 8] = [
     "--exclude",
     "xtask",
@@ -22,16 +22,16 @@ pub(crate) const UNPUBLISHED: [&str; 8] = [
     "forage-node",
 ];
 
-/// The directory with the workspace's `Cargo.toml`.
+/// The directory that contains the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {
     root: PathBuf,
     cargo: OsString,
-    /// The program that the tests run, when it has been built.
+    /// The program that the tests run, once it has been built.
     forage: OnceLock<PathBuf>,
 }
 
 impl Workspace {
-    /// The workspace that this program was built from.
+    /// Returns the workspace from which this program was built.
     pub(crate) fn of_this_source() -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = package.parent().unwrap_or(package).to_owned();
@@ -42,12 +42,12 @@ impl Workspace {
         }
     }
 
-    /// A path below the root.
+    /// Returns a path relative to the root.
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root.join(below)
     }
 
-    /// `path` as it is shown to people: relative to the root, with `/`.
+    /// Formats `path` for people: relative to the root, with `/`.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string().replace('\\', "/")
     }
@@ -57,17 +57,17 @@ impl Workspace {
         std::fs::read_to_string(path).map_err(|error| format!("{} can't be read: {error}", self.shown(path)))
     }
 
-    /// Runs cargo with its output shown; an exit status other than 0 is an error.
+    /// Runs cargo with visible output. An exit status other than 0 is an error.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Result<(), String> {
         self.cargo_with(arguments, &[])
     }
 
-    /// The same with variables added to the environment.
+    /// Like [`Self::cargo`], with additional environment variables.
     pub(crate) fn cargo_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
         succeed(self.command(arguments).envs(variables.iter().copied()), &shown(arguments))
     }
 
-    /// What a cargo command prints on stdout, however it ends; its messages are shown.
+    /// Returns the stdout of a cargo command, whatever its exit status. Its stderr is visible.
     pub(crate) fn cargo_printed(
         &self,
         arguments: &[&str],
@@ -79,14 +79,16 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Runs all test programs, whatever fails, and prints the sum at the end: cargo reports on each program alone.
+    /// Runs all test programs even if some fail, and prints the totals at the end, because cargo reports on
+    /// each program separately.
     pub(crate) fn tests(&self, arguments: &[&str]) -> Result<(), String> {
         let arguments = &[&["test", "--no-fail-fast"], arguments].concat();
         let command = shown(arguments);
         let failed = |error: std::io::Error| format!("{command} did not start: {error}");
         let mut command_line = self.command(arguments);
         if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            // Many tests wait for a process or a clock: those of the program take two thirds of the time with twice as many.
+            // Many tests wait for a process or a clock. With twice as many threads, the tests of the program
+            // take two thirds of the time.
             let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
             command_line.env("RUST_TEST_THREADS", (2 * processors).to_string());
         }
@@ -102,24 +104,24 @@ impl Workspace {
         if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
     }
 
-    /// The JSON that a cargo command prints; its messages are shown.
+    /// Returns the JSON output of a cargo command. Its stderr is visible.
     pub(crate) fn cargo_json(&self, arguments: &[&str]) -> Result<Value, String> {
         json_of(&mut self.command(arguments), &shown(arguments))
     }
 
-    /// The JSON that the program of this workspace prints. It is the one that the tests run: built by itself it would be
-    /// built once more, because tests turn on features of what it depends on.
+    /// Returns the JSON output of this workspace's program. We use the one that the tests run: a separate
+    /// build would compile it again, because tests enable features of its dependencies.
     pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
         let shown = format!("`forage {}`", arguments.join(" "));
         json_of(self.program(self.forage()?).args(arguments), &shown)
     }
 
-    /// The text that the program of this workspace prints.
+    /// Returns the text output of this workspace's program.
     pub(crate) fn forage_text(&self, arguments: &[&str]) -> Result<String, String> {
         printed(self.program(self.forage()?).args(arguments), &format!("`forage {}`", arguments.join(" ")))
     }
 
-    /// The program that the tests run.
+    /// Returns the program that the tests run.
     pub(crate) fn forage(&self) -> Result<&PathBuf, String> {
         if let Some(program) = self.forage.get() {
             return Ok(program);
@@ -133,7 +135,7 @@ impl Workspace {
         Ok(self.forage.get_or_init(|| program))
     }
 
-    /// Whether `cargo NAME` is installed.
+    /// Returns true if `cargo NAME` is installed.
     pub(crate) fn has_subcommand(&self, name: &str) -> bool {
         let silent = self.command(&[name, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
         silent.is_ok_and(|status| status.success())
@@ -145,8 +147,8 @@ impl Workspace {
         command
     }
 
-    /// A program run in the workspace, as every command here is: with what the tests compare with, without settings of the
-    /// caller's that would change what that prints, and nothing to read.
+    /// Prepares a program to run in the workspace: with access to the peers, without the caller's settings
+    /// that would change its output, and with empty stdin.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root).stdin(Stdio::null()).envs(peers::variables(&self.root));
@@ -157,7 +159,7 @@ impl Workspace {
     }
 }
 
-/// The tests of several programs, as these print them.
+/// The totals of several test programs, parsed from their output.
 #[derive(Default)]
 struct TestSum {
     passed: u64,
@@ -183,7 +185,7 @@ impl std::fmt::Display for TestSum {
     }
 }
 
-/// What a command prints on stdout, without the line break at its end; an error has what it says.
+/// Returns the stdout of a command without the final line break. An error contains its stderr.
 pub(crate) fn printed(command: &mut Command, shown: &str) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
     if !output.status.success() {
@@ -193,13 +195,13 @@ pub(crate) fn printed(command: &mut Command, shown: &str) -> Result<String, Stri
     String::from_utf8(output.stdout).map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
 }
 
-/// Runs a command with its output shown; an exit status other than 0 is an error.
+/// Runs a command with visible output. An exit status other than 0 is an error.
 pub(crate) fn succeed(command: &mut Command, shown: &str) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{shown} did not start: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{shown} failed ({status})")) }
 }
 
-/// Removes a directory that may not be there.
+/// Removes a directory if it exists.
 pub(crate) fn remove(path: &Path) -> Result<(), String> {
     match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -209,20 +211,20 @@ pub(crate) fn remove(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Makes an empty directory in place of one that may be there.
+/// Creates an empty directory, and removes an existing one first.
 pub(crate) fn empty(path: &Path) -> Result<(), String> {
     remove(path)?;
     std::fs::create_dir_all(path).map_err(|error| format!("{} can't be made: {error}", path.display()))
 }
 
-/// Writes a file, and makes its directory.
+/// Writes a file and creates its directory.
 pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     made.and_then(|()| std::fs::write(path, content))
         .map_err(|error| format!("{} can't be written: {error}", path.display()))
 }
 
-/// Returns all files below a directory, in order.
+/// Returns all files in a directory and its subdirectories, sorted.
 pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = open.pop() {
@@ -239,7 +241,7 @@ fn shown(arguments: &[&str]) -> String {
     format!("`cargo {}`", arguments.join(" "))
 }
 
-/// The JSON that a command prints, which messages call `shown`.
+/// Returns the JSON output of a command, which messages call `shown`.
 fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
     let text = printed(command, shown)?;
     serde_json::from_str(&text).map_err(|error| format!("{shown} prints no JSON: {error}"))

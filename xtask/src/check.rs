@@ -1,4 +1,4 @@
-//! Everything that CI runs.
+//! Runs everything that CI runs.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::{
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
-/// The steps in their order: what takes a second before what takes minutes.
+/// The steps in their order: quick ones first, those that take minutes last.
 const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
     ("house rules", |workspace| {
@@ -30,14 +30,14 @@ const STEPS: &[(&str, Step)] = &[
     }),
     ("tests", |workspace| {
         let all = workspace.tests(&["--workspace"]);
-        // What other systems use, built and tested where it can be.
+        // Build and test the code for other systems as far as possible.
         let portable = [("RUSTFLAGS", "--cfg portable_disk")];
         all.and(workspace.cargo_with(&["test", "--package", "forage-fs", "--no-fail-fast"], &portable))
     }),
     ("generated files", generate::compare),
 ];
 
-/// What `--all` adds: what takes gigabytes, or many minutes.
+/// The additional steps of `--all`, which take gigabytes or many minutes.
 const FURTHER: &[(&str, Step)] = &[
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
@@ -48,16 +48,16 @@ const FURTHER: &[(&str, Step)] = &[
     ("Node package", node::check),
     ("all fronts", fronts::check),
     ("installation", package::check),
-    // Each as it would be published, built from its own package and those that it depends on.
+    // Each crate as it would be published, built from its own package and those of its dependencies.
     ("packages", |workspace| {
         workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &UNPUBLISHED[..]].concat())
     }),
 ];
 
-/// Installs what the tests compare with, then runs the steps, each announced, up to the first that fails.
+/// Installs the peers of the tests, then runs and announces each step until one fails.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
-    // What can't be installed is told before anything is compiled.
+    // Report peers that can't be installed before compiling anything.
     println!("==> what the tests compare with");
     peers::install(workspace, all)?;
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
@@ -71,7 +71,8 @@ pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Licences, sources and duplicates. Advisories are left out: they change without a change here, and need a network.
+/// Checks licences, sources and duplicates. Advisories are excluded: they change independently of our code
+/// and need a network.
 fn cargo_deny(workspace: &Workspace) -> Result<(), String> {
     if !workspace.has_subcommand("deny") {
         println!("    cargo-deny is not installed: licences and sources are not checked");

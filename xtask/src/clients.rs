@@ -1,4 +1,4 @@
-//! The real agents: their tests in the versions that the project names, and a report on the newest ones.
+//! Tests with real agents in the pinned versions, and a report on their newest versions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::peers::Newest;
 /// The variable by which the tests find the agents.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
-/// Where the tests stand in the integration binary, and what the agents of their modules are called in the registry.
+/// The module of the tests in the integration binary, and the npm packages of the agents by test module.
 const MODULE: &str = "real_clients::";
 const PACKAGES: [(&str, &str); 10] = [
     ("claude_code", "@anthropic-ai/claude-code"),
@@ -28,17 +28,17 @@ const PACKAGES: [(&str, &str); 10] = [
 
 const TESTS: [&str; 7] = ["test", "--package", "forage-cli", "--test", "it", "--", MODULE];
 
-/// The module whose tests are each of one client, and no row of the table.
+/// The module whose tests cover one client each and have no row in the table.
 const HOOKS: &str = "hooks";
 
-/// Runs the tests of the agents that are installed.
+/// Runs the tests of the installed agents.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.path("target/peers/clients").display().to_string();
     workspace.cargo_with(&TESTS, &[(FOLDER, &folder)])
 }
 
-/// Installs the newest agents, runs the tests with them and prints which passes what. What fails is something to look
-/// at, and no error; that nothing could be run is one.
+/// Installs the newest agents, runs the tests with them, and prints which agent passes which test. A failure
+/// is not an error but should be examined. If no test could run, that is an error.
 pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     let Newest { folder, printed, log } = Newest::test(workspace, "clients", FOLDER, &TESTS)?;
     let table = table(&printed, |package| version(&folder, package));
@@ -54,7 +54,8 @@ fn version(folder: &Path, package: &str) -> Option<String> {
     Some(package["version"].as_str()?.to_owned())
 }
 
-/// A row for each agent, a column for each test, from what the test harness prints; `None` where it ran none.
+/// Formats the test harness's output as a table with a row per agent and a column per test. Returns `None` if
+/// no test ran.
 fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<String> {
     let word = |passes| if passes { "passes" } else { "FAILS" };
     let (mut rows, mut hooks): (BTreeMap<&str, BTreeMap<&str, bool>>, Vec<String>) = Default::default();

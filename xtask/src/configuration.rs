@@ -1,4 +1,4 @@
-//! The page of the configuration, from the JSON Schema that the program prints.
+//! Generates the configuration page from the JSON Schema that the program prints.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::generate::escaped;
 
-/// The page of `schema`.
+/// Returns the page for `schema`.
 pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
@@ -24,7 +24,7 @@ pub(crate) fn page(schema: &Value) -> Result<String, String> {
     Ok(page)
 }
 
-/// A table of the file: its keys, then the tables in it.
+/// Writes a table of the file: its keys, then its subtables.
 fn table(page: &mut String, schema: &Value, path: &str) -> Option<()> {
     let (mut keys, mut tables) = (Vec::new(), Vec::new());
     for (name, value) in schema["properties"].as_object()? {
@@ -59,13 +59,13 @@ fn rows(page: &mut String, title: &str, keys: &[(&String, &Value)]) -> Option<()
     Some(())
 }
 
-/// The table that a value is, or may be.
+/// Returns the schema of a table that a value is or may be.
 fn inner(value: &Value) -> Option<&Value> {
     let table = value["anyOf"].as_array().and_then(|forms| forms.last()).unwrap_or(value);
     table["properties"].is_object().then_some(table)
 }
 
-/// The description of a key with the values that it can have.
+/// Returns the description of a key with its possible values.
 fn about(value: &Value) -> Option<String> {
     let text = value["description"].as_str()?.replace("\n\n", ". ");
     let mut about = escaped(text.trim_end_matches('.'));

@@ -1,4 +1,5 @@
-//! The direction of dependencies: the rules are the `bans.deny` of `deny.toml`, the facts are cargo's own graph.
+//! Checks the direction of dependencies. The rules are the `bans.deny` of `deny.toml`, and the facts come
+//! from cargo's own graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +7,16 @@ use serde_json::Value;
 
 use crate::cargo::Workspace;
 
-/// The prefix of the library crates of this workspace, each of which must have a rule.
+/// The prefix of this workspace's library crates, each of which must have a rule.
 const HOUSE: &str = "forage-";
 
-/// What is handed out, on which nothing depends.
+/// The products, which no crate may depend on.
 const PRODUCTS: [&str; 3] = ["forage-cli", "forage-python", "forage-node"];
 
-/// Per crate, those that may depend on it directly.
+/// For each crate, the crates that may directly depend on it.
 type Rules = BTreeMap<String, BTreeSet<String>>;
 
-/// Every direct dependency of the graph, as (who, on whom).
+/// Every direct dependency of the graph, as (dependent, dependency).
 type Edges = BTreeSet<(String, String)>;
 
 /// Checks the workspace's graph against its rules.
@@ -46,7 +47,7 @@ fn rules(text: &str) -> Result<Rules, String> {
         .collect()
 }
 
-/// The names of the workspace's members, and the resolved dependencies of all packages.
+/// Returns the names of the workspace's members, and the resolved dependencies of all packages.
 fn graph(metadata: &Value) -> Option<(BTreeSet<String>, Edges)> {
     let packages = metadata["packages"].as_array()?;
     let names: BTreeMap<&str, &str> = packages

@@ -1,4 +1,4 @@
-//! The site: `docs/` as a book, and the same for agents.
+//! Builds the site: `docs/` as a book, and the same text for agents.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::cargo::{Workspace, empty, files_below, succeed, write};
 use crate::peers;
 
-/// Where files of the repository that are no pages of the book are read.
+/// The address of repository files that are not pages of the book.
 pub(crate) const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
 
-/// Builds it into `target/book`, and looks for links that lead nowhere.
+/// Builds the site in `target/book` and checks for dead links.
 pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &["mdbook", peers::SPELLING])?;
     spelling(workspace)?;
@@ -32,7 +32,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     }
 }
 
-/// Checks the spelling of what people read; `typos.toml` has the words that examples misspell on purpose.
+/// Checks the spelling of text for readers. `typos.toml` lists the words that examples misspell on purpose.
 fn spelling(workspace: &Workspace) -> Result<(), String> {
     let mut command = workspace.program(peers::spell_checker(workspace));
     command.args(["--config", "typos.toml", "--force-exclude", "docs"]);
@@ -42,7 +42,7 @@ fn spelling(workspace: &Workspace) -> Result<(), String> {
     succeed(&mut command, "typos")
 }
 
-/// The names of the pages in their order, each once.
+/// Returns the names of the pages in order, each once.
 fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     let summary = workspace.read(&workspace.path("docs/SUMMARY.md"))?;
     let pages: Vec<String> =
@@ -57,7 +57,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     }
 }
 
-/// Copies the pages, and as they are the pictures and the schemas that they show.
+/// Copies the pages, and the images and schemas that they show unchanged.
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
     for name in ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str)) {
         let text = workspace.read(&workspace.path("docs").join(name))?;
@@ -73,7 +73,8 @@ fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), St
     Ok(())
 }
 
-/// A page without what is for the test that runs its examples: a file is named above its text, and what may be anything is `…`.
+/// Removes text that only the test of a page's examples needs: a file's name is shown above its text, and
+/// wildcards become `…`.
 fn for_readers(page: &str) -> String {
     let mut shown = String::new();
     let mut is_console = false;
@@ -88,11 +89,12 @@ fn for_readers(page: &str) -> String {
         shown.push_str(&line);
         shown.push('\n');
     }
-    // What is no page of the book is read in the repository.
+    // Files that are not pages of the book are linked in the repository.
     shown.replace("](../", &format!("]({REPOSITORY}"))
 }
 
-/// Writes `llms.txt`, a list of the pages with what each is about, and `llms-full.txt`, all of them.
+/// Writes `llms.txt`, a list of the pages with a summary of each, and `llms-full.txt`, which contains all
+/// pages.
 fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<(), String> {
     let mut list = String::from(
         "# Forage\n\n> Code search for LLM agents and the people who run them: a command line, an MCP server and a library over one \
@@ -112,7 +114,7 @@ fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<()
     write(&book.join("llms-full.txt"), full)
 }
 
-/// The first sentence of a page, without its links.
+/// Returns the first sentence of a page without its links.
 fn first_sentence(page: &str) -> String {
     let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['#', '<', '|', '`', '-']);
     let text = page.lines().skip_while(|line| !is_text(line)).take_while(|line| !line.is_empty());
@@ -130,7 +132,7 @@ fn first_sentence(page: &str) -> String {
     plain[..end].to_owned()
 }
 
-/// Links of the book's pages to files or places that it has not.
+/// Returns links of the book's pages to missing files or anchors.
 fn dead_links(book: &Path) -> Result<Vec<String>, String> {
     let files = files_below(book)?;
     let pages: Vec<&PathBuf> =

@@ -1,15 +1,16 @@
-//! The README of each crate that others can use: what its front page in the documentation says, whose example is a test.
+//! Generates the README of each library crate from the front page of its documentation, whose example is a
+//! test.
 
 use serde_json::Value;
 
 use crate::cargo::Workspace;
 
-/// Path and text of each.
+/// Returns the path and text of each README.
 pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
     let mut readmes = Vec::new();
-    // That of the program is the project's.
+    // The program's README is that of the project.
     let libraries = packages.iter().filter(|package| is_library(package) && package["name"] != "forage-cli");
     for package in libraries {
         let name = package["name"].as_str().unwrap_or_default();
@@ -19,12 +20,13 @@ pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, St
     Ok(readmes)
 }
 
-/// Whether a package can be published: those for which nothing forbids it.
+/// Returns true if a package may be published, which is the case unless its manifest forbids it.
 pub(crate) fn is_library(package: &Value) -> bool {
     package["publish"].is_null()
 }
 
-/// The front page as Markdown that needs no compiler: without the lines that only a test needs, and without links to items.
+/// Converts the front page to plain Markdown: without lines that only a test needs, and without links to
+/// items.
 fn readme(name: &str, source: &str) -> String {
     let front = source.lines().map_while(|line| line.strip_prefix("//!"));
     let mut text = format!(
@@ -51,7 +53,7 @@ fn readme(name: &str, source: &str) -> String {
     text
 }
 
-/// A line with the names of items that it links to.
+/// Replaces links to items in a line by their names.
 fn without_links(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;

@@ -1,5 +1,6 @@
-//! One request by five ways: the library, the packages for Python and Node, the command line, and the server. They answer with
-//! the same bytes, and a tool that is added to the registry is in all of them.
+//! Sends the same requests in five ways: through the library, the packages for Python and Node, the command
+//! line, and the server. All must answer with the same bytes, and a tool that is added to the registry must
+//! be available in all of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,20 +11,21 @@ use serde_json::{Value, json};
 use crate::cargo::{Workspace, files_below, printed, remove, succeed, write};
 use crate::{package, peers};
 
-/// What is searched.
+/// The files to search.
 const TREE: [(&str, &str); 3] = [
     ("src/main.py", "import retry\n\n\ndef main():\n    retry.again(3)\n"),
     ("src/retry.py", "\"\"\"Tries again.\"\"\"\n\n\ndef again(times):\n    return times\n"),
     ("notes.txt", "needle\nneedle\n"),
 ];
 
-/// What the server calls its tools: as all others do.
+/// Makes the server use the same tool names as the other interfaces.
 const CONFIGURATION: &str = "tools.search.enabled = true
 tools.read_file.name = \"read_file\"
 tools.list_directory.name = \"list_directory\"
 ";
 
-/// The tool that is added, and where it is named: the file, what it stands before or, within a line, behind, and the words.
+/// The tool to add and the places that must name it: the file, the text after or before which to insert, and
+/// the inserted text.
 const TOOL: &str = "crates/forage-tools/src/tools/count_words";
 const NAMED: [(&str, &str, &str); 3] = [
     ("crates/forage-tools/src/tools.rs", "mod adapted;\n", "pub(crate) mod count_words;\n"),
@@ -35,10 +37,11 @@ const NAMED: [(&str, &str, &str); 3] = [
     ("crates/forage-tools/src/registry.rs", "tools![", "CountWords, "),
 ];
 
-/// Copies the sources, adds a tool, builds all that the tool is called through, and compares what each answers.
+/// Copies the sources, adds a tool, builds all interfaces, and compares their answers.
 ///
 /// # Errors
-/// Something can't be built, or an answer differs from that of the library.
+///
+/// Returns an error if a build fails, or if an answer differs from the library's.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::BINDINGS, peers::CLIENTS])?;
     let place = workspace.path("target/bindings/fronts");
@@ -53,7 +56,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     for (name, answers) in &all[1..] {
         for (at, (request, expected)) in requests.iter().zip(expected).enumerate() {
             let answer = answers.get(at).unwrap_or(&Value::Null);
-            // The command line has names of its own for what it advises.
+            // The command line words its advice with its own names, so we compare only the code.
             let is_same = match (*name, expected["code"].as_str()) {
                 ("command line", Some(code)) => answer["code"] == code,
                 _ => answer == expected,
@@ -77,13 +80,13 @@ struct Fronts<'a> {
 type Answers = Vec<Value>;
 
 impl Fronts<'_> {
-    /// Brings the copy up to date: what is as it was is not written again, so that it is not built again.
+    /// Updates the copy. Unchanged files are not written again, so that cargo does not rebuild them.
     fn copy(&self) -> Result<(), String> {
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = printed(self.workspace.program("git").args(list), "git")?;
         let mut files = BTreeMap::new();
         for file in listed.split('\0').filter(|file| !file.is_empty()) {
-            // One that was removed is listed until that is committed.
+            // A deleted file is listed until the deletion is committed.
             if let Ok(content) = std::fs::read(self.workspace.path(file)) {
                 files.insert(file.to_owned(), content);
             }
@@ -135,7 +138,7 @@ impl Fronts<'_> {
         copy_folder(&self.workspace.path("crates/forage-node/lib"), &node.join("lib"))?;
         copy(&self.workspace.path("crates/forage-node/package.json"), &node.join("package.json"))?;
         copy(&module(package::NODE_MODULE), &node.join("lib/forage.node"))?;
-        // The official client, of the tests of the server.
+        // Reuse the official client from the server's tests.
         let peers = self.workspace.path("target/peers/mcp/node_modules");
         let client = modules.join("@modelcontextprotocol");
         let _ = std::fs::remove_file(&client);
@@ -150,7 +153,7 @@ impl Fronts<'_> {
         self.place.join("target")
     }
 
-    /// The answers to requests, by the name of who gave them.
+    /// Returns the answers to the requests, by interface.
     fn answers(&self, requests: &[(String, Value)]) -> Result<[(&'static str, Answers); 5], String> {
         let tree = self.place.join("tree");
         let forage = self.built().join("debug/forage");
@@ -206,7 +209,7 @@ impl Fronts<'_> {
     }
 }
 
-/// An answer without what differs from one call to the next, which is its time, and without the end of its last line.
+/// Returns an answer without its time, which differs between calls, and without the final line end.
 fn comparable(mut answer: Value) -> Value {
     fn plain(value: &mut Value) {
         match value {
@@ -227,7 +230,7 @@ fn comparable(mut answer: Value) -> Value {
     answer
 }
 
-/// Writes a file, unless it is that already.
+/// Writes a file unless it already has this content.
 fn update(path: &Path, content: &[u8]) -> Result<(), String> {
     if std::fs::read(path).is_ok_and(|old| old == content) { Ok(()) } else { write(path, content) }
 }

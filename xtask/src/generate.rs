@@ -1,4 +1,4 @@
-//! The files that are made from the program, so that they can't say anything else than the program does.
+//! Generates files from the program, so that they always match it.
 
 use std::fmt::Write as _;
 
@@ -21,10 +21,10 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares every generated file with what would be written.
+/// Checks that every generated file is up to date.
 pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
     for (name, text) in generated(workspace)? {
-        // A file that is missing is not up to date either.
+        // A missing file is not up to date either.
         if std::fs::read_to_string(workspace.path(&name)).unwrap_or_default() != text {
             return Err(format!("{name} is not up to date; run `cargo xtask generate`"));
         }
@@ -32,10 +32,10 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Path and text of each generated file.
+/// Returns the path and text of each generated file.
 fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let tools = |more: &[&str]| {
-        // The default configuration, whatever the developer's own one says.
+        // Use the default configuration instead of the developer's own.
         let command = ["tools", "--format", "mcp", "--config", "/dev/null"];
         workspace.forage_json(&[&command[..], more].concat())
     };
@@ -63,7 +63,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     Ok(files)
 }
 
-/// The help of every command.
+/// Returns the page with the help of every command.
 fn commands_page(workspace: &Workspace) -> Result<String, String> {
     let mut page = String::from(
         "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
@@ -73,7 +73,7 @@ fn commands_page(workspace: &Workspace) -> Result<String, String> {
     let names = workspace.forage_text(&["man", "--list"])?;
     for name in names.lines() {
         let help = workspace.forage_text(&[name, "--help"])?;
-        // What is the same for all of them stands once.
+        // Options that all commands share are listed only once.
         let (own, of_all) = help.split_once("\nOptions of every command:").unwrap_or((&help, ""));
         let behind = of_all.find("\nExamples").map_or("", |at| &of_all[at..]);
         let _ = write!(page, "\n## `forage {name}`\n\n```text\n{}\n{behind}", own.trim_end());
@@ -87,7 +87,7 @@ fn commands_page(workspace: &Workspace) -> Result<String, String> {
     Ok(page)
 }
 
-/// How each client is set up, from the table in the program.
+/// Returns the page on the setup of each client, from the table in the program.
 fn clients_page(clients: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Clients\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
@@ -180,8 +180,8 @@ fn client_section(page: &mut String, client: &Value) -> Option<()> {
     Some(())
 }
 
-/// The reference of the tools from their definitions with every argument; `told` have those that models are told of, and `on` are
-/// those that are on by default.
+/// Returns the reference of the tools from their definitions with every argument. `told` contains the
+/// definitions that models see, and `on` those that are enabled by default.
 fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String> {
     let array =
         |tools: &Value| tools.as_array().cloned().ok_or("`forage tools --format mcp` prints no array");
@@ -231,7 +231,7 @@ fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option
     Some(())
 }
 
-/// The type of a property in words.
+/// Describes the type of a property in words.
 fn kind(property: &Value) -> Option<String> {
     let name = property["type"].as_str()?;
     Some(match name {
@@ -240,7 +240,7 @@ fn kind(property: &Value) -> Option<String> {
     })
 }
 
-/// The description of a property with its bounds.
+/// Returns the description of a property with its limits.
 fn meaning(property: &Value) -> String {
     let mut parts: Vec<String> = property["description"].as_str().map(escaped).into_iter().collect();
     if let Some(values) = property["enum"].as_array() {
@@ -257,7 +257,7 @@ fn meaning(property: &Value) -> String {
     parts.join(" ")
 }
 
-/// Text without what Markdown would take for a tag. What stands between backticks is literal already.
+/// Escapes text that Markdown would take for a tag. Text between backticks is already literal.
 pub(crate) fn escaped(text: &str) -> String {
     let part = |(index, part): (usize, &str)| match index % 2 {
         0 => part.replace('<', "&lt;"),

@@ -2,11 +2,12 @@
 
 use crate::cargo::{Workspace, files_below};
 
-/// Beginnings of the ids of models, which stand in `providers.toml` and nowhere in the code: they rot.
+/// Prefixes of model ids. Model ids become outdated, so they may only occur in `providers.toml` and never in
+/// the code.
 const MODEL_FAMILIES: [&str; 8] =
     ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
 
-/// Names of programs, by which they call themselves, and of files of theirs, that begin like ids of models.
+/// Names of programs and their files that begin like model ids.
 const PROGRAMS: [&str; 10] = [
     "claude-ai",
     "claude-code",
@@ -20,20 +21,20 @@ const PROGRAMS: [&str; 10] = [
     "qwen-cli-mcp-client-forage",
 ];
 
-/// Crates that programs of others use without the program `forage`.
+/// Crates that other programs use without the program `forage`.
 const LIBRARIES: [&str; 11] =
     ["base", "fs", "search", "rank", "http", "llm", "lookup", "tools", "agent", "mcp", "sandbox"];
 
-/// How a text begins that sends its reader to a command, an option or a setting of the program, which a library does not
-/// know: it has `forage_base::Hint`.
+/// Prefixes of text that refers to a command, an option or a setting of the program. A library does not know
+/// these and must use `forage_base::Hint` instead.
 const OF_THE_PROGRAM: [&str; 6] =
     ["`forage ", "`--", "`retrieval.", "`secrets.allow", "`allow_broad_root", "search.exclude"];
 
-/// Names of tools, which only the crate of the tools knows.
+/// Names of tools, which only the tools' crate may know.
 const TOOLS: [&str; 5] =
     ["grep_search", "list_directory", "search_index", "keyword_search", "keyword_lookup"];
 
-/// Checks every Rust file below `crates/`.
+/// Checks every Rust file in `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let mut files = files_below(&workspace.path("crates"))?;
     files.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
@@ -53,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with a file, each to be read after the file's name.
+/// Returns the violations in a file, worded to follow the file's name.
 fn violations(name: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let is_test = name.contains("/tests/") || name.ends_with("/tests.rs");
@@ -82,18 +83,18 @@ fn violations(name: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// What a file must not say, being of a library.
+/// Returns the words that a file must not contain if it belongs to a library.
 fn of_the_program(name: &str) -> Vec<&'static str> {
     let library = name.strip_prefix("crates/forage-").and_then(|rest| rest.split_once("/src/"));
     match library {
-        // A front is handed the tools, and speaks of them.
+        // These crates work with tools and may name them.
         Some(("tools" | "agent" | "mcp", _)) => OF_THE_PROGRAM.to_vec(),
         Some((library, _)) if LIBRARIES.contains(&library) => [&OF_THE_PROGRAM[..], &TOOLS].concat(),
         _ => Vec::new(),
     }
 }
 
-/// Whether a line has a beginning with something behind it, or a name as a whole.
+/// Returns true if a line contains a prefix followed by something, or a whole name.
 fn says(code: &str, word: &str) -> bool {
     let is_name = word.ends_with(|last: char| last.is_ascii_alphabetic()) && !word.starts_with('`');
     code.match_indices(word).any(|(at, _)| {
@@ -103,7 +104,7 @@ fn says(code: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a text in the line has a word that begins so.
+/// Returns true if a string in the line contains a word with this prefix.
 fn names_model(code: &str, family: &str) -> bool {
     let lower = code.to_ascii_lowercase();
     lower.match_indices(family).any(|(at, _)| {

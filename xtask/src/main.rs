@@ -1,23 +1,32 @@
 //! Development tasks.
 //!
-//! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure; with `--all`, what takes
-//!   gigabytes or many minutes, too.
-//! - `cargo xtask peers`: installs what the tests compare with into `target/peers`, as `check` does before all else; with
-//!   `--all`, the real agents and frameworks, too.
-//! - `cargo xtask clients --newest`, `cargo xtask frameworks --newest`: a report on the newest versions of these.
+//! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure; with `--all`, also
+//!   the steps that take gigabytes or many minutes.
+//! - `cargo xtask peers`: installs the programs that the tests compare with into `target/peers`, as `check`
+//!   does first; with `--all`, also the real agents and frameworks.
+//! - `cargo xtask clients --newest`, `cargo xtask frameworks --newest`: reports on the newest versions of
+//!   these.
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
-//! - `cargo xtask bench --tree DIR`: all benchmarks, or those that are named: results as data, README's tables from them.
-//! - `cargo xtask bench compare A B --tree DIR`: two commits, or programs, pair by pair.
-//! - `cargo xtask package`: the wheel, the packages for npm, the archive, the bundle and the container's context, from one
-//!   build, in `target/package`; with `--check`, each installed and used, and built twice.
-//! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere and a word that is spelled
-//!   wrongly are errors. With `--look`, a browser shows it on a telephone and on a screen, by day and by night.
-//! - `cargo xtask ui`: the page of `forage ui` in a real browser, with pictures of its views in `target/screenshots/page`.
-//! - `cargo xtask python`, `cargo xtask node`: the package for that language built, installed and used.
-//! - `cargo xtask fronts`: the same requests by every way there is, and a tool that is added found by all of them.
-//! - `cargo xtask systems`: what can be checked of Windows, macOS and ARM on Linux: types, and tests under Wine and an emulator.
-//! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
-//! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
+//! - `cargo xtask bench --tree DIR`: runs all or the named benchmarks, and writes the results as data and the
+//!   README's tables from them.
+//! - `cargo xtask bench compare A B --tree DIR`: compares two commits or programs pairwise.
+//! - `cargo xtask package`: builds the wheel, the npm packages, the archive, the bundle and the container's
+//!   context from one build, in `target/package`; with `--check`, also installs and uses each, and builds
+//!   twice.
+//! - `cargo xtask docs`: builds the site in `target/book`, with `llms.txt`; dead links and spelling mistakes
+//!   are errors. With `--look`, checks it in a browser, on a phone and on a screen, in light and dark
+//!   colours.
+//! - `cargo xtask ui`: checks the page of `forage ui` in a real browser, with screenshots in
+//!   `target/screenshots/page`.
+//! - `cargo xtask python`, `cargo xtask node`: builds, installs and uses the package for that language.
+//! - `cargo xtask fronts`: sends the same requests through every interface, and checks that all of them find
+//!   an added tool.
+//! - `cargo xtask systems`: checks on Linux what it can for Windows, macOS and ARM: types, and tests under
+//!   Wine and an emulator.
+//! - `cargo xtask release notes`: prints the changelog of this version; `release check TAG`: checks that a
+//!   tag matches it.
+//! - `cargo xtask generate`: writes the files that are generated from the program; with `--check`, only
+//!   compares them.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

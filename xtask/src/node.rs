@@ -1,18 +1,19 @@
-//! The Node package: made as it is published, installed by npm where nothing else is, and used.
+//! Builds the Node package as it is published, installs it with npm into an empty directory, and uses it.
 
 use std::path::{Path, PathBuf};
 
 use crate::cargo::{Workspace, empty, succeed};
 use crate::package;
 
-/// Where the package is, below the workspace.
+/// The path of the package in the workspace.
 const PACKAGE: &str = "crates/forage-node";
 
-/// Builds the packages for this platform, installs them, holds their types against programs, and runs the tests: with the Node
-/// of the machine, and with the newest that the list of the tests names.
+/// Builds the packages for this platform, installs them, checks their types with programs, and runs the
+/// tests. The tests run with the machine's Node and with the newest one in the tests' list.
 ///
 /// # Errors
-/// They can't be built, or a test fails.
+///
+/// Returns an error if a build or a test fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let site = install(workspace)?;
     let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
@@ -23,7 +24,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the tests, as a user's program runs.
+/// Runs the tests like a user's program.
 fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), String> {
     let mut command = workspace.program("sh");
     command.args(["-c", "exec \"$0\" --test tests/*.test.mjs"]).arg(node).current_dir(site);
@@ -32,7 +33,8 @@ fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), Stri
     succeed(&mut command, "node --test")
 }
 
-/// Builds the module, and installs both packages beside what the tests need. Returns where.
+/// Builds the module, and installs both packages together with the tests' dependencies. Returns the
+/// directory.
 fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let site = workspace.path("target/bindings/node");
     empty(&site)?;
@@ -49,7 +51,7 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let blocks = page.split("```ts\n").skip(1).filter_map(|rest| rest.split("```").next());
     let page = "import { model, prompt } from \"./scripted.js\";\n".to_owned() + &blocks.collect::<String>();
     std::fs::write(site.join("tests/page.ts"), page).map_err(|error| error.to_string())?;
-    // The same program as a module of either kind.
+    // Compile the same program as an ES module and as CommonJS.
     let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
     for (from, to) in moved {
         std::fs::rename(site.join(from), site.join(to)).map_err(|error| format!("{from}: {error}"))?;

@@ -1,4 +1,4 @@
-//! What is handed out: everything from one build, in `target/package`.
+//! Builds all release artifacts from one build, in `target/package`.
 
 mod check;
 
@@ -12,13 +12,13 @@ use crate::peers;
 
 pub(crate) use check::check;
 
-/// Below the target directory: what is handed out.
+/// The output directory, relative to the target directory.
 const OUT: &str = "package";
 
-/// The C library that a program for Linux needs at the most: that of every distribution since 2014.
+/// The newest glibc that a program for Linux may require: every distribution since 2014 has it.
 const GLIBC: &str = "2.17";
 
-/// What was built, and where it is.
+/// A build and its location.
 pub(crate) struct Release {
     version: String,
     target: String,
@@ -28,7 +28,7 @@ pub(crate) struct Release {
     node_module: PathBuf,
 }
 
-/// Builds the program, and everything that it is handed out as.
+/// Builds the program and all of its packages.
 pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     peers::install_named(workspace, &[peers::PACKAGING])?;
     let release = build(workspace)?;
@@ -82,13 +82,13 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     Ok(Release { version, target, out, program, node_module })
 }
 
-/// What makes a build the same wherever and whenever it is made.
+/// Returns the variables that make a build reproducible at any time and place.
 fn reproducible(workspace: &Workspace, root: &Path) -> Result<Vec<(&'static str, OsString)>, String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home =
         home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("there is no home directory")?;
     let flag = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    // The first that fits is taken from behind.
+    // rustc uses the last prefix that matches.
     let flags = [flag(&home, "/cargo"), flag(root, "/forage")].join("\u{1f}");
     let commit = git(workspace, &["log", "-1", "--abbrev=10", "--format=%h %cs"])?;
     let changed = if git(workspace, &["status", "--porcelain"])?.is_empty() { "" } else { ", changed" };
@@ -100,7 +100,7 @@ fn reproducible(workspace: &Workspace, root: &Path) -> Result<Vec<(&'static str,
     ])
 }
 
-/// The time of the commit, in seconds: that of every file in every archive.
+/// Returns the time of the commit in seconds, which all files in archives get.
 fn epoch(workspace: &Workspace) -> Result<String, String> {
     git(workspace, &["log", "-1", "--format=%ct"])
 }
@@ -109,14 +109,14 @@ fn git(workspace: &Workspace, arguments: &[&str]) -> Result<String, String> {
     printed(workspace.program("git").args(arguments), "git")
 }
 
-/// The system that is built on, which is what is built for.
+/// Returns the target triple of this machine, for which we build.
 fn host(workspace: &Workspace) -> Result<String, String> {
     let told = printed(workspace.program("rustc").arg("-vV"), "rustc")?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or("`rustc -vV` names no host".to_owned())
 }
 
-/// The programs of the environment that packages are built in, before all others: zig is one.
+/// Returns a `PATH` that begins with the packaging environment, which contains zig.
 fn path() -> Result<OsString, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let tools = tool("").as_path().to_owned();
@@ -124,13 +124,13 @@ fn path() -> Result<OsString, String> {
         .map_err(|error| error.to_string())
 }
 
-/// A program of the environment that packages are built in.
+/// Returns a program of the packaging environment.
 fn tool(name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     Workspace::of_this_source().path("target/peers/packaging/python").join(folder).join(name)
 }
 
-/// The module of a build that another language loads, in the directory that cargo leaves it in.
+/// Returns the path of a module for another language in cargo's output directory.
 pub(crate) fn module(directory: &Path, name: &str) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     directory.join(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
@@ -139,7 +139,7 @@ pub(crate) fn module(directory: &Path, name: &str) -> PathBuf {
 /// The name of the Node module.
 pub(crate) const NODE_MODULE: &str = "forage_node";
 
-/// Makes the packages for npm of a Node module.
+/// Builds the npm packages of a Node module.
 pub(crate) fn node_packages(workspace: &Workspace, module: &Path, out: &Path) -> Result<(), String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let mut command = workspace.program("python3");
@@ -149,7 +149,7 @@ pub(crate) fn node_packages(workspace: &Workspace, module: &Path, out: &Path) ->
 }
 
 impl Release {
-    /// Writes what the program says of itself for the archives.
+    /// Writes the program's completions and manual pages for the archives.
     fn describe(&self, workspace: &Workspace) -> Result<(), String> {
         let say = |arguments: &[&str]| printed(workspace.program(&self.program).args(arguments), "forage");
         let write = |below: &str, text: String| write(&self.out.join(below), text);
@@ -170,7 +170,7 @@ impl Release {
         Ok(())
     }
 
-    /// Takes the program out of its wheel, into which maturin moves it, back to where cargo puts it.
+    /// Extracts the program from its wheel, into which maturin moves it, back to cargo's output directory.
     fn unpack(&self, workspace: &Workspace) -> Result<(), String> {
         let wheel = self.wheel("forage_search-")?;
         let unzipped = self.out.join("wheel");
@@ -180,24 +180,24 @@ impl Release {
         let failed = |error: std::io::Error| format!("the program of the wheel: {error}");
         let name = self.program.file_name().unwrap_or_default();
         std::fs::rename(scripts.join(name), &self.program).map_err(failed)?;
-        // Python unpacks no permissions.
+        // Python does not restore permissions.
         #[cfg(unix)]
         std::fs::set_permissions(&self.program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .map_err(failed)?;
         std::fs::remove_dir_all(&unzipped).map_err(failed)
     }
 
-    /// Makes the archives and the checksums.
+    /// Builds the archives and the checksums.
     fn assemble(&self, workspace: &Workspace) -> Result<(), String> {
         let mut command = workspace.program("python3");
         command.arg("-B").arg(workspace.path("packaging/assemble.py")).args([&self.program, &self.out]);
         command.args([&self.version, &self.target, &epoch(workspace)?]);
-        // Node packages first: the checksums of all are made last.
+        // Build the Node packages first, because the checksums of all files come last.
         node_packages(workspace, &self.node_module, &self.out)?;
         succeed(&mut command, "packaging/assemble.py")
     }
 
-    /// The wheel whose name begins so.
+    /// Returns the wheel whose name has this prefix.
     fn wheel(&self, begin: &str) -> Result<PathBuf, String> {
         let is_it = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -206,7 +206,7 @@ impl Release {
         self.files()?.into_iter().find(is_it).ok_or(format!("there is no wheel {begin}…"))
     }
 
-    /// All files that are handed out, in order.
+    /// Returns all artifacts, sorted.
     fn files(&self) -> Result<Vec<PathBuf>, String> {
         let entries = std::fs::read_dir(&self.out).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let entries = entries.map_err(|error| format!("{} can't be listed: {error}", self.out.display()))?;
@@ -216,14 +216,14 @@ impl Release {
         Ok(files)
     }
 
-    /// The one whose name ends so.
+    /// Returns the file whose name has this suffix.
     fn file(&self, end: &str) -> Result<PathBuf, String> {
         let mut files = self.files()?.into_iter().filter(|path| path.to_string_lossy().ends_with(end));
         files.next().ok_or(format!("there is no file …{end} in {}", self.out.display()))
     }
 }
 
-/// Whether a tag is that of this version.
+/// Checks that a tag matches this version.
 pub(crate) fn compare_tag(workspace: &Workspace, tag: &str) -> Result<(), String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let version = version(&metadata)?;
@@ -233,7 +233,7 @@ pub(crate) fn compare_tag(workspace: &Workspace, tag: &str) -> Result<(), String
     }
 }
 
-/// The version of the product.
+/// Returns the version of the product.
 fn version(metadata: &serde_json::Value) -> Result<String, String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let mut versions =
@@ -242,11 +242,11 @@ fn version(metadata: &serde_json::Value) -> Result<String, String> {
     version.map(str::to_owned).ok_or("`cargo metadata` has no forage-cli".to_owned())
 }
 
-/// What the changelog says of its first version.
+/// Returns the first version's section of the changelog.
 pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
     let log = workspace.read(&workspace.path("CHANGELOG.md"))?;
     let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));
     let (_, notes) = section.ok_or("CHANGELOG.md has no version")?;
-    // It is read beside none of the files that it leads to.
+    // The release notes are not displayed next to the linked files, so links must be absolute.
     Ok(format!("{}\n", notes.trim().replace("](docs/", &format!("]({REPOSITORY}docs/"))))
 }

@@ -1,15 +1,17 @@
-//! The page of `forage ui` in a real browser: its tests with what drives one.
+//! Runs the browser tests of the `forage ui` page with a real browser.
 
 use crate::cargo::Workspace;
 use crate::peers;
 
-/// The variable by which the tests find what drives a browser.
+/// The variable by which the tests find the browser driver.
 const FOLDER: &str = "FORAGE_TEST_PAGE";
 
-/// Runs the tests of the page that take a browser; they leave pictures of its views in `target/screenshots/page`.
+/// Runs the tests of the page that need a browser. They write screenshots of its views to
+/// `target/screenshots/page`.
 ///
 /// # Errors
-/// The browser or what drives it can't be installed, or a test fails.
+///
+/// Returns an error if the browser or its driver can't be installed, or if a test fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::BROWSER, peers::PAGE])?;
     let folder = workspace.path("target/peers/page").display().to_string();

@@ -1,6 +1,7 @@
-//! What the tests compare with: the programs, clients and packages of others, installed into `target/peers`.
+//! Peers: third-party programs, clients and packages that the tests compare with, installed into
+//! `target/peers`.
 //!
-//! What is there already is left alone. What a caller names by a variable of its own is taken from there.
+//! Installed peers are left alone. A caller can use a different peer by setting its variable.
 
 mod install;
 mod system;
@@ -12,30 +13,30 @@ use std::sync::Mutex;
 use crate::cargo::{Workspace, write};
 use install::Versions;
 
-/// Something of somebody else's.
+/// A third-party program or package.
 pub(crate) struct Peer {
-    /// What it is, in messages.
+    /// The name in messages.
     name: &'static str,
     source: Source,
-    /// Variables by which the tests find it, or a caller names another or leaves it out.
+    /// Variables by which the tests find the peer, or by which a caller replaces or skips it.
     variables: &'static [&'static str],
-    /// It is for `check --all` alone: gigabytes, or minutes.
+    /// True for peers that only `check --all` needs, because they take gigabytes or minutes.
     is_large: bool,
 }
 
-/// Where it comes from. Folders are below `target/peers`, lists below `crates`.
+/// The sources of peers. Folders are relative to `target/peers`, lists to `crates`.
 enum Source {
-    /// Packages of the system's, and the program by which one sees that they are there.
+    /// System packages, and the program that shows if they are installed.
     System { program: &'static str, packages: &'static [&'static str] },
-    /// A program of Cargo's registry, and how its first line of `--version` begins.
+    /// A program from crates.io, and the prefix of the first line of its `--version` output.
     Cargo { program: &'static str, package: &'static str, version: &'static str, shown: &'static str },
-    /// What a `package.json` lists.
+    /// The packages in a `package.json`.
     Npm { folder: &'static str, list: &'static str },
-    /// What a `requirements.txt` lists, for a Python of 3.`least` or later.
+    /// The packages in a `requirements.txt`, for Python 3.`least` or later.
     Python { folder: &'static str, list: &'static str, least: u32 },
 }
 
-/// A Python that has what the lists of ordinary tests need.
+/// The minor version of Python that the lists of ordinary tests need.
 const PYTHON: u32 = 10;
 
 const PEERS: &[Peer] = &[
@@ -232,30 +233,30 @@ const PEERS: &[Peer] = &[
     },
 ];
 
-/// What packages are built with.
+/// The tools that build packages.
 pub(crate) const PACKAGING: &str = "packaging/python";
-/// What bundles and workflows are checked with.
+/// The tools that check bundles and workflows.
 pub(crate) const PACKAGE_CHECKS: &str = "packaging/npm";
 const LOOKUP: &str = "lookup/python";
 pub(crate) const SPELLING: &str = "spelling";
 /// The official clients of the protocol.
 pub(crate) const CLIENTS: &str = "mcp";
 pub(crate) const BINDINGS: &str = "bindings/python";
-/// What drives a browser.
+/// The browser driver.
 pub(crate) const PAGE: &str = "page";
 pub(crate) const BROWSER: &str = "chromium";
-/// What other systems are built for and run with.
+/// The tools to build for other systems and run their programs.
 pub(crate) const SYSTEMS: [&str; 5] =
     ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine", PACKAGING];
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
-/// Where everything is installed.
+/// Returns the folder into which everything is installed.
 fn folder(workspace: &Workspace) -> PathBuf {
     workspace.path("target/peers")
 }
 
-/// What every command of the workspace gets: the installed programs before the system's, and where the rest is, unless the
-/// caller says otherwise.
+/// Returns the variables for every command in the workspace: a `PATH` with the installed programs first, and
+/// the locations of the other peers unless the caller has set them.
 pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     let peers = root.join("target/peers");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -268,18 +269,20 @@ pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Settings of the caller's that would change what the peers print.
+/// Settings of the caller that would change the output of peers.
 pub(crate) const UNWANTED: [&str; 3] = ["RIPGREP_CONFIG_PATH", "GREP_COLORS", "GREP_COLOR"];
 
-/// Installs what is missing of what the tests compare with; with `all`, of what `check --all` does, too.
+/// Installs the missing peers of the tests and, with `all`, those of `check --all`.
 ///
 /// # Errors
-/// Everything that is missing and can't be installed, before anything is; then everything whose installation failed.
+///
+/// Returns an error that lists all missing system packages that can't be installed, before anything else is
+/// installed; or else all failed installations.
 pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
     install_those(workspace, Versions::Pinned, |peer| all || !peer.is_large)
 }
 
-/// Installs the peers with these names, each that of a program or a folder.
+/// Installs the peers with these names, each of which is that of a program or a folder.
 pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<(), String> {
     install_those(workspace, Versions::Pinned, |peer| match peer.source {
         Source::System { program, .. } | Source::Cargo { program, .. } => names.contains(&program),
@@ -287,17 +290,17 @@ pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<(),
     })
 }
 
-/// What the tests print with the newest versions of the peers for which a variable is.
+/// The output of the tests with the newest versions of a variable's peers.
 pub(crate) struct Newest {
-    /// Where they are installed, beside the pinned ones.
+    /// The folder of these versions, next to the pinned ones.
     pub(crate) folder: PathBuf,
     pub(crate) printed: String,
-    /// The file that holds what was printed.
+    /// The file with the output.
     pub(crate) log: String,
 }
 
 impl Newest {
-    /// Installs a group of peers in the newest versions, and runs its tests, whether they pass or not.
+    /// Installs the newest versions of a group of peers and runs its tests, whether they pass or not.
     pub(crate) fn test(
         workspace: &Workspace,
         group: &str,
@@ -313,12 +316,12 @@ impl Newest {
     }
 }
 
-/// Brings the system's lists of packages up to date.
+/// Updates the system's package lists.
 pub(crate) fn update_package_lists(workspace: &Workspace) -> Result<(), String> {
     system::apt_as_root(workspace, &["update"])
 }
 
-/// Returns the program that checks spelling.
+/// Returns the spell checker.
 pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
     folder(workspace).join(SPELLING).join("bin/typos")
 }
@@ -337,7 +340,7 @@ fn install_those(
         .filter(|peer| is_wanted(peer) && !is_named(peer) && !peer.is_there(workspace, versions))
         .collect();
     system::provide(workspace, &missing)?;
-    // Programs of the system's are there now.
+    // System packages are installed at this point.
     missing.retain(|peer| !matches!(peer.source, Source::System { .. }));
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! A picture of a terminal, from what the program prints there.
+//! Renders a terminal screenshot from the program's output.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use crate::cargo::{Workspace, printed, write};
 /// The page whose files are searched.
 const FILES: &str = "docs/unknown-repository.md";
 
-/// What is typed.
+/// The commands in the screenshot.
 const COMMANDS: [&[&str]; 2] =
     [&["rank", "charge", "an", "order", "again", "after", "a", "pause"], &["grep", "--uses", "GatewayDown"]];
 
-/// The picture as SVG.
+/// Returns the screenshot as SVG.
 pub(crate) fn render(workspace: &Workspace) -> Result<String, String> {
     let place = std::env::temp_dir().join(format!("forage-picture-{}", std::process::id()));
     let made = picture(workspace, &place);
@@ -38,7 +38,7 @@ fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
     Ok(Term::new().render_svg(typed.trim_end()))
 }
 
-/// The files of a page: blocks that begin with `text file=PATH`.
+/// Returns the files of a page: blocks that begin with `text file=PATH`.
 fn files(page: &str) -> Vec<(&str, String)> {
     let blocks = page.split("```text file=").skip(1);
     let parts = blocks.filter_map(|block| block.split_once("```")?.0.split_once('\n'));

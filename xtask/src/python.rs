@@ -1,20 +1,22 @@
-//! The Python package: built as a wheel, installed where nothing else is, and used.
+//! Builds the Python package as a wheel, installs it into an empty directory, and uses it.
 
 use std::path::{Path, PathBuf};
 
 use crate::cargo::{Workspace, remove, succeed};
 use crate::peers;
 
-/// Where the package is, below the workspace.
+/// The path of the package in the workspace.
 const PACKAGE: &str = "crates/forage-python";
 
-/// Names further Pythons to test with, as a list of programs.
+/// The variable with a list of additional Python programs to test with.
 const OTHERS: &str = "FORAGE_TEST_PYTHONS";
 
-/// Builds the package for this platform, tests it as a program uses it, and holds its types against what it is.
+/// Builds the package for this platform, tests it like a user's program, and checks its types against its
+/// behaviour.
 ///
 /// # Errors
-/// It can't be built, or a test fails.
+///
+/// Returns an error if the build or a test fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::PACKAGING, peers::BINDINGS])?;
     let installed = install(workspace)?;
@@ -42,7 +44,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     }
     let others = std::env::var_os(OTHERS).unwrap_or_default();
     for other in std::env::split_paths(&others).filter(|other| !other.as_os_str().is_empty()) {
-        // The tests of the package alone, which need nothing beside `pytest`.
+        // Only the tests of the package, which need nothing except `pytest`.
         let other = environment(workspace, &other)?;
         let tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_package.py"];
         run(&other, &tests, "pytest with another Python")?;
@@ -50,7 +52,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes an environment of another Python; returns its program.
+/// Creates an environment of another Python. Returns its program.
 fn environment(workspace: &Workspace, other: &Path) -> Result<PathBuf, String> {
     let place = workspace.path("target/bindings/other-python");
     remove(&place)?;
@@ -62,7 +64,7 @@ fn environment(workspace: &Workspace, other: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Builds a wheel and unpacks it as `pip` does; returns where it is.
+/// Builds a wheel and unpacks it like `pip`. Returns the directory.
 fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let place = workspace.path("target/bindings/python");
     let (wheels, site) = (place.join("wheels"), place.join("site"));

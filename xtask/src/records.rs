@@ -1,4 +1,4 @@
-//! The pages of what `--json` prints: its schemas as files, its fields, and the codes of errors.
+//! Generates the pages on `--json` output: the schemas as files, their fields, and the error codes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 const WRITTEN: &str = "<!-- Written by `cargo xtask generate` from the program; don't edit. -->";
 
-/// Path and text of each file, from what `forage schema --json` prints.
+/// Returns the path and text of each file, from the output of `forage schema --json`.
 pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
     let schemas = schemas.as_object().ok_or("`forage schema --json` prints no object")?;
     let mut files = vec![
@@ -20,7 +20,8 @@ pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
     Ok(files)
 }
 
-/// The version is part of the path, so that one that a script has taken stays where it is.
+/// Returns the path of a schema. It contains the version, so that the address of a schema that a script uses
+/// stays valid.
 fn path(schema: &Value, name: &str) -> Result<String, String> {
     let version = schema["$id"].as_str().and_then(|id| id.rsplit(':').nth(1));
     Ok(format!("docs/schemas/{}/{name}.json", version.ok_or("a schema has no version")?))
@@ -44,7 +45,7 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let (mut told, mut began) = (BTreeSet::new(), BTreeSet::new());
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
         let title = schema["title"].as_str().unwrap_or_default();
-        // What is written into a file is not printed with `--json`.
+        // Documents that are written to a file are not printed with `--json`.
         let command =
             title.split('`').nth(1).map(|command| command.strip_suffix(" --json").unwrap_or(command));
         let command = command.ok_or_else(|| format!("the title of {name} names no command"))?;
@@ -52,14 +53,14 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
         let file = file.trim_start_matches("docs/");
         let _ = write!(page, "\n## `{command}`\n\nSchema: [`{file}`]({file})\n");
         let parts = schema["$defs"].as_object().ok_or_else(|| format!("{name} has no parts"))?;
-        // What it is made of is told where it comes first.
+        // Each part is described where it first occurs.
         let is_frame = |part: &str| matches!(part, "Answers" | "ErrorRecord" | "ErrorCode");
         let main = if parts.contains_key("Answer") { "Answer" } else { "Line" };
         let mut left = vec![main];
         while let Some(part) = left.pop() {
             let schema = parts.get(part).ok_or_else(|| format!("{name} has no {part}"))?;
             let is_main = part == main;
-            // An answer has those of other roots, which are as it is.
+            // An answer contains those of other roots, which have the same form.
             let is_told = if is_main { !began.insert(name) } else { !told.insert(part.to_owned()) };
             if is_frame(part) || is_told {
                 continue;
@@ -69,7 +70,7 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
                 && words(schema).is_none()
                 && shapes(schema).next().is_none()
             {
-                // A list, a map, or a choice among parts: what it is of.
+                // For a list, a map, or a choice between parts, print what it consists of.
                 let _ = write!(page, "\n{}.\n", capitalized(&kind(schema)));
             }
             let mut named = Vec::new();
@@ -80,7 +81,7 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
     Ok(page)
 }
 
-/// The table of an object's fields, or the words of a choice.
+/// Writes the table of an object's fields, or the words of an enum.
 fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
     if let Some(name) = name {
         let _ = write!(page, "\n### {name}\n");
@@ -95,7 +96,7 @@ fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
         for (field, schema) in properties {
             let kind = match required.contains(&field.as_str()) {
                 true => kind(schema),
-                // What may be absent is never null.
+                // A field that may be absent is never null.
                 false => format!("{}, or absent", kind(schema).trim_end_matches(" or null")),
             };
             let text = schema["description"].as_str().unwrap_or_default();
@@ -113,13 +114,13 @@ fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
     }
 }
 
-/// The objects that a choice is among, where they have no names.
+/// Returns the unnamed objects of a choice.
 fn shapes(schema: &Value) -> impl Iterator<Item = &Value> {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     alternatives.filter(|shape| shape.get("properties").is_some())
 }
 
-/// The words of a choice, with what they say.
+/// Returns the words of an enum with their descriptions.
 fn words(schema: &Value) -> Option<Vec<(&str, &str)>> {
     let alternatives = schema["oneOf"].as_array()?;
     alternatives
@@ -128,7 +129,7 @@ fn words(schema: &Value) -> Option<Vec<(&str, &str)>> {
         .collect()
 }
 
-/// What a field holds, in words.
+/// Describes the type of a field in words.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap_or_default();
@@ -171,7 +172,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// The parts that a schema names, in their order.
+/// Collects the parts that a schema refers to, in order.
 fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
     match schema {
         Value::Object(fields) => {
@@ -208,13 +209,13 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
     Ok(page)
 }
 
-/// As a sentence begins.
+/// Capitalizes the first letter.
 pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// For a cell of a table.
+/// Escapes text for a table cell.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,7 +1,7 @@
-//! Other systems and processors, as far as one gets from Linux on x86-64.
+//! Checks other systems and processors as far as possible on x86-64 Linux.
 //!
-//! Nothing but rustup has a standard library for them, so it is built from its source, which the compiler in use may have
-//! beside it; else Debian's security archive has a compiler with its source.
+//! Only rustup has precompiled standard libraries for them, so we build the library from source. The current
+//! compiler may include the source. Otherwise Debian's security archive has a compiler with it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,23 @@ const ARM: &str = "aarch64-unknown-linux-gnu";
 const MACOS: &str = "aarch64-apple-darwin";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// Debian's packages of a compiler and of its library's source. What they depend on has a version in its name.
+/// The Debian packages of a compiler and of its library's source. The names of their dependencies contain a
+/// version.
 const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
-/// How the names of those begin.
+/// The name prefixes of these dependencies.
 const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
 
 /// Parts of the names of tests that can't pass under Wine, with the reasons in lines that begin with `#`.
 const NOT_UNDER_WINE: &str = include_str!("systems/not_under_wine.txt");
 
-/// What is built, and by which compiler.
+/// The workspace and the compiler that builds it for other systems.
 struct OtherSystems<'a> {
     workspace: &'a Workspace,
-    /// What every command gets.
+    /// The variables for every command.
     variables: Vec<(&'static str, String)>,
 }
 
-/// Checks all of them.
+/// Checks all systems.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let systems = OtherSystems::new(workspace)?;
     systems.types_for_windows()?;
@@ -36,7 +37,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     systems.tests_on_windows()
 }
 
-/// Checks the types of what is handed out for a system: the program, and the modules for Python and Node.
+/// Returns the command that checks the types of all products for a system: the program, and the modules for
+/// Python and Node.
 fn types_for(target: &str) -> Vec<&str> {
     let packages = ["forage-cli", "forage-python", "forage-node"].into_iter();
     let packages = packages.flat_map(|package| ["--package", package]);
@@ -46,7 +48,8 @@ fn types_for(target: &str) -> Vec<&str> {
 impl<'a> OtherSystems<'a> {
     fn new(workspace: &'a Workspace) -> Result<Self, String> {
         let mut variables = vec![
-            // Building the standard library is not stable, and neither is refusing warnings of our own packages alone.
+            // Building the standard library and denying warnings only in our own packages are both unstable
+            // features.
             ("RUSTC_BOOTSTRAP", "1".to_owned()),
             ("CARGO_BUILD_WARNINGS", "deny".to_owned()),
             ("CARGO_TARGET_DIR", workspace.path("target/systems").display().to_string()),
@@ -62,7 +65,7 @@ impl<'a> OtherSystems<'a> {
         Ok(Self { workspace, variables })
     }
 
-    /// A program, cargo most of all, with the compiler that can build the standard library.
+    /// Runs a program, usually cargo, with the compiler that can build the standard library.
     fn run(&self, program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<(), String> {
         let mut command = self.workspace.program(program);
         command.args(arguments);
@@ -72,13 +75,13 @@ impl<'a> OtherSystems<'a> {
     }
 
     fn types_for_windows(&self) -> Result<(), String> {
-        // Modules of Node are linked with it, which a check doesn't do; that it is there is looked for all the same.
+        // Node modules are linked with this library. A check does not link, but it still requires the file.
         let node = self.workspace.path("target/systems/libnode");
         write(&node.join("libnode.dll"), "")?;
         self.run("cargo", &types_for(WINDOWS), &[("LIBNODE_PATH", node.display().to_string())])
     }
 
-    /// Zig compiles the parts in C, for it has the headers of that system.
+    /// Checks the types for macOS. Zig compiles the C parts because it includes that system's headers.
     fn types_for_macos(&self) -> Result<(), String> {
         let zigbuild = self.workspace.path("target/peers/packaging/python/bin/cargo-zigbuild");
         let python = zigbuild.with_file_name("").display().to_string();
@@ -87,7 +90,7 @@ impl<'a> OtherSystems<'a> {
         self.run(&zigbuild.display().to_string(), &types_for(MACOS), &[path])
     }
 
-    /// The program and its tests, under Wine.
+    /// Runs the program's tests under Wine.
     fn tests_on_windows(&self) -> Result<(), String> {
         let prefix = self.workspace.path("target/systems/wine");
         let variables = [
@@ -125,7 +128,7 @@ impl<'a> OtherSystems<'a> {
         self.run("cargo", &arguments, &variables)
     }
 
-    /// The tests of the vector searches with NEON, under an emulator.
+    /// Runs the tests of the vectorized (NEON) searches in an emulator.
     fn searches_on_arm(&self) -> Result<(), String> {
         let variables = [
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned()),
@@ -140,12 +143,12 @@ impl<'a> OtherSystems<'a> {
     }
 }
 
-/// Whether the source of the standard library is in a compiler's directory of libraries.
+/// Returns true if a compiler's library directory contains the source of the standard library.
 fn has_source(libraries: &Path) -> bool {
     libraries.join("rustlib/src/rust/library/Cargo.lock").is_file()
 }
 
-/// Debian's compiler, unpacked and not installed, for it can't be beside another.
+/// Downloads and unpacks Debian's compiler. We do not install it, because it conflicts with other compilers.
 fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
     let place = workspace.path("target/peers/systems/rust");
     if has_source(&place.join("usr/lib")) {
@@ -154,7 +157,8 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
     println!("    unpacking Debian's compiler with the source of its library");
     let making = place.with_extension("new");
     empty(&making)?;
-    // The lists of an image are often older than what they list, or lack the security archive, which has the newer compiler.
+    // The package lists of an image are often outdated, or lack the security archive, which has the newer
+    // compiler.
     peers::update_package_lists(workspace)?;
     let mut packages = PACKAGES.map(str::to_owned).to_vec();
     let mut at = 0;

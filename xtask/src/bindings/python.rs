@@ -1,4 +1,4 @@
-//! The stub of the Python package.
+//! Generates the stub of the Python package.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{Surface, TypeNames, fields, pascal, type_of};
 
-/// Fields of an answer that its class has by itself.
+/// Fields of an answer that its class defines itself.
 const OWN: [&str; 3] = ["text", "found", "to_dict"];
 
-/// The class that would hide one of Python's own from who imports all names.
+/// A class that would hide a built-in exception after `import *`.
 const BUILT_IN: &str = "IndexError";
 
 pub(super) fn stub(surface: &Surface<'_>) -> String {
@@ -71,7 +71,7 @@ fn record(name: &str, base: &str, schema: &Value, without: &[&str]) -> String {
     class
 }
 
-/// The parameters of a method: what is needed and where it is looked for go without a name.
+/// Returns the parameters of a method. Required ones and the location to search are positional.
 fn parameters(schema: &Value) -> String {
     let (mut required, mut place, mut optional) = (Vec::new(), Vec::new(), vec!["*".to_owned()]);
     for (name, field, is_required) in fields(schema) {

@@ -1,10 +1,10 @@
-//! The declarations of the Node package, and its module of ES, whose names must be written out.
+//! Generates the declarations of the Node package, and its ES module, which must list its names explicitly.
 
 use serde_json::Value;
 
 use super::{Surface, SurfaceMethod, TypeNames, fields, pascal, type_of};
 
-/// Names that the package has beside those of errors.
+/// The exported names other than those of errors.
 const NAMES: [&str; 5] = ["Workspace", "Answer", "Asked", "Each", "ForageError"];
 
 pub(super) fn module(surface: &Surface<'_>) -> String {

@@ -1,4 +1,4 @@
-//! Everything that is handed out, installed into an empty environment and used; and built twice.
+//! Installs all artifacts into an empty environment and uses them, and builds twice.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,18 +11,19 @@ use crate::peers;
 
 type Step<'a> = fn(&Bench<'a>) -> Result<(), String>;
 
-/// A directory that begins empty, with what one program after the other is installed into.
+/// A directory that is initially empty and into which the packages are installed one by one.
 struct Bench<'a> {
     workspace: &'a Workspace,
     release: &'a Release,
     place: PathBuf,
 }
 
-/// Makes everything, installs it, and uses it.
+/// Builds all artifacts, installs and uses them.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::PACKAGE_CHECKS])?;
     let release = make(workspace)?;
-    // Not in the workspace: what is searched must not hold the home of who searches.
+    // This must not be in the workspace, because the searched tree must not contain the home of the user who
+    // searches.
     let place = std::env::temp_dir().join(format!("forage-package-{}", std::process::id()));
     let bench = Bench { workspace, release: &release, place };
     let steps: [(&str, Step<'_>); 10] = [
@@ -46,7 +47,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
 }
 
 impl Bench<'_> {
-    /// A command that inherits nothing of the caller's, with a home of its own.
+    /// Returns a command that inherits no variables of the caller and has a separate home.
     fn alone(&self, program: impl AsRef<Path>, name: &str) -> Result<Command, String> {
         let home = self.place.join(name).join("home");
         std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
@@ -60,13 +61,14 @@ impl Bench<'_> {
         Ok(command)
     }
 
-    /// An empty directory of a package.
+    /// Creates an empty directory for a package.
     fn empty(&self, name: &str) -> Result<PathBuf, String> {
         let place = self.place.join(name);
         empty(&place).map(|()| place)
     }
 
-    /// The main job: a question finds the file that answers it, and the version is that of this commit.
+    /// Checks the main function: a query finds the file that answers it, and the version is that of this
+    /// commit.
     fn works(&self, program: &Path, name: &str) -> Result<(), String> {
         let version = printed(self.alone(program, name)?.arg("--version"), "forage --version")?;
         let expected = format!("forage {} (", self.release.version);
@@ -82,7 +84,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The server answers over stdio.
+    /// Checks that the server responds over stdio.
     fn serves(&self, command: &mut Command) -> Result<(), String> {
         use std::io::Write as _;
         let mut child = command
@@ -136,7 +138,8 @@ impl Bench<'_> {
     fn sums(&self) -> Result<(), String> {
         let sums = self.release.file(".sha256")?;
         let listed = std::fs::read_to_string(&sums).map_err(|error| error.to_string())?.lines().count();
-        // The list itself has none, and the packages that are the same for all have one where they are released from.
+        // The list itself has no checksum, and platform-independent packages only have one where they are
+        // released from.
         let common = if self.release.target == "x86_64-unknown-linux-gnu" { 0 } else { 2 };
         let files = self.release.files()?.len() - 1 - common;
         if listed != files {
@@ -173,7 +176,7 @@ impl Bench<'_> {
         let launcher = place.join("node_modules/.bin/forage");
         self.works(&launcher, "npm")?;
         self.serves(self.alone(&launcher, "npm")?.arg("mcp"))?;
-        // A client starts the program, not Node before it.
+        // A client should start the program directly instead of through Node.
         let setup = printed(self.alone(&launcher, "npm")?.args(["setup", "claude-code"]), "forage setup")?;
         let native = place.join("node_modules/@forage-search");
         match setup.contains(&native.display().to_string()) {
@@ -195,7 +198,7 @@ impl Bench<'_> {
     }
 
     fn node_package(&self) -> Result<(), String> {
-        // `npm` has installed it beside the program.
+        // `npm` has installed it next to the program.
         let search = "const { Workspace } = require('@forage-search/node');
             new Workspace('.', { index: false }).grep({ pattern: '^.workspace.$' }).then(({ text }) => console.log(text));";
         let mut node = self.alone("node", "node-package")?;
@@ -245,7 +248,7 @@ impl Bench<'_> {
         let manifest =
             std::fs::read_to_string(unpacked.join("manifest.json")).map_err(|error| error.to_string())?;
         let manifest: Value = serde_json::from_str(&manifest).map_err(|error| error.to_string())?;
-        // As a client starts it, with the directory that its user has chosen.
+        // Start it like a client, with the directory that its user has chosen.
         let config = &manifest["server"]["mcp_config"];
         let root = self.workspace.path("");
         let filled = |word: &str| {
@@ -258,7 +261,7 @@ impl Bench<'_> {
         self.serves(self.alone(filled(command), "bundle")?.args(arguments).current_dir("/"))
     }
 
-    /// The context of the container without one: its entry point, started as it stands there.
+    /// Tests the container's context without a container: runs its entry point as written.
     fn container(&self) -> Result<(), String> {
         let place = self.empty("container")?;
         let context = self.release.file("-docker.tar.gz")?;
@@ -278,7 +281,7 @@ impl Bench<'_> {
         answers_over_http(&mut command)
     }
 
-    /// Builds the same commit in another directory, and compares every file.
+    /// Builds the same commit in another directory and compares every file.
     fn twice(&self) -> Result<(), String> {
         let place = self.empty("twice")?;
         let clone = place.join("clone");
@@ -310,12 +313,12 @@ impl Bench<'_> {
     }
 }
 
-/// Whether a search of this workspace has found its manifest.
+/// Checks that a search of this workspace has found its manifest.
 fn finds(text: &str) -> Result<(), String> {
     if text.contains("Cargo.toml") { Ok(()) } else { Err(format!("its answer is {text:?}")) }
 }
 
-/// Whether the page of a registry has links, and none to a file beside it, where none is.
+/// Checks that a registry page has links, and that none is relative, because the registry has no other files.
 fn leads_out(page: &str) -> Result<(), String> {
     let links: Vec<&str> = page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     let is_near = |link: &&&str| !link.contains("://") && !link.starts_with('#');
@@ -326,7 +329,7 @@ fn leads_out(page: &str) -> Result<(), String> {
     }
 }
 
-/// Starts a server, waits until it says where it listens, and calls it there.
+/// Starts a server, waits until it prints its address, and calls it there.
 fn answers_over_http(command: &mut Command) -> Result<(), String> {
     use std::io::{BufRead, BufReader, Read as _, Write as _};
     let mut child =

@@ -1,4 +1,4 @@
-//! How a peer is installed, and how it is known to be there.
+//! Installs peers and checks if they are installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Peer, Source, folder, system};
 use crate::cargo::{Workspace, remove, write};
 
-/// Those that the lists say, or the newest there are.
+/// The pinned versions from the lists, or the newest ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Versions {
     Pinned,
@@ -16,7 +16,8 @@ pub(super) enum Versions {
 }
 
 impl Versions {
-    /// The folder for these versions. The first part is the peer's group, whose other members are looked for beside it.
+    /// Returns the folder for these versions. Its first component is the peer's group, whose other members
+    /// must be in the same place.
     fn place(self, peers: &Path, folder: &str) -> PathBuf {
         match self {
             Self::Pinned => peers.join(folder),
@@ -27,7 +28,7 @@ impl Versions {
         }
     }
 
-    /// What is to be installed of a `package.json`: Node is no peer, and stays as it is.
+    /// Returns the `package.json` to install. Node itself is not a peer and keeps its version.
     fn of_npm(self, list: &str) -> Result<String, String> {
         if self == Self::Pinned {
             return Ok(list.to_owned());
@@ -41,7 +42,7 @@ impl Versions {
         Ok(list.to_string())
     }
 
-    /// What is to be installed of a `requirements.txt`.
+    /// Returns the `requirements.txt` to install.
     fn of_python(self, list: &str) -> String {
         let newest = |line: &str| line.split("==").next().unwrap_or_default().to_owned();
         match self {
@@ -52,7 +53,7 @@ impl Versions {
 }
 
 impl Peer {
-    /// Whether it is installed in these versions. The newest have to be asked for every time.
+    /// Returns true if the peer is installed in these versions. The newest ones must be looked up each time.
     pub(super) fn is_there(&self, workspace: &Workspace, versions: Versions) -> bool {
         match &self.source {
             Source::System { program, .. } => system::has(program, workspace),
@@ -70,7 +71,8 @@ impl Peer {
         }
     }
 
-    /// What is written when all is installed, so that what was interrupted is begun anew: the list.
+    /// Returns the text that marks a complete installation, so that an interrupted one is started again: the
+    /// list itself.
     fn stamp(&self, workspace: &Workspace) -> Result<String, String> {
         let (Source::Npm { list, .. } | Source::Python { list, .. }) = self.source else {
             return Ok(String::new());
@@ -78,8 +80,8 @@ impl Peer {
         workspace.read(&workspace.path("crates").join(list))
     }
 
-    /// Where it is written: the tests compare it with the list, too. That of an environment stands beside it, because it is
-    /// removed as a whole.
+    /// Returns the path of the mark. The tests also compare it with the list. For an environment it is
+    /// outside of the environment's folder, because that folder is replaced as a whole.
     fn stamped(&self, place: &Path) -> PathBuf {
         let list = match self.source {
             Source::Npm { list, .. } | Source::Python { list, .. } => list.rsplit('/').next().unwrap_or(list),
@@ -94,7 +96,7 @@ impl Peer {
     pub(super) fn install(&self, workspace: &Workspace, versions: Versions) -> Result<(), String> {
         let peers = folder(workspace);
         match &self.source {
-            // It was installed with the other packages of the system's.
+            // This was installed together with the other system packages.
             Source::System { .. } => Ok(()),
             Source::Cargo { package, version, .. } => {
                 let root = peers.display().to_string();
@@ -124,7 +126,7 @@ impl Peer {
 
     fn npm(&self, workspace: &Workspace, versions: Versions, place: &Path) -> Result<(), String> {
         let list = self.stamp(workspace)?;
-        // What is half there is never beside the list.
+        // The list is only copied next to a complete installation.
         let making = place.join("npm");
         for old in [&making, &place.join("node_modules")] {
             remove(old)?;
@@ -158,7 +160,7 @@ impl Peer {
     }
 }
 
-/// Runs a command in silence; an error has what it printed.
+/// Runs a command silently. An error contains its output.
 pub(super) fn run(command: &mut Command) -> Result<(), String> {
     let shown = format!("`{}`", command.get_program().to_string_lossy());
     let output = command.stdin(Stdio::null()).output();

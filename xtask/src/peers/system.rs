@@ -1,4 +1,4 @@
-//! What the system must have before anything can be installed, and its packages.
+//! Checks the system requirements of installations, and installs system packages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,19 +7,20 @@ use super::install::run;
 use super::{Peer, Source};
 use crate::cargo::Workspace;
 
-/// Something that an installation needs.
+/// A requirement of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Need {
-    /// What it is, in messages.
+    /// The name in messages.
     what: String,
-    /// The packages of Debian that have it.
+    /// The Debian packages that provide it.
     packages: Vec<String>,
 }
 
-/// Sees to it that everything is there that the peers need of the system, by its packages where they can be installed.
+/// Provides the system requirements of the peers, by installing packages where possible.
 ///
 /// # Errors
-/// All that is missing, each with the packages that have it.
+///
+/// Returns an error that lists all missing requirements, each with the packages that provide it.
 pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), String> {
     components(workspace)?;
     let missing = needs(workspace, peers);
@@ -78,7 +79,7 @@ fn needs(workspace: &Workspace, peers: &[&Peer]) -> Vec<Need> {
     needs
 }
 
-/// What rustup installs beside the compiler.
+/// Installs missing rustup components.
 fn components(workspace: &Workspace) -> Result<(), String> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !workspace.has_subcommand(subcommand) {
@@ -90,18 +91,19 @@ fn components(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a command, run in silence, succeeds; `None` where it can't be started.
+/// Runs a command silently. Returns true if it succeeds, or `None` if it can't be started.
 fn started(command: &mut Command) -> Option<bool> {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.ok().map(|status| status.success())
 }
 
-/// Whether a program is on the `PATH`.
+/// Returns true if a program is on the `PATH`.
 pub(super) fn has(program: &str, workspace: &Workspace) -> bool {
     started(workspace.program(program).arg("--version")).is_some()
 }
 
-/// A Python of 3.`least` or later that can make environments. Debian has what it needs for that in a package of its own.
+/// Finds a Python 3.`least` or later that can create environments. Debian has the support for that in a
+/// separate package.
 pub(super) fn python(workspace: &Workspace, least: u32) -> Option<PathBuf> {
     let named = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"].map(PathBuf::from);
     let of_pyenv = std::env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv/versions"));
@@ -112,7 +114,7 @@ pub(super) fn python(workspace: &Workspace, least: u32) -> Option<PathBuf> {
     named.into_iter().chain(of_pyenv).find(can)
 }
 
-/// What stands before a command that root runs; `None` where nobody can be.
+/// Returns the command prefix that runs a command as root, or `None` if that is not possible.
 fn root(workspace: &Workspace) -> Option<&'static [&'static str]> {
     let id = workspace.program("id").arg("-u").output().ok()?;
     if id.stdout.trim_ascii() == b"0" {
@@ -134,6 +136,6 @@ pub(super) fn apt_as_root(workspace: &Workspace, arguments: &[&str]) -> Result<(
 fn install_packages(workspace: &Workspace, packages: &[&str]) -> Result<(), String> {
     let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
     let apt = |arguments| apt_as_root(workspace, arguments);
-    // The lists of an image are often older than what they list.
+    // The package lists of an image are often outdated.
     apt(&install).or_else(|_| apt(&["update"]).and_then(|()| apt(&install)))
 }
