@@ -23,7 +23,7 @@ pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, Stri
     let surface = printed(&mut surface, "the surface of the bindings")?;
     let surface: Value = serde_json::from_str(&surface).map_err(|error| error.to_string())?;
     let surface = Surface::read(&surface)?;
-    // The declarations of ES modules and CommonJS differ only in the kind of module that they import.
+    // The text is the same; the extension decides which kind of module its imports resolve to.
     let declared = ["ai", "mcp"].map(|name| {
         let path = format!("{NODE}/{name}.d.ts");
         let text = workspace.read(&workspace.path(&path))?;

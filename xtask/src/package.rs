@@ -242,7 +242,7 @@ fn version(metadata: &serde_json::Value) -> Result<String, String> {
     version.map(str::to_owned).ok_or("`cargo metadata` has no forage-cli".to_owned())
 }
 
-/// Returns the first version's section of the changelog.
+/// Returns the changelog section of the newest version, which comes first.
 pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
     let log = workspace.read(&workspace.path("CHANGELOG.md"))?;
     let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));

@@ -276,7 +276,7 @@ pub(crate) const UNWANTED: [&str; 3] = ["RIPGREP_CONFIG_PATH", "GREP_COLORS", "G
 ///
 /// # Errors
 ///
-/// Returns an error that lists all missing system packages that can't be installed, before anything else is
+/// Returns an error that lists all missing requirements that can't be installed, before anything else is
 /// installed; or else all failed installations.
 pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
     install_those(workspace, Versions::Pinned, |peer| all || !peer.is_large)
