@@ -424,7 +424,8 @@ impl LineSearch<'_> {
             root,
             start,
             walk: options,
-            // Here NUL bytes are turned into line feeds, so other lines can match.
+            // In a binary file that is searched, NUL bytes become line feeds, so lines can match that the
+            // sieve would skip.
             sieve: sieve.as_ref().filter(|_| !reads_binary && is_detected),
             binary: reads_binary,
             decoding,

@@ -413,8 +413,8 @@ impl McpWorkspace for Directories {
 struct ForClients {
     /// The directories beneath which the client may choose.
     beneath: Vec<PathBuf>,
-    /// True if the client may choose any project. It was started by the user, and the user could start this
-    /// server in any project.
+    /// True if the client may choose any project. The client is the program with which the user started this
+    /// server, so it could start this server in any project.
     any_project: bool,
 }
 
@@ -451,8 +451,8 @@ struct CallRoots {
 }
 
 impl Directories {
-    /// Returns those projects of the directories that the client may choose. The first one is the working
-    /// directory.
+    /// Returns those projects of the directories that the client may choose. The first accepted directory
+    /// becomes the working directory.
     fn allowed(&self, client_roots: &[PathBuf]) -> Result<CallRoots, String> {
         let list = |paths: &[PathBuf]| {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
@@ -491,7 +491,7 @@ impl Directories {
     }
 
     /// Returns the root for a client's directory, which is its project. If the project is outside of what
-    /// clients may choose, the directory itself is the root.
+    /// clients may choose, the directory itself is the root. Returns `None` if neither may be chosen.
     fn project_of(&self, directory: &Path) -> Option<PathBuf> {
         let may = self.for_clients.as_ref()?;
         let project = project_around(directory, self.config.home.as_deref());

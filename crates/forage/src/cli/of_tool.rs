@@ -194,7 +194,7 @@ mod tests {
         }
         let help = given(&["count_matches", "--help"]).unwrap_err();
         assert!(help.contains("Counts the lines that match.") && help.contains("What to count."), "{help}");
-        // Positive control: the program's own commands are not generated.
+        // Control: the program's own commands are not generated.
         assert_eq!(given(&["grep", "x"]), Ok(None));
     }
 

@@ -1,5 +1,5 @@
-//! The `--json` records of commands other than tools. They are a stable interface for scripts, and `forage
-//! schema` prints their schemas.
+//! The `--json` records of commands other than tools. They are a stable interface for scripts, and
+//! `forage schema` prints their schemas.
 
 use std::collections::BTreeMap;
 

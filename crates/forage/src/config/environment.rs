@@ -275,7 +275,7 @@ pub(super) fn named_model() -> NamedModel {
     NamedModel { model: variable("FORAGE_MODEL"), base_url: variable("FORAGE_BASE_URL"), key_env: None }
 }
 
-/// Returns a model without further settings. Its address is `FORAGE_BASE_URL`, or else that of OpenAI, with
+/// Returns a model without further settings: at `FORAGE_BASE_URL` if that is set, or else one of OpenAI, with
 /// the address and key of the provider table.
 pub(super) fn default_model() -> ModelSetting {
     match variable("FORAGE_BASE_URL") {

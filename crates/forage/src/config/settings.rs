@@ -202,7 +202,7 @@ impl Row {
             _ => {}
         }
         let is_everywhere = command == SettingsCommand::Every as u8;
-        // A global option would hide a command's own options in the short help of each command.
+        // Global options would crowd out a command's own options in its short help.
         let option =
             Arg::new(&*self.path).long(name).help(help).global(is_everywhere).hide_short_help(is_everywhere);
         Some(match (self.schema["type"].as_str(), self.words()) {

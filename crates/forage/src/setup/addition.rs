@@ -136,8 +136,8 @@ impl Addition {
         let rest = match &self.extra.how {
             How::Entry(_) => return Ok(FileChange::None),
             How::Json(pieces) => pieces::remove(pieces, text)?,
-            // A file that somebody else wrote is none of our business. A file of ours that was changed is
-            // refused and stays.
+            // We ignore a file that somebody else wrote. A file of ours that was changed is refused and
+            // stays.
             How::File(text_of) => match owned::check(text, comment(*text_of)) {
                 Ok(()) => None,
                 Err(refusal) if text.contains(owned::MARK) => return Err(refusal),

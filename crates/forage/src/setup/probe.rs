@@ -174,7 +174,7 @@ impl RunningProbe {
         Ok(Self { server, began })
     }
 
-    /// Exchanges greetings and returns the server's.
+    /// Performs the handshake of the client's revision. Returns the server's description of itself.
     fn greet(&self, launch: &Launch) -> Result<Value, ProbeFailure> {
         if launch.revision >= STATELESS {
             return self.ask("server/discover", with_meta(launch, json!({})));

@@ -1,5 +1,5 @@
-//! `forage ask` with tools of an official MCP server on Node, as a user would configure it. `cargo xtask
-//! peers` installs the server.
+//! `forage ask` with tools of an official MCP server on Node, as a user would configure it.
+//! `cargo xtask peers` installs the server.
 
 use std::path::{Path, PathBuf};
 

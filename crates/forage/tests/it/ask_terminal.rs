@@ -103,7 +103,7 @@ fn what_models_write_is_shown_once() {
         assert_once(&printed, FIRST);
         assert_once(&printed, ANSWER);
         assert!(printed.contains("[acme/big-0: turns 2, calls 1"), "{printed}");
-        // Positive control: the progress line is shown or hidden as requested.
+        // Control: the progress line is shown or hidden as requested.
         assert_eq!(printed.contains("turn 1/8"), flags.is_empty(), "{printed:?}");
     }
 }

@@ -112,7 +112,7 @@ fn a_command_that_is_missing_is_a_problem_and_its_entry_stays() {
         run.stdout
     );
     assert!(run.stdout.contains("`forage setup codex --write` puts"), "{}", run.stdout);
-    // Positive control: the user can write the entry without a test.
+    // Control: the user can write the entry without a test.
     let run = project.run(&["setup", "codex", "--write", "--command", "/nonexistent/forage", "--no-check"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     // A bare name is looked up where the client would look.

@@ -103,7 +103,7 @@ fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects()
     assert!(run.status == 0 && run.stdout.contains("README.md: matches"), "{run:?}");
 }
 
-/// REQ-KWS-002. Positive control: the same directory in a repository, where the sibling file is found too.
+/// REQ-KWS-002. Control: the same directory in a repository, where the sibling file is found too.
 #[test]
 fn without_a_repository_the_working_directory_is_searched() {
     let project = Project::new(&[("beside.txt", "a needle_here\n"), ("sub/within.txt", "a needle_here\n")]);

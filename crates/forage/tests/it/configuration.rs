@@ -416,7 +416,7 @@ fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
             assert_eq!(run.json()[path]["value"].to_string(), value, "{path}: {run:?}");
             by_variable += 1;
         }
-        // Positive control: a value of another type is rejected with its key or position.
+        // Control: a value of another type is rejected with its key or position.
         project.configure(&format!("{path} = {{ nothing = 1 }}\n"));
         let run = project.run(&["config"]);
         assert!(run.status == 2 && run.stderr.contains("config.toml"), "{path}: {run:?}");

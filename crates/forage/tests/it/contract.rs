@@ -135,7 +135,7 @@ fn every_command_gives_one_document_or_typed_lines() {
         kept(&arguments, &run);
         assert_eq!(run.status, status, "{arguments:?}: {run:?}");
     }
-    // Positive control: without the option, wrong arguments are only reported to people.
+    // Control: without the option, wrong arguments are only reported to people.
     assert_eq!(project.run(&["grep"]).stdout, "");
     // A server's stdout belongs to its client.
     for arguments in [&["mcp", "--json", "--root", "no/such/path"][..], &["mcp", "--nope", "--json"]] {
@@ -186,7 +186,7 @@ fn an_answer_that_can_not_be_written_is_an_error() {
                 stderr.contains("No space left on device") || is_wrong,
                 "{arguments:?} {json:?}: {stderr}"
             );
-            // Positive control: a device that accepts everything.
+            // Control: a device that accepts everything.
             let (_, stderr) = run("/dev/null");
             assert!(!stderr.contains("No space left"), "{arguments:?} {json:?}: {stderr}");
         }

@@ -145,7 +145,7 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     let mut bytes = Vec::new();
     wrong.write(&mut bytes).unwrap();
     fs::write(&base, bytes).unwrap();
-    // Positive control: searches trust this index.
+    // Control: searches trust this index.
     let found = |mode| project.run_in(&project.root, &["grep", "needle 9"], &[("FORAGE_INDEX", mode)]);
     assert!(found("off").stdout.contains("d2/f9.txt") && found("always").status == 1);
     assert_eq!(index(&project, "build")["files_read"], 0);

@@ -78,7 +78,7 @@ fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
     assert!(taken < 4 << 20, "it read {taken} bytes");
     let (status, stdout, _) = encode(b"\xff\xfe needle");
     assert!(status == Some(2) && stdout.contains("is not UTF-8"), "{stdout}");
-    // Positive control.
+    // Control: a text below the limit is encoded.
     let (status, stdout, _) = encode("needle ü".as_bytes());
     assert!(status == Some(0) && stdout.contains("\"indices\""), "{stdout}");
 }
@@ -199,7 +199,7 @@ fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
         (&event["retrieval.sparse_fallback"], &event["retrieval.tool"]),
         (&true.into(), &"find_id".into())
     );
-    // Positive control: without the key the tool is offered.
+    // Control: without the key the tool is offered.
     assert!(tool_names(&project).contains(&"find_id".to_owned()));
     assert!(!project.run(&["mcp"]).stderr.contains("is not offered"));
 }

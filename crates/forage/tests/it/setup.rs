@@ -273,7 +273,7 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     );
     let doctor = project.run(&["doctor"]);
     assert!(doctor.stdout.contains("not tried: there is no program `forage`"), "{}", doctor.stdout);
-    // Positive control: the user's own file contains the path, and there is no such note.
+    // Control: the user's own file contains the path, and there is no such note.
     let own = ok(&project, &["claude-code", "--write"]);
     assert!(!own.stdout.contains("PATH of each"), "{}", own.stdout);
     let text = std::fs::read_to_string(project.home.join(".claude.json")).unwrap();

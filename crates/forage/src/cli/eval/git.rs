@@ -207,7 +207,7 @@ impl<'a> Git<'a> {
 }
 
 /// Waits until git's output is read or its time is up, and then for git to exit, killing it if necessary.
-/// Returns true if the time was up.
+/// Returns the exit status, and true if the time was up.
 fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bool)> {
     let deadline = Instant::now() + limits::GIT_TIME;
     while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(limits::GIT_TICK) {

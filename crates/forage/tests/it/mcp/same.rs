@@ -94,7 +94,7 @@ fn a_chosen_name_is_listed_as_it_is() {
     assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
     project.configure("[tools.read_file]\nname = \"read_file\"\n");
     assert_eq!(listed()[2..], ["forage_list_directory", "read_file"]);
-    // If another tool has the configured name, the name is free for the form that clients write.
+    // A configured description does not fix the name, so the tool has the form that clients write.
     project.configure("[tools.read_file]\ndescription = \"Reads.\"\n");
     assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
 }

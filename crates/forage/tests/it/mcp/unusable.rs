@@ -81,7 +81,7 @@ fn settings_that_cant_be_used_show_in_the_client() {
     }
 }
 
-/// Positive control: the same requests with valid settings.
+/// Control: the same requests with valid settings.
 #[test]
 fn settings_that_can_be_used_are_no_reason_to_complain() {
     let project = project();

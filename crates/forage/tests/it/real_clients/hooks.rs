@@ -79,7 +79,7 @@ fn hooks_reach_the_model(client: &'static Client, name: &str, arguments: &Value)
     let result = stage.result(0);
     assert!(result.contains("src/backoff.rs"), "{result}");
 
-    // Positive control: without the hooks the model sees neither.
+    // Control: without the hooks the model sees neither.
     let Some(stage) = self::stage(client, name, arguments) else { return };
     stage.setup(client.setup, "--write");
     stage.run();

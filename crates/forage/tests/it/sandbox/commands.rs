@@ -122,8 +122,8 @@ impl Probe {
         })
     }
 
-    /// Returns the attempts up to the moment when `is_last` accepts a line of the report, `THREAD WHAT
-    /// ERROR`.
+    /// Returns the attempts up to the moment when `is_last` accepts a line of the report,
+    /// `THREAD WHAT ERROR`.
     pub(crate) fn attempts_until(&self, is_last: impl Fn(&str) -> bool) -> Vec<Attempt> {
         let begun = Instant::now();
         loop {
@@ -151,8 +151,8 @@ impl Probe {
 }
 
 /// Returns the values of `sandbox` that can be tested here, each with the resulting version of Landlock. 0
-/// means none and is the positive control. Where the sandbox is incomplete, attempts that it can't refuse
-/// must succeed, and a note says so.
+/// means none and is the control. Where the sandbox is incomplete, attempts that it can't refuse must
+/// succeed, and a note says so.
 #[expect(
     clippy::disallowed_macros,
     reason = "a machine without the wall is told, because there is less tested on it"
