@@ -117,7 +117,8 @@ impl Look<'_> {
         let profile = self.workspace.path("target/browser-profile");
         let mut command = self.workspace.program("chromium");
         command
-            // The browser's own sandbox does not work in containers, and it only loads our own files.
+            // The browser's own sandbox does not work in containers. It is not needed, because the browser
+            // only loads our own files.
             .args([
                 "--headless=new",
                 "--no-sandbox",

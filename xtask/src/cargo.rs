@@ -211,7 +211,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Creates an empty directory, and removes an existing one first.
+/// Creates an empty directory after removing an existing one.
 pub(crate) fn empty(path: &Path) -> Result<(), String> {
     remove(path)?;
     std::fs::create_dir_all(path).map_err(|error| format!("{} can't be made: {error}", path.display()))

@@ -53,7 +53,8 @@ impl Versions {
 }
 
 impl Peer {
-    /// Returns true if the peer is installed in these versions. The newest ones must be looked up each time.
+    /// Returns true if the peer is installed in these versions. The newest packages always count as missing,
+    /// because they must be looked up each time.
     pub(super) fn is_there(&self, workspace: &Workspace, versions: Versions) -> bool {
         match &self.source {
             Source::System { program, .. } => system::has(program, workspace),
