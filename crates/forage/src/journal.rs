@@ -20,7 +20,7 @@ pub(crate) struct LiveCalls {
     kept: Arc<KeptCalls>,
     #[cfg(unix)]
     _socket: Option<forage_ui::CallSocket>,
-    /// The reason for which the calls can't be read, although that is wanted.
+    /// The reason why `forage ui` can't read the calls, if it should be able to.
     pub(crate) problem: Option<String>,
 }
 
