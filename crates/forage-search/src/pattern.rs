@@ -135,7 +135,7 @@ impl Pattern {
         }
         let parsed = ParsedPattern { source, ast, insensitive, options: *options };
         // We can't interrupt any of these steps.
-        let (parsed, hir) = detached::run_if_slow(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
+        let (parsed, hir) = beside::run_if(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
             parsed.translate().map(|hir| (parsed, hir))
         })
         .unwrap_or(Err(PatternError::Stopped))?;
@@ -169,7 +169,7 @@ impl Pattern {
 
     /// Compiles a code pattern, which matches all lines of a matching syntax node. `languages` are the
     /// languages of the files to search; if empty, all languages in which the pattern is valid.
-    pub fn from_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
+    pub fn of_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
         if pattern.trim().is_empty() {
             return Err(PatternError::Empty);
         }
@@ -259,7 +259,7 @@ impl Pattern {
             let (made, hir) = (Arc::clone(&self.stepped), self.hir.clone());
             let (word, positions) = (self.word, self.positions);
             // Concurrent callers wait for the one that compiles it.
-            detached::run_with_timeout(pace.stop(), move || {
+            beside::run(pace.stop(), move || {
                 made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions));
             })?;
         }

@@ -61,7 +61,7 @@ pub enum Content {
     Young,
     /// The file system does not write back changes through a memory mapping, so the state does not reveal
     /// them.
-    Unreliable,
+    Untold,
 }
 
 impl Content {
@@ -79,7 +79,7 @@ pub struct PartEnd {
 
 /// A run of adjacent parts of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FilePart {
+pub(crate) struct Stretch {
     /// The byte range.
     pub(crate) bytes: Range<u64>,
     /// Line feeds of the file before it.
@@ -207,7 +207,7 @@ impl Segment {
         for record in files.chunks_exact(FILE_BYTES) {
             let end = u32_at(record, 44);
             // The writer counts up and respects the limit.
-            if end < part_count || end > MAX_PARTS {
+            if end < part_count || end > MOST_PARTS {
                 return Err(TrigramIndexError::Damaged);
             }
             part_count = end;
@@ -335,8 +335,8 @@ impl Segment {
     }
 
     /// Returns the ranges of a file that consist of these parts, or `None` if they are unknown.
-    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<FilePart>> {
-        let mut stretches: Vec<FilePart> = Vec::new();
+    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
+        let mut stretches: Vec<Stretch> = Vec::new();
         let mut start = PartEnd::default();
         for part in self.parts_of(file)? {
             let end = self.part_end(part)?;
@@ -543,7 +543,7 @@ struct List {
 
 impl List {
     /// Parses a record of the dictionary.
-    fn from_record(record: &[u8], start: u64) -> Self {
+    fn of(record: &[u8], start: u64) -> Self {
         Self { parts: u32_at(record, 4), start, bytes: u32_at(record, 8), checksum: u32_at(record, 12) }
     }
 }
@@ -562,10 +562,10 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 const PARTS_PER_CANDIDATE: u64 = 256;
 
 /// Maximum number of parts for which we track the missing trigrams, 8 bytes each: 32 MiB.
-const MAX_FUZZY_PARTS: u32 = 4 << 20;
+const MOST_DISTORTED_PARTS: u32 = 4 << 20;
 
 /// Maximum number of parts: a thousand times those of the Linux kernel.
-const MAX_PARTS: u32 = 100 << 20;
+const MOST_PARTS: u32 = 100 << 20;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))

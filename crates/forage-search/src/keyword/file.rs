@@ -47,19 +47,19 @@ impl Gathering {
 }
 
 /// A selection of the lines of a file to keep.
-pub(super) struct LineSelection<'a> {
+pub(super) struct Wish<'a> {
     /// The terms whose lines are all kept, as a bitmap.
     pub(super) complete: u64,
     /// Maximum number of lines of the other terms.
-    pub(super) max: usize,
+    pub(super) most: usize,
     /// The value by which these lines are chosen.
-    pub(super) weight_of: LineWeight<'a>,
+    pub(super) worth: Worth<'a>,
 }
 
 /// Returns the value of a line that these terms match.
-pub(super) type LineWeight<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
+pub(super) type Worth<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
 
-impl LineSelection<'_> {
+impl Wish<'_> {
     /// Returns the indices of the chosen lines in order. `lines` yields the terms of each line.
     fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
