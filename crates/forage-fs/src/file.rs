@@ -74,7 +74,7 @@ impl OpenedFile {
     /// If the last change is some time ago (see [`limits::SETTLING`](crate::limits::SETTLING)), the file is
     /// first written back. From then on none of its pages can be changed through a memory mapping without
     /// updating its times.
-    pub fn settle(&self) -> Option<(FileState, ChangeTelling)> {
+    pub fn stable_state(&self) -> Option<(FileState, StateReliability)> {
         let now = nanoseconds_now();
         // If we wrote back now, we would have to repeat it later, and would slow down the process that is
         // writing.

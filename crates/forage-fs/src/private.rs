@@ -224,8 +224,8 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be opened.
-    pub fn open_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<File>, PrivateError> {
-        allow_missing(self.open(name.as_ref(), OpenMode::Read, most))
+    pub fn open_file(&self, name: impl AsRef<OsStr>, max: u64) -> Result<Option<File>, PrivateError> {
+        allow_missing(self.open(name.as_ref(), OpenMode::Read, max))
     }
 
     /// Reads a whole file. Returns `None` if it does not exist.
@@ -233,12 +233,12 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be read.
-    pub fn read(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<Vec<u8>>, PrivateError> {
+    pub fn read(&self, name: impl AsRef<OsStr>, max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
         let name = name.as_ref();
         let Some(file) = self.open_file(name, max)? else { return Ok(None) };
         let mut bytes = Vec::new();
         // The file may grow while we read it.
-        file.take(most).read_to_end(&mut bytes).map_err(|source| self.error(name, source))?;
+        file.take(max).read_to_end(&mut bytes).map_err(|source| self.error(name, source))?;
         Ok(Some(bytes))
     }
 
@@ -402,7 +402,7 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if it can't be trusted or is larger than `max` bytes.
-    pub fn check_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<bool, PrivateError> {
+    pub fn check_file(&self, name: impl AsRef<OsStr>, max: u64) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         match self.facts(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -425,8 +425,8 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if some entry can't be trusted or examined.
-    pub fn check_all(&self, most: impl Fn(&OsStr) -> u64) -> Result<(), PrivateError> {
-        self.check_below(&most, false, limits::PRIVATE_DEPTH)
+    pub fn check_all(&self, max: impl Fn(&OsStr) -> u64) -> Result<(), PrivateError> {
+        self.check_below(&max, false, limits::PRIVATE_DEPTH)
     }
 
     fn check_below(
@@ -499,7 +499,7 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// # Errors
 ///
 /// Returns an error if it is not a plain file, is larger than `max` bytes, or can't be opened.
-pub fn open_named(path: &Path, most: u64) -> Result<File, PrivateError> {
+pub fn open_named(path: &Path, max: u64) -> Result<File, PrivateError> {
     let file = system::open_named(path).map_err(|source| io_error(path, source))?;
     let facts = system::file_facts(&file).map_err(|source| io_error(path, source))?;
     let refused = |reason| Err(io_error(path, io::Error::new(ErrorKind::InvalidInput, reason)));

@@ -31,8 +31,8 @@ impl ReadBuffer {
     }
 
     /// Keeps only the first `max` bytes.
-    pub fn truncate(&mut self, most: usize) {
-        self.bytes.truncate(self.start.saturating_add(most));
+    pub fn truncate(&mut self, max: usize) {
+        self.bytes.truncate(self.start.saturating_add(max));
     }
 
     /// Removes the first `count` bytes and moves the others to the front.
@@ -81,9 +81,9 @@ impl ReadBuffer {
     }
 
     /// Appends up to `max` bytes and returns the number of bytes read, which is smaller only at the end.
-    pub fn read_more(&mut self, from: &mut impl Read, most: usize) -> io::Result<usize> {
-        self.reserve(most);
-        from.take(most as u64).read_to_end(&mut self.bytes)
+    pub fn read_more(&mut self, from: &mut impl Read, max: usize) -> io::Result<usize> {
+        self.reserve(max);
+        from.take(max as u64).read_to_end(&mut self.bytes)
     }
 }
 

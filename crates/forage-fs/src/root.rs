@@ -261,7 +261,7 @@ impl Root {
     }
 
     /// Returns the first `max` names in a directory in arbitrary order. Follows links within the root.
-    pub fn names(&self, path: &RelPath, most: usize) -> Result<Vec<Vec<u8>>, OpenError> {
+    pub fn names(&self, path: &RelPath, max: usize) -> Result<Vec<Vec<u8>>, OpenError> {
         let shown = || path.display().into_owned();
         let (real, NodeKind::Directory) = self.resolve(path)? else {
             return Err(OpenError::NotDirectory { path: shown() });

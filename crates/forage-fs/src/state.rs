@@ -7,7 +7,7 @@ use crate::limits;
 /// The properties by which we detect that a file has changed. Every change of the content changes one of
 /// them, with two exceptions: changes within the granularity of the clock, and changes through a memory
 /// mapping of a page that was changed in the same way before and has not been written back since.
-/// [`OpenedFile::settle`](crate::OpenedFile::settle) returns a state that reflects every later change.
+/// [`OpenedFile::stable_state`](crate::OpenedFile::stable_state) returns a state that reflects every later change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileState {
     /// Size in bytes.

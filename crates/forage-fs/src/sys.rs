@@ -73,9 +73,9 @@ pub(crate) struct NodeFacts {
     /// Device and inode, if known.
     pub(crate) identity: Option<(u64, u64)>,
     /// Set if it belongs to another user.
-    pub(crate) foreign: Option<Distrust>,
+    pub(crate) foreign: Option<TrustError>,
     /// Set if its permissions let other users write to it.
-    pub(crate) writable: Option<Distrust>,
+    pub(crate) writable: Option<TrustError>,
     /// True if no other user may open anything inside it.
     pub(crate) is_closed: bool,
     /// True if it has more than one link, so that another user may have created this name for it.

@@ -33,12 +33,12 @@ pub enum TrustError {
     #[error("it is no directory")]
     NoDirectory,
     /// It is larger than anything that we write there.
-    #[error("it has {size} bytes, {most} at most are read")]
+    #[error("it has {size} bytes, {max} at most are read")]
     Size {
         /// Its size in bytes.
         size: u64,
         /// The maximum size in bytes.
-        most: u64,
+        max: u64,
     },
 }
 
@@ -51,7 +51,7 @@ pub enum PrivateError {
         /// The untrusted path.
         path: PathBuf,
         /// The reason.
-        reason: Distrust,
+        reason: TrustError,
     },
     /// A system error.
     #[error("{}: {source}", path.display())]

@@ -322,7 +322,7 @@ impl WalkOptions {
     }
 
     /// Returns true if a walk with the other options visits the same files and has the same counts.
-    fn comes_by_the_same(&self, other: &Self) -> bool {
+    fn same_traversal(&self, other: &Self) -> bool {
         let chosen =
             |options: &Self| (options.hidden, options.no_ignore, options.label_hidden, options.noise);
         let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
@@ -370,7 +370,7 @@ impl EntryKind {
 
 /// The decision to visit a file or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dismissal {
+pub enum VisitDecision {
     /// Visit it.
     Visit,
     /// Do not visit it, and count it with this reason, if there is one.

@@ -11,11 +11,14 @@ use crate::limits;
 
 /// Runs `work` on a helper thread and returns its result, or `None` if the call has to end first. The
 /// abandoned work then runs to completion, so it must be short.
-pub(crate) fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(crate) fn run_with_timeout<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     run_on(stop, work, |worker| std::thread::Builder::new().name("pattern".to_owned()).spawn(worker))
 }
 
-type BesideWorker = Box<dyn FnOnce() + Send>;
+type DetachedWork = Box<dyn FnOnce() + Send>;
 
 fn run_on<T: Send + 'static>(
     stop: &Stop,
@@ -54,13 +57,13 @@ fn run_on<T: Send + 'static>(
 }
 
 /// Sends the result. The receiver is gone if the call has ended, and then the result is not needed.
-fn tell<T>(done: &Sender<T>, value: T) {
+fn send<T>(done: &Sender<T>, value: T) {
     let _ = done.send(value);
 }
 
-/// Runs `work` directly, or as [`run`] does if it may take long.
-pub(crate) fn run_if<T: Send + 'static>(
-    takes_long: bool,
+/// Runs `work` directly, or as [`run_with_timeout`] does if it may take long.
+pub(crate) fn run_if_slow<T: Send + 'static>(
+    is_slow: bool,
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {

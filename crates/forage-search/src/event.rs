@@ -63,7 +63,7 @@ impl SearchEvent {
     }
 
     /// Cuts the line to `most` characters around its first match, or its best match if the search is fuzzy.
-    pub fn shorten(&mut self, most: usize) {
+    pub fn shorten(&mut self, max: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         let best = self.spans.iter().min_by_key(|span| (span.distance, span.start));
         let part = shown_part(line, max, best.map(|span| span.start..span.end).as_ref());
@@ -124,7 +124,7 @@ impl FileEvents {
 /// Returns the length in bytes of the word that `bytes` begins with, where a word consists of characters that
 /// occur in secrets. A cut line may begin with half of such a word. Words longer than `most` are too long for
 /// a secret, and `most` is returned.
-pub fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>, most: usize) -> usize {
+pub fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>, max: usize) -> usize {
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
     bytes.take(max).take_while(is_word).count()
 }

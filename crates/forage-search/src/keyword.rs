@@ -73,7 +73,7 @@ pub enum TermDetail {
 
 /// The outcome of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TermFate {
+pub enum TermStatus {
     /// The evidence contains matches of the term.
     Kept,
     /// The term has no matches.
@@ -93,7 +93,7 @@ pub struct TermReport {
     /// The term as given.
     pub term: String,
     /// The outcome.
-    pub fate: TermFate,
+    pub fate: TermStatus,
     /// Bytes that ripgrep prints for this term alone; exact unless `at_least` is set.
     pub bytes: u64,
     /// True if counting the term stopped early, so that `bytes` is a lower bound.
@@ -158,7 +158,7 @@ pub struct KeywordFindings {
 
 impl KeywordFindings {
     /// Returns the reports of terms with the given outcome.
-    pub fn with_fate(&self, fate: &TermFate) -> impl Iterator<Item = &TermReport> {
+    pub fn with_fate(&self, fate: &TermStatus) -> impl Iterator<Item = &TermReport> {
         self.terms.iter().filter(move |term| term.fate == *fate)
     }
 
@@ -207,15 +207,15 @@ fn mask_of(indices: impl Iterator<Item = usize>) -> u64 {
 /// ```
 /// use forage_base::Stop;
 /// use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, WalkOptions};
-/// use forage_search::keyword::{KeywordOptions, TermFate, gather};
+/// use forage_search::keyword::{KeywordOptions, TermStatus, gather};
 ///
 /// let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 /// let terms = ["hyperscan".to_owned(), "no_such_word[s]".to_owned()];
 /// let options = KeywordOptions::default();
 /// let found =
 ///     gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never())?;
-/// assert_eq!(found.terms[0].fate, TermFate::Kept);
-/// assert_eq!(found.terms[1].fate, TermFate::NoHits);
+/// assert_eq!(found.terms[0].fate, TermStatus::Kept);
+/// assert_eq!(found.terms[1].fate, TermStatus::NoHits);
 /// assert!(found.to_ripgrep_output().contains("Hyperscan"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -327,7 +327,7 @@ pub fn gather(
     let mut gathered = KeywordFindings { terms, files, bytes, candidates: 0, beyond: 0, report };
     // We do not count a binary file that only a too broad term hit, because it depends on timing if it was
     // read.
-    let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermFate::TooBroad)) };
+    let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermStatus::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
     (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
     if counts_all && gathered.lacks_something() {
@@ -403,7 +403,12 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
 
 /// Reads the first file again if no file has lines left. The lines in memory can belong to later files, at
 /// whose time a term was already too broad.
-fn show_one(gathered: &mut KeywordFindings, path: RelPath, again: again::Again<'_>, bounds: &KeywordOptions) {
+fn show_one(
+    gathered: &mut KeywordFindings,
+    path: RelPath,
+    second_pass: second_pass::SecondPass<'_>,
+    bounds: &KeywordOptions,
+) {
     let stop = Stop::after(limits::FIRST_FILE_TIME);
     let second_pass = second_pass::SecondPass { stop: &stop, ..second_pass };
     let selection = |_| file::LineSelection { complete: 0, max: limits::SHALLOW_LINES, weight_of: &|_| 1.0 };

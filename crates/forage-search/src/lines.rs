@@ -157,7 +157,7 @@ impl<'p> LineFinder<'p> {
     }
 
     /// Returns up to `max` matches within `part` of a line, which is given without its line feed.
-    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Span> {
+    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, max: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         if max == 0 || self.invert {
             return spans;

@@ -135,7 +135,7 @@ impl Pattern {
         }
         let parsed = ParsedPattern { source, ast, insensitive, options: *options };
         // We can't interrupt any of these steps.
-        let (parsed, hir) = beside::run_if(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
+        let (parsed, hir) = detached::run_if_slow(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
             parsed.translate().map(|hir| (parsed, hir))
         })
         .unwrap_or(Err(PatternError::Stopped))?;
@@ -259,7 +259,7 @@ impl Pattern {
             let (made, hir) = (Arc::clone(&self.stepped), self.hir.clone());
             let (word, positions) = (self.word, self.positions);
             // Concurrent callers wait for the one that compiles it.
-            beside::run(pace.stop(), move || {
+            detached::run_with_timeout(pace.stop(), move || {
                 made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions));
             })?;
         }

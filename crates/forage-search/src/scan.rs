@@ -221,7 +221,8 @@ impl ScanScope<'_> {
             if is_final {
                 return Ok(report);
             }
-            let has_changed = index.is_some_and(|index| index.has_changed_unseen(walk_options, began, stop));
+            let has_changed =
+                index.is_some_and(|index| index.detect_unreported_changes(walk_options, began, stop));
             // If the call was stopped, we don't know that there is nothing.
             report.stopped = stop.check();
             if !has_changed || report.stopped.is_some() {
@@ -234,9 +235,9 @@ impl ScanScope<'_> {
         };
         let with_snapshot = index.map(|index| index.walk_options(walk_options));
         let options = with_snapshot.as_ref().unwrap_or(walk_options);
-        let dismiss = |worker: &mut ScanWorker<'_, S>, file: &Unvisited<'_>| match wanted() {
+        let dismiss = |worker: &mut ScanWorker<'_, S>, file: &PendingFile<'_>| match wanted() {
             // No query matters any more, so nothing is searched or counted.
-            0 => Dismissal::Leave(None),
+            0 => VisitDecision::Skip(None),
             wanted => {
                 let index = worker.index.as_mut();
                 match index.and_then(|index| index.dismisses(file, wanted, max_file_bytes)) {

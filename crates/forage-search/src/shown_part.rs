@@ -13,8 +13,8 @@ pub const CHARACTER_BYTES: usize = 8;
 ///
 /// A character is a grapheme cluster, for example a letter with its marks or an emoji of several code points, and is
 /// never divided. A byte that is not UTF-8 counts as one character.
-pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Range<usize> {
-    if line.len() <= most {
+pub fn shown_part(line: &[u8], max: usize, around: Option<&Range<usize>>) -> Range<usize> {
+    if line.len() <= max {
         return 0..line.len();
     }
     let reach = max.saturating_mul(CHARACTER_BYTES);
@@ -79,10 +79,10 @@ mod tests {
         {
             let line = character.repeat(many);
             let part = shown_part(line.as_bytes(), 20, None);
-            let most = (20 * CHARACTER_BYTES / character.len()).min(20);
-            assert_eq!(part, 0..most * character.len(), "{character}");
+            let max = (20 * CHARACTER_BYTES / character.len()).min(20);
+            assert_eq!(part, 0..max * character.len(), "{character}");
             // The control: a line of exactly the allowed length is not cut.
-            let line = character.repeat(most);
+            let line = character.repeat(max);
             assert_eq!(shown_part(line.as_bytes(), 20, None), 0..line.len(), "{character}");
         }
         let line = format!("{}needle{}", "漢".repeat(300), "x".repeat(300));

@@ -91,10 +91,10 @@ impl Watcher {
 
 /// Returns the maximum number of directories that a user may watch.
 #[expect(clippy::disallowed_methods, reason = "the kernel's setting, which no repository can name")]
-pub(crate) fn most_watches() -> usize {
-    let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
+pub(crate) fn max_watches() -> usize {
+    let max = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
     // The smallest default of the kernel.
-    most.ok().and_then(|most| most.trim().parse().ok()).unwrap_or(8_192)
+    max.ok().and_then(|max| max.trim().parse().ok()).unwrap_or(8_192)
 }
 
 /// Detects mounting and unmounting. Either changes the names below a mount point without an event in any

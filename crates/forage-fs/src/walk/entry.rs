@@ -87,7 +87,7 @@ impl Entry<'_> {
 }
 
 /// A file of a snapshot that has not been visited yet.
-pub struct Unvisited<'a> {
+pub struct PendingFile<'a> {
     /// The bytes of its path.
     pub path: &'a [u8],
     name: &'a [u8],
@@ -97,7 +97,7 @@ pub struct Unvisited<'a> {
     name_decides: bool,
 }
 
-impl Unvisited<'_> {
+impl PendingFile<'_> {
     /// Returns the file's state, or `None` if it is not a file any more, is unknown, or must not be read.
     pub fn state(&self) -> Option<FileState> {
         let may_be_secret = !self.name_decides || secrets::may_be_secret(self.name);

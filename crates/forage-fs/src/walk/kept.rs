@@ -19,7 +19,7 @@ pub(super) struct RulesFile {
     pub(super) name: Box<[u8]>,
     pub(super) state: FileState,
     /// How reliably the state reflects changes after the file was read.
-    pub(super) telling: ChangeTelling,
+    pub(super) reliability: StateReliability,
 }
 
 impl RulesFile {

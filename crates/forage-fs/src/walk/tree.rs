@@ -26,7 +26,11 @@ use crate::sys::{self, Directory, WatchChange, Watcher};
 use forage_base::Stop;
 
 /// Adds the directories that contain one of these files with its state.
-fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, DirectoryNotice>) {
+fn mark_containing(
+    kept: &KeptListing,
+    files: &HashSet<u64>,
+    pending: &mut BTreeMap<RelPath, PendingChanges>,
+) {
     if kept.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
         pending.entry(kept.path.clone()).or_default().rules = true;
     }
@@ -44,7 +48,7 @@ fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath
 
 /// Returns the opened directory if it exists. A directory that can't be watched is an error, because we could
 /// not rely on it.
-fn there(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
+fn existing(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
     match opened {
         Ok(directory) => Ok(Some(directory)),
         Err(error) if sys::is_missing(&error) => Ok(None),
@@ -80,11 +84,11 @@ impl WatchRole {
 
 /// Pending changes of a directory.
 #[derive(Debug, Default)]
-struct DirectoryNotice {
+struct PendingChanges {
     /// True if the rules in it and below may have changed.
     rules: bool,
     /// Names that now refer to other entries.
-    others: HashSet<Box<[u8]>>,
+    renamed: HashSet<Box<[u8]>>,
 }
 
 /// The watched directories of a tree.
@@ -178,16 +182,16 @@ impl RuleTree {
     }
 
     /// Marks directories to be listed again, with true if their rules may have changed.
-    pub(super) fn doubt(&mut self, directories: Vec<(RelPath, bool)>) {
+    pub(super) fn mark_suspect(&mut self, directories: Vec<(RelPath, bool)>) {
         for (directory, rules) in directories {
             self.pending.entry(directory).or_default().rules |= rules;
         }
     }
 
     /// Processes the kernel's events.
-    fn hear(&mut self) -> io::Result<()> {
+    fn process_events(&mut self) -> io::Result<()> {
         let Watches { watcher, roles } = &mut self.watches;
-        let (told, no_ignore) = (&mut self.told, self.options.no_ignore);
+        let (pending, no_ignore) = (&mut self.pending, self.options.no_ignore);
         // Rules are compiled repeatedly, so we lose track of their total number.
         let mut lost = self.budget.is_half_used();
         watcher.drain(|number, change| match (change, roles.get(&number)) {
@@ -255,7 +259,7 @@ impl Lister<'_> {
             mark_containing(&top, &self.linked, &mut pending);
         }
         // If one of the names was removed meanwhile, the remaining one is reported normally.
-        if told.is_empty() { Ok(top) } else { self.renew(&top, &told) }
+        if pending.is_empty() { Ok(top) } else { self.renew(&top, &pending) }
     }
 
     /// Lists a directory and its descendants, except for those in `before` without pending changes.
@@ -299,7 +303,7 @@ impl Lister<'_> {
             self.watches.forget(*number, path);
         }
         // Even names that are left out may be new names of files that are not.
-        for name in told.iter().flat_map(|(_, _, here)| &here.others) {
+        for name in pending.iter().flat_map(|(_, _, here)| &here.renamed) {
             self.note_link(&directory, name);
         }
         let mut done = TaskOutput::<(), ListWork<'_>>::default();
@@ -385,8 +389,9 @@ impl Lister<'_> {
     fn rules(&mut self, is_gits: bool, directory: &Directory, name: &[u8]) -> Option<RulesFile> {
         self.note_link(directory, name)?;
         // We must take the state before we read the rules.
-        let (state, telling) = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.settle()?;
-        Some(RulesFile { is_gits, name: name.into(), state, telling })
+        let (state, reliability) =
+            sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.stable_state()?;
+        Some(RulesFile { is_gits, name: name.into(), state, reliability })
     }
 
     /// Watches a directory and, if git stores rules for it elsewhere, those directories too.

@@ -99,7 +99,7 @@ impl State {
     }
 
     /// Marks directories to be listed again.
-    fn doubt(&mut self, outdated: Vec<(RelPath, bool)>) {
+    fn mark_suspect(&mut self, outdated: Vec<(RelPath, bool)>) {
         if let Some(tree) = &mut self.tree {
             tree.mark_suspect(outdated);
         }
@@ -157,7 +157,7 @@ impl WatchedTree {
     /// Compares the states of all files, unless a comparison has begun after `since`. Returns true if the
     /// tree differs from any listing returned since then, or if there is no listing. Callers use this before
     /// they report that there are no matches. If `stop` ends the comparison, the result false is meaningless.
-    pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
+    pub fn detect_unreported_changes(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
         let mut state = lock(&place);
         match self.current(&mut state) {

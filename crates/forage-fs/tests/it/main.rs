@@ -175,6 +175,6 @@ fn waiting_results_are_limited() {
     )
     .unwrap();
     // Each worker finishes its current batch; 600 would mean that nothing stopped them.
-    assert!(most < 400, "{most} of 600 were visited while the first was being received");
+    assert!(max < 400, "{max} of 600 were visited while the first was being received");
     assert_eq!(visited.load(Ordering::Relaxed), 600);
 }

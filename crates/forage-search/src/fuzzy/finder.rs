@@ -179,7 +179,7 @@ impl<'p> FuzzyFinder<'p> {
     }
 
     /// Returns the first `max` matches in the order in which they are found: by distance, then by position.
-    fn rounds(&self, line: &[u8], most: usize) -> Vec<Span> {
+    fn rounds(&self, line: &[u8], max: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         let Some(window) = self.window(line) else { return spans };
         let mut scratch = self.scratch.borrow_mut();

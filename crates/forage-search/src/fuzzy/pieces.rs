@@ -82,7 +82,7 @@ impl PatternPlace {
 }
 
 /// Returns the best choices of up to `max` pieces from `hir`.
-fn choices(hir: &Hir, most: usize) -> Choices {
+fn choices(hir: &Hir, max: usize) -> Choices {
     let mut places = Vec::new();
     add_places(hir, max, &mut places);
     let mut best: Vec<Choices> = Vec::with_capacity(places.len() + 1);
@@ -157,7 +157,7 @@ fn add_places(hir: &Hir, max: usize, places: &mut Vec<PatternPlace>) {
         }
         HirKind::Repetition(repetition) => {
             let copies = repetition.min.min(MAX_COPIES);
-            (0..copies).for_each(|_| add_places(&repetition.sub, most, places));
+            (0..copies).for_each(|_| add_places(&repetition.sub, max, places));
             // More copies may follow, so we know nothing about this position.
             if repetition.max != Some(copies) {
                 places.push(PatternPlace::anything());

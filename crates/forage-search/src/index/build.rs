@@ -118,10 +118,10 @@ impl BuildWorker<'_> {
 }
 
 /// Returns the state of a file before it is read, and how reliably it reflects changes.
-fn settled(file: &OpenedFile) -> Option<(FileState, ChangeTelling)> {
+fn settled(file: &OpenedFile) -> Option<(FileState, StateReliability)> {
     if file.size() > limits::LARGE_FILE_BYTES {
         // Every search reads such a file, so we need not wait for its pages to be written back.
-        return file.state().map(|state| (state, ChangeTelling::All));
+        return file.state().map(|state| (state, StateReliability::All));
     }
     file.stable_state()
 }

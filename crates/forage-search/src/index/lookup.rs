@@ -160,7 +160,7 @@ impl Index {
     }
 
     /// Starts opening at once, for a search that is about to wait for it.
-    pub fn hasten(&self) {
+    pub fn prefetch(&self) {
         self.opening.set(|progress| progress.is_wanted = true);
     }
 
@@ -173,7 +173,7 @@ impl Index {
     }
 
     /// Records that a search found something in a file.
-    pub(crate) fn note_found(&self) {
+    pub(crate) fn record_hit(&self) {
         self.found.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -231,8 +231,13 @@ impl Index {
     }
 
     /// Returns true if the tree has changed since `since` without a notification.
-    pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
-        self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since, stop))
+    pub(crate) fn detect_unreported_changes(
+        &self,
+        options: &WalkOptions,
+        since: Instant,
+        stop: &Stop,
+    ) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.detect_unreported_changes(options, since, stop))
     }
 
     /// Returns the listing and the files of it that a search must visit, or `None` if the tree must be
@@ -371,7 +376,7 @@ impl UnchangedFile<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.content {
             // A file that had just been changed is unknown, and so is one whose state is not reliable.
-            Content::Large | Content::Young | Content::Untold => None,
+            Content::Large | Content::Young | Content::Unreliable => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
                 Some(UnreadFile::Skipped(SkipReason::TooLarge))
             }

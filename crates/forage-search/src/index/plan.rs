@@ -31,7 +31,7 @@ const MAX_COPIES: u32 = 4;
 const MAX_TRIGRAMS: usize = 4_096;
 
 /// Maximum number of trigrams in a fuzzy condition, because each has one bit.
-const MAX_DISTORTED: usize = 64;
+const MAX_FUZZY_GRAMS: usize = 64;
 
 /// A condition on the trigrams of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,14 +47,14 @@ pub enum TrigramQuery {
     /// At least one of these conditions holds.
     OneOf(BTreeSet<TrigramQuery>),
     /// The file contains the trigrams of a text, except for those that the given number of edits can destroy.
-    Within(usize, Distorted),
+    Within(usize, FuzzyGrams),
 }
 
 /// The trigrams of a text in order, with `None` for unknown ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FuzzyGrams(Vec<Option<Trigram>>);
 
-impl Distorted {
+impl FuzzyGrams {
     /// Returns each trigram with a bit for each of its positions, and the bits of all positions with a known
     /// trigram.
     pub(super) fn places(&self) -> (BTreeMap<Trigram, u64>, u64) {
@@ -71,7 +71,7 @@ impl Distorted {
 
 /// Returns true if `edits` edits can destroy the trigrams at all these positions. An edit destroys those that
 /// contain its character, which are at most three adjacent ones.
-pub(super) fn are_harmed(mut places: u64, edits: usize) -> bool {
+pub(super) fn can_be_destroyed(mut places: u64, edits: usize) -> bool {
     for _ in 0..edits {
         if places == 0 {
             break;
@@ -110,8 +110,8 @@ impl TrigramQuery {
             _ if pattern.is_of_bytes() => Self::Any,
             None => Self::from_hir(pattern.outline()),
             Some(fuzzy) => {
-                let pieces = fuzzy.pieces().map_or(Self::Any, Self::from_literals);
-                pieces.and(Self::from_fuzzy(pattern.outline(), fuzzy.edits()))
+                let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);
+                pieces.and(Self::of_fuzzy(pattern.outline(), fuzzy.edits()))
             }
         }
     }
@@ -122,9 +122,9 @@ impl TrigramQuery {
     /// Counting them is the q-gram lemma (Ukkonen, «Approximate string-matching with q-grams and maximal
     /// matches», 1992). We also use that destroyed trigrams are adjacent. For an identifier of 20 characters
     /// and two edits this leaves a fifth of the candidates of counting alone.
-    fn of_distorted(hir: &Hir, edits: usize) -> Self {
+    fn of_fuzzy(hir: &Hir, edits: usize) -> Self {
         if let HirKind::Alternation(branches) = hir.kind() {
-            let branch = |hir: &Hir| Self::from_fuzzy(hir, edits);
+            let branch = |hir: &Hir| Self::of_fuzzy(hir, edits);
             return branches.iter().map(branch).fold(Self::Nothing, Self::or);
         }
         let mut text = Vec::new();
@@ -465,7 +465,7 @@ mod tests {
     #[test]
     fn fuzzy_query_allows_destroyed_trigrams() {
         let query = |source: &str, edits| {
-            TrigramQuery::from_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
+            TrigramQuery::of_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
         };
         assert_eq!(query("Retries", 1), "(ret etr tri rie ies) within 1 edit");
         assert_eq!(query("retry", 1), "anything");
@@ -475,7 +475,7 @@ mod tests {
             query("abcdef|ghijkl", 1),
             "((abc bcd cde def) within 1 edit|(ghi hij ijk jkl) within 1 edit)"
         );
-        let query = TrigramQuery::of_distorted(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
+        let query = TrigramQuery::of_fuzzy(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
         // With the same number of missing trigrams, some are too far apart for one edit.
         for (text, passes) in [("abc?e?ghij", true), ("abc?efg?ij", true), ("?bc?efghi?", false)] {
             let found: Vec<_> =

@@ -9,10 +9,10 @@ const PENDING: usize = 1 << 20;
 const PAGE: usize = 1 << 12;
 
 /// Maximum number of entries in all lists: three times the Linux kernel's, in half a gigabyte.
-const MOST_POSTED: u64 = 500 << 20;
+const MAX_POSTED: u64 = 500 << 20;
 
 /// Maximum number of lists, ten times the kernel's. Only files that are not text would need more.
-const MOST_LISTS: usize = 4 << 20;
+const MAX_LISTS: usize = 4 << 20;
 
 /// The posting lists of all trigrams.
 ///

@@ -61,7 +61,7 @@ pub enum Content {
     Young,
     /// The file system does not write back changes through a memory mapping, so the state does not reveal
     /// them.
-    Untold,
+    Unreliable,
 }
 
 impl Content {
@@ -79,7 +79,7 @@ pub struct PartEnd {
 
 /// A run of adjacent parts of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct FilePart {
     /// The byte range.
     pub(crate) bytes: Range<u64>,
     /// Line feeds of the file before it.
@@ -207,7 +207,7 @@ impl Segment {
         for record in files.chunks_exact(FILE_BYTES) {
             let end = u32_at(record, 44);
             // The writer counts up and respects the limit.
-            if end < part_count || end > MOST_PARTS {
+            if end < part_count || end > MAX_PARTS {
                 return Err(TrigramIndexError::Damaged);
             }
             part_count = end;
@@ -335,8 +335,8 @@ impl Segment {
     }
 
     /// Returns the ranges of a file that consist of these parts, or `None` if they are unknown.
-    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
-        let mut stretches: Vec<Stretch> = Vec::new();
+    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<FilePart>> {
+        let mut stretches: Vec<FilePart> = Vec::new();
         let mut start = PartEnd::default();
         for part in self.parts_of(file)? {
             let end = self.part_end(part)?;
@@ -562,10 +562,10 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 const PARTS_PER_CANDIDATE: u64 = 256;
 
 /// Maximum number of parts for which we track the missing trigrams, 8 bytes each: 32 MiB.
-const MOST_DISTORTED_PARTS: u32 = 4 << 20;
+const MAX_FUZZY_PARTS: u32 = 4 << 20;
 
 /// Maximum number of parts: a thousand times those of the Linux kernel.
-const MOST_PARTS: u32 = 100 << 20;
+const MAX_PARTS: u32 = 100 << 20;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))

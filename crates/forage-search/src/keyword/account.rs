@@ -85,9 +85,9 @@ impl EvidenceLine {
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
         // A cut word may be half of a secret, which no rule would recognize.
-        let most = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
-        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), most) } else { from };
-        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), most) } else { to };
+        let max = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
+        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), max) } else { from };
+        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), max) } else { to };
         self.bytes.truncate(to);
         self.bytes.drain(..from);
         self.bytes.extend(std::iter::repeat_n(b'\n', feed));
@@ -189,7 +189,7 @@ impl FileEvidence {
 }
 
 /// Decides for ascending line numbers if each line is context of a match.
-pub(super) struct Near {
+pub(super) struct Nearby {
     matches: std::iter::Peekable<std::vec::IntoIter<u64>>,
     last: Option<u64>,
     context: u64,

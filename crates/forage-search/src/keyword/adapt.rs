@@ -184,7 +184,7 @@ fn to_read<'a>(
 
 /// The choice in progress, with the best files first.
 struct KeywordChoice<'a> {
-    drafts: Vec<Draft>,
+    allocations: Vec<Allocation>,
     /// Bytes of the evidence chosen so far.
     total: u64,
     complete: u64,
@@ -277,10 +277,10 @@ impl KeywordChoice<'_> {
             self.allocations.iter().map(cost).sum()
         };
         // Binary search for the smallest sufficient number of steps; more steps never cost more.
-        let (mut least, mut most) = (0, steps.most());
-        while least < most {
-            let middle = least.midpoint(most);
-            if cost(&steps.after(middle)) <= limit { most = middle } else { least = middle + 1 }
+        let (mut low, mut high) = (0, steps.count());
+        while low < high {
+            let middle = low.midpoint(high);
+            if cost(&steps.after(middle)) <= limit { high = middle } else { low = middle + 1 }
         }
         let lines = steps.after(low);
         for allocation in &mut self.allocations {
@@ -348,7 +348,7 @@ struct AdaptSteps {
 
 impl AdaptSteps {
     /// Returns the number of steps after which no term has any context.
-    fn most(&self) -> usize {
+    fn count(&self) -> usize {
         self.terms.len() * (self.levels.len() - 1)
     }
 
@@ -364,7 +364,7 @@ impl AdaptSteps {
 
     /// Returns the reach of each line of a file if the terms have this much context. A file without matches
     /// of these terms keeps its reach.
-    fn reach(&self, draft: &Draft, lines: &[u64]) -> Vec<Option<u64>> {
+    fn reach(&self, allocation: &Allocation, lines: &[u64]) -> Vec<Option<u64>> {
         let of = |mask: u64| {
             let matching = self.terms.iter().zip(lines).filter(|(term, _)| mask >> **term & 1 == 1);
             matching.map(|(_, &lines)| lines).max()

@@ -36,7 +36,12 @@ impl Allocation {
     }
 
     /// Returns the current selection plus the `count` most valuable lines with `context` lines around them.
-    pub(super) fn with_best(&self, count: usize, context: u64, worth: Worth<'_>) -> Vec<Option<u64>> {
+    pub(super) fn with_best(
+        &self,
+        count: usize,
+        context: u64,
+        weight_of: LineWeight<'_>,
+    ) -> Vec<Option<u64>> {
         let lines = &self.file.lines;
         let matching = lines.iter().enumerate().filter(|(_, line)| line.terms != 0);
         let mut best: Vec<(usize, f64)> =

@@ -47,19 +47,19 @@ impl Gathering {
 }
 
 /// A selection of the lines of a file to keep.
-pub(super) struct Wish<'a> {
+pub(super) struct LineSelection<'a> {
     /// The terms whose lines are all kept, as a bitmap.
     pub(super) complete: u64,
     /// Maximum number of lines of the other terms.
-    pub(super) most: usize,
+    pub(super) max: usize,
     /// The value by which these lines are chosen.
-    pub(super) worth: Worth<'a>,
+    pub(super) weight_of: LineWeight<'a>,
 }
 
 /// Returns the value of a line that these terms match.
-pub(super) type Worth<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
+pub(super) type LineWeight<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
 
-impl Wish<'_> {
+impl LineSelection<'_> {
     /// Returns the indices of the chosen lines in order. `lines` yields the terms of each line.
     fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
@@ -370,7 +370,7 @@ impl<'p> TermFinder<'p> {
             file.lines.iter().filter(|line| line.terms != 0).map(|line| (line.number, line.terms)).collect();
         let chosen = selection.choose(matching.iter().map(|(_, terms)| *terms));
         let chosen: Vec<u64> = chosen.into_iter().map(|index| matching[index].0).collect();
-        let mut near = Nearby::from_lines(chosen, self.gathering.context);
+        let mut near = Nearby::of(chosen, self.gathering.context);
         file.lines.retain_mut(|line| {
             line.is_shown = false;
             near.holds(line.number)

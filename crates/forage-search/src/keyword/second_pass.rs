@@ -14,7 +14,7 @@ use crate::limits;
 use crate::pattern::Pattern;
 
 /// The parameters of reading files again.
-pub(super) struct Again<'a> {
+pub(super) struct SecondPass<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) start: &'a RelPath,
     pub(super) patterns: &'a [Option<Pattern>],
@@ -24,7 +24,7 @@ pub(super) struct Again<'a> {
     pub(super) stop: &'a Stop,
 }
 
-impl Again<'_> {
+impl SecondPass<'_> {
     /// Returns the best lines for `terms` of several files, in their order. Leaves out files that are gone or
     /// have changed, and everything after the deadline. `wish` returns the selection for the file at an
     /// index. Returns `None` if time ran out before any file was read.
@@ -81,7 +81,7 @@ impl Again<'_> {
 
 /// Opens a chosen file and reads as much as may be held in memory. Returns `None` if it is gone or exceeds
 /// the limit.
-pub(super) fn open_again(
+pub(super) fn reopen(
     root: &Root,
     path: &RelPath,
     max_file_bytes: Option<u64>,

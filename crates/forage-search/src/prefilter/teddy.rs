@@ -77,10 +77,10 @@ impl Teddy {
             )
         };
         // Fewer lookups are faster, if few enough positions survive.
-        let cheap = |width, sight| {
-            let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, sight))?;
-            (groups.iter().map(|group| group.cost(sight)).sum::<f64>() < NARROW_RATE)
-                .then_some((groups, width, sight))
+        let cheap = |width, mode| {
+            let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, mode))?;
+            (groups.iter().map(|group| group.cost(mode)).sum::<f64>() < NARROW_RATE)
+                .then_some((groups, width, mode))
         };
         let (groups, width, mode) = cheap(FINGERPRINT_BYTES, LookupMode::LowNibbles)
             .or_else(|| cheap(FINGERPRINT_BYTES - 1, LookupMode::Bytes))
@@ -385,7 +385,7 @@ struct Fingerprint {
 impl Fingerprint {
     /// Returns the fingerprint of `width` bytes of one literal, at the offset where it is rarest. After the
     /// end of the literal any byte may follow.
-    fn rarest(literal: &Literal, width: usize, sight: Sight) -> Fingerprint {
+    fn rarest(literal: &Literal, width: usize, mode: LookupMode) -> Fingerprint {
         let nibbles: Vec<Nibbles> = literal
             .byte_sets()
             .map(|set| {
@@ -408,8 +408,8 @@ impl Fingerprint {
     }
 
     /// Returns the share of text positions that survive the lookups.
-    fn rate(&self, sight: Sight) -> f64 {
-        let low_only = sight == Sight::LowNibbles && self.is_ascii;
+    fn rate(&self, mode: LookupMode) -> f64 {
+        let low_only = mode == LookupMode::LowNibbles && self.is_ascii;
         let seen = |nibbles: &Nibbles| match low_only {
             true if nibbles.low != u16::MAX => Nibbles { low: nibbles.low, high: ASCII_NIBBLES },
             _ => *nibbles,
@@ -426,13 +426,13 @@ impl Fingerprint {
     }
 
     /// Returns the expected number of comparisons per byte of text for this bucket.
-    fn cost(&self, sight: Sight) -> f64 {
-        self.rate(sight) * self.members.len() as f64
+    fn cost(&self, mode: LookupMode) -> f64 {
+        self.rate(mode) * self.members.len() as f64
     }
 }
 
 /// Merges fingerprints until they fit into the buckets. Each step merges the two with the lowest joint cost.
-fn group(fingerprints: Vec<Fingerprint>, sight: Sight) -> Vec<Fingerprint> {
+fn group(fingerprints: Vec<Fingerprint>, mode: LookupMode) -> Vec<Fingerprint> {
     let mut groups = fingerprints;
     for (index, group) in groups.iter_mut().enumerate() {
         group.members[0].0 = index;

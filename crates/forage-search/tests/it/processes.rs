@@ -209,7 +209,7 @@ fn flood_ends_without_a_deadline() {
 }
 
 #[test]
-fn what_an_engine_leaves_behind_ends_with_it() {
+fn children_end_with_the_engine() {
     // The child keeps the pipes open, so we must neither wait for it nor let it survive.
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\necho 3:two");
     let began = Instant::now();

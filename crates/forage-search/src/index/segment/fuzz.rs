@@ -14,7 +14,7 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 /// Returns the candidates of all queries; `None` for queries that fail.
-fn told(segment: &Segment) -> Vec<Option<NumberSet>> {
+fn answers_of(segment: &Segment) -> Vec<Option<NumberSet>> {
     PATTERNS.iter().map(|(source, fuzzy)| segment.candidates(&query(source, *fuzzy)).ok()).collect()
 }
 
