@@ -374,7 +374,7 @@ pub enum VisitDecision {
     /// Visit it.
     Visit,
     /// Do not visit it, and count it with this reason, if there is one.
-    Leave(Option<SkipReason>),
+    Skip(Option<SkipReason>),
 }
 
 /// The result of visiting an entry.

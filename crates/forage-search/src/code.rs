@@ -21,7 +21,7 @@ pub(crate) struct CodeMatches {
 
 impl CodeMatches {
     /// Creates the state for a file that has not been searched yet.
-    pub(crate) fn of_file(path: &RelPath) -> Self {
+    pub(crate) fn for_file(path: &RelPath) -> Self {
         Self { path: String::from_utf8_lossy(path.as_bytes()).into_owned(), found: None }
     }
 

@@ -58,7 +58,7 @@ enum LineRole {
 
 impl KeyBlocks {
     /// Finds the blocks of a whole text.
-    pub fn of(text: &[u8]) -> Self {
+    pub fn from_text(text: &[u8]) -> Self {
         let mut this = Self::default();
         this.scan(text);
         this

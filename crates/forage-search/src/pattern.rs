@@ -169,7 +169,7 @@ impl Pattern {
 
     /// Compiles a code pattern, which matches all lines of a matching syntax node. `languages` are the
     /// languages of the files to search; if empty, all languages in which the pattern is valid.
-    pub fn of_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
+    pub fn from_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
         if pattern.trim().is_empty() {
             return Err(PatternError::Empty);
         }

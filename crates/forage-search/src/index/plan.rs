@@ -104,14 +104,14 @@ impl fmt::Display for TrigramQuery {
 
 impl TrigramQuery {
     /// Returns a condition that holds for every file in which the pattern matches a line.
-    pub fn of(pattern: &Pattern) -> Self {
+    pub fn from_pattern(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
             // The index contains the decoded text, not the bytes.
             _ if pattern.is_of_bytes() => Self::Any,
             None => Self::from_hir(pattern.outline()),
             Some(fuzzy) => {
-                let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);
-                pieces.and(Self::of_fuzzy(pattern.outline(), fuzzy.edits()))
+                let pieces = fuzzy.pieces().map_or(Self::Any, Self::from_literals);
+                pieces.and(Self::from_fuzzy(pattern.outline(), fuzzy.edits()))
             }
         }
     }
@@ -122,9 +122,9 @@ impl TrigramQuery {
     /// Counting them is the q-gram lemma (Ukkonen, «Approximate string-matching with q-grams and maximal
     /// matches», 1992). We also use that destroyed trigrams are adjacent. For an identifier of 20 characters
     /// and two edits this leaves a fifth of the candidates of counting alone.
-    fn of_fuzzy(hir: &Hir, edits: usize) -> Self {
+    fn from_fuzzy(hir: &Hir, edits: usize) -> Self {
         if let HirKind::Alternation(branches) = hir.kind() {
-            let branch = |hir: &Hir| Self::of_fuzzy(hir, edits);
+            let branch = |hir: &Hir| Self::from_fuzzy(hir, edits);
             return branches.iter().map(branch).fold(Self::Nothing, Self::or);
         }
         let mut text = Vec::new();
@@ -143,7 +143,7 @@ impl TrigramQuery {
 
     /// Returns the condition that one of the literals occurs. In a case-folded literal, `s` and `k` each also
     /// match a non-ASCII character.
-    fn of_literals(literals: &[Literal]) -> Self {
+    fn from_literals(literals: &[Literal]) -> Self {
         literals.iter().fold(Self::Nothing, |query, literal| {
             let runs = literal.bytes.split(|byte| literal.fold && matches!(byte, b's' | b'k' | b'S' | b'K'));
             query.or(runs.map(trigrams_of).fold(Self::Any, Self::and))
@@ -465,7 +465,7 @@ mod tests {
     #[test]
     fn fuzzy_query_allows_destroyed_trigrams() {
         let query = |source: &str, edits| {
-            TrigramQuery::of_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
+            TrigramQuery::from_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
         };
         assert_eq!(query("Retries", 1), "(ret etr tri rie ies) within 1 edit");
         assert_eq!(query("retry", 1), "anything");
@@ -475,7 +475,7 @@ mod tests {
             query("abcdef|ghijkl", 1),
             "((abc bcd cde def) within 1 edit|(ghi hij ijk jkl) within 1 edit)"
         );
-        let query = TrigramQuery::of_fuzzy(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
+        let query = TrigramQuery::from_fuzzy(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
         // With the same number of missing trigrams, some are too far apart for one edit.
         for (text, passes) in [("abc?e?ghij", true), ("abc?efg?ij", true), ("?bc?efghi?", false)] {
             let found: Vec<_> =

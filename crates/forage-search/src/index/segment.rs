@@ -543,7 +543,7 @@ struct List {
 
 impl List {
     /// Parses a record of the dictionary.
-    fn of(record: &[u8], start: u64) -> Self {
+    fn from_record(record: &[u8], start: u64) -> Self {
         Self { parts: u32_at(record, 4), start, bytes: u32_at(record, 8), checksum: u32_at(record, 12) }
     }
 }

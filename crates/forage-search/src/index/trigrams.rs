@@ -53,7 +53,7 @@ impl Default for Trigrams {
 
 impl Trigrams {
     /// Returns the distinct trigrams of `text` within lines, in order of first occurrence.
-    pub fn of(&mut self, text: &[u8]) -> &[Trigram] {
+    pub fn distinct(&mut self, text: &[u8]) -> &[Trigram] {
         for trigram in self.found.drain(..) {
             self.seen[trigram.0 as usize / 64] = 0;
         }
@@ -111,10 +111,10 @@ mod tests {
             let show = |trigram: &Trigram| String::from_utf8(trigram.bytes().to_vec()).unwrap();
             trigrams.distinct(text.as_bytes()).iter().map(show).collect()
         };
-        assert_eq!(of("Abcabc"), ["abc", "bca", "cab"]);
-        assert_eq!(of("ab\ncd\nefg\r\n"), ["efg", "fg\r"]);
-        assert_eq!(of("ab"), [""; 0]);
+        assert_eq!(distinct("Abcabc"), ["abc", "bca", "cab"]);
+        assert_eq!(distinct("ab\ncd\nefg\r\n"), ["efg", "fg\r"]);
+        assert_eq!(distinct("ab"), [""; 0]);
         // No state is left from previous texts.
-        assert_eq!(of("abc"), ["abc"]);
+        assert_eq!(distinct("abc"), ["abc"]);
     }
 }

@@ -203,7 +203,7 @@ impl Nearby {
     }
 
     /// Creates it from the numbers of the matching lines, in ascending order.
-    pub(super) fn of(matches: Vec<u64>, context: u64) -> Self {
+    pub(super) fn from_lines(matches: Vec<u64>, context: u64) -> Self {
         Self { matches: matches.into_iter().peekable(), last: None, context }
     }
 

@@ -370,7 +370,7 @@ impl<'p> TermFinder<'p> {
             file.lines.iter().filter(|line| line.terms != 0).map(|line| (line.number, line.terms)).collect();
         let chosen = selection.choose(matching.iter().map(|(_, terms)| *terms));
         let chosen: Vec<u64> = chosen.into_iter().map(|index| matching[index].0).collect();
-        let mut near = Nearby::of(chosen, self.gathering.context);
+        let mut near = Nearby::from_lines(chosen, self.gathering.context);
         file.lines.retain_mut(|line| {
             line.is_shown = false;
             near.holds(line.number)

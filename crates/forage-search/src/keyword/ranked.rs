@@ -77,7 +77,7 @@ fn evidence(finder: &TermFinder<'_>, path: &RelPath, text: &[u8], chosen: &[usiz
         line.is_ranked = starts.binary_search(&line.start).is_ok();
     }
     let numbers = file.lines.iter().filter(|line| line.is_ranked).map(|line| line.number).collect();
-    let mut near = Nearby::of(numbers, limits::RANKED_CONTEXT);
+    let mut near = Nearby::from_lines(numbers, limits::RANKED_CONTEXT);
     for line in &mut file.lines {
         line.is_shown = near.holds(line.number);
     }

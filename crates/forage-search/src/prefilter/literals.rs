@@ -226,7 +226,7 @@ impl LiteralShape {
     }
 
     /// A literal across lines can't occur in a match, but we keep the text on either side of the newline.
-    fn of_literal(bytes: &[u8]) -> LiteralShape {
+    fn from_literal(bytes: &[u8]) -> LiteralShape {
         let exact = |bytes: &[u8]| vec![Literal::new(bytes.to_vec(), false)];
         match (memchr::memchr(b'\n', bytes), memchr::memrchr(b'\n', bytes)) {
             (Some(first), Some(last)) => LiteralShape::Partial {

@@ -214,7 +214,7 @@ impl ScanWindow {
         let high = table.classify(vector::load(block, LANES));
         let mut found = u64::MAX;
         for (index, run) in self.runs.iter().enumerate() {
-            found &= run.starts(class_lanes(low, high, Vector::of(run.rectangles)));
+            found &= run.starts(class_lanes(low, high, Vector::splat(run.rectangles)));
             // A single class often occurs in a block, and a mispredicted branch costs more than checking a
             // second class.
             if index > 0 && found == 0 {

@@ -15,7 +15,7 @@ use crate::index::{SETTLED, answer, check, index, segment};
 use crate::trees::{Random, text};
 use crate::watched::watched_index;
 
-/// Generates text of several parts, most of which contain nothing that the tests search for.
+/// Generates text of several parts. Most of them contain nothing that the tests search for.
 fn long_text(random: &mut Random) -> Vec<u8> {
     const FILLER: [&str; 4] = ["mmmm ppp\n", "mm qqqq p\n", "\n", "pp mmmm qqq mmmm pppp qq mm\r\n"];
     let size = limits::PART_BYTES * (1 + random.below(6)) + random.below(limits::PART_BYTES);
