@@ -567,7 +567,7 @@ mod tests {
             let text = fs::read_to_string(root.path().join(str::from_utf8(path).unwrap())).unwrap();
             let text = text.replace("needle", "nothin");
             let parts = [SegmentPart {
-                trigrams: Trigrams::default().of(text.as_bytes()).into(),
+                trigrams: Trigrams::default().distinct(text.as_bytes()).into(),
                 end: PartEnd::default(),
             }];
             let checksum = crc32fast::hash(text.as_bytes());

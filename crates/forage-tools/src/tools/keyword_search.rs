@@ -421,7 +421,7 @@ fn unseen(
 ) -> CallVerdict {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
-        gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
+        gathered.with_fate(&TermStatus::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // We search all terms at once. If they are too long for one pattern, separate walks are not worth it.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),

@@ -43,7 +43,7 @@ variants!(LIMITS, limit, Limit:
 variants!(SKIPPED, skipped, SkipReason:
     Ignored, Hidden, Pruned, Binary, TooLarge, Unreadable, Denied, OutsideRoot, Symlink, Special, TooDeep, LineTooLong,
     TooSlow, KernelFileSystem, NotebookOutputs);
-variants!(FATES, fate, TermFate: Kept, NoHits, TooBroad, Dropped, Invalid);
+variants!(FATES, fate, TermStatus: Kept, NoHits, TooBroad, Dropped, Invalid);
 /// The values of `filter` in the records of `keyword_search`.
 const FILTERS: [&str; 4] = ["model", "lexical", "lexical_after_model_failure", "model_in_part"];
 
