@@ -273,8 +273,8 @@ pub(crate) fn globs_at(
     (root, start): (&Root, &RelPath),
 ) -> Result<Globs, ToolError> {
     let mut all = Vec::new();
-    for glob in globs {
-        let (not, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
+    for glob in globs.iter().flat_map(|glob| words(glob)) {
+        let (not, bare) = glob.strip_prefix('!').map_or(("", glob), |bare| ("!", bare));
         for bare in readings(bare, root, start) {
             if bare.contains('/') && !start.is_root() && !bare.starts_with('/') {
                 all.push(format!("{not}{}/{bare}", escaped(start)));
@@ -290,10 +290,17 @@ pub(crate) fn globs_at(
     })
 }
 
+/// Splits globs that are separated by white space, if each of them is one by its signs: names can have spaces.
+fn words(globs: &str) -> Vec<&str> {
+    let words: Vec<&str> = globs.split_whitespace().collect();
+    let is_glob = |word: &&str| word.contains('*') || word.starts_with('!') || word.ends_with('/');
+    if words.len() > 1 && words.iter().all(is_glob) { words } else { vec![globs] }
+}
+
 /// Returns the globs that a caller can mean by one:
 ///
 /// - `./x` is relative to the start.
-/// - `a|b` and `*.a *.b` are two globs.
+/// - `a|b` are two globs, as are `*.a *.b` ([`words`]).
 /// - `dir/` means all files in it, and `.ext` means all files with this extension.
 /// - Brackets can be part of a name such as `[slug]`.
 /// - A backslash can mean a slash.
@@ -302,10 +309,8 @@ pub(crate) fn globs_at(
 fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
     let below = root.path().to_str().and_then(|root| glob.trim().strip_prefix(root));
     let glob = below.filter(|rest| rest.starts_with('/')).unwrap_or(glob).trim();
-    let words: Vec<&str> = glob.split_whitespace().collect();
     let parts: Vec<&str> = match glob.contains('|') && !glob.contains(['{', '(']) {
         true => glob.split('|').map(str::trim).filter(|part| !part.is_empty()).collect(),
-        false if words.len() > 1 && words.iter().all(|word| word.contains('*')) => words,
         false => vec![glob],
     };
     let mut all = Vec::new();

@@ -368,6 +368,8 @@ fn globs_mean_what_callers_mean_by_them() {
         ("./app/**/*.tsx", "app/[slug]/page.tsx app/sub/b.tsx"),
         ("*.ts|*.tsx", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx ook/deep/e.ts"),
         ("*.ts *.tsx", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx ook/deep/e.ts"),
+        ("!ook/ !app/", "eek/c.txt f.py"),
+        ("*.ts !ook/", "app/a.ts"),
         ("ook/", "ook/d.txt ook/deep/e.ts"),
         (".tsx", "app/[slug]/page.tsx app/sub/b.tsx"),
         ("app/[slug]/*.tsx", "app/[slug]/page.tsx"),
