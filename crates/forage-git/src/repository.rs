@@ -253,6 +253,28 @@ impl Repository {
         Ok(count)
     }
 
+    /// Returns whether a commit has a directory, which a submodule is not.
+    ///
+    /// # Errors
+    /// A tree can't be read, or there was no time.
+    pub fn has_directory(&mut self, commit: &CommitObject, path: &RelPath) -> Result<bool, ObjectError> {
+        let mut tree = commit.tree;
+        for name in path.names() {
+            let bytes = self.object(&tree, ObjectKind::Tree)?;
+            let mut next = None;
+            for entry in TreeEntries::new(&bytes, self.head.as_bytes().len()) {
+                let entry = entry.ok_or(ObjectError::Damaged(tree))?;
+                if entry.kind == TreeEntryKind::Directory && entry.name == name {
+                    next = Some(entry.id);
+                    break;
+                }
+            }
+            let Some(id) = next else { return Ok(false) };
+            tree = id;
+        }
+        Ok(true)
+    }
+
     /// Returns the bytes of an object, which must have the given type.
     fn object(&mut self, id: &ObjectId, kind: ObjectKind) -> Result<Rc<[u8]>, ObjectError> {
         if self.stop.check().is_some() {

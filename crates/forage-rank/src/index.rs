@@ -15,18 +15,19 @@ mod writer;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
-use forage_git::NoHistory;
+use forage_git::{CommitObject, NoHistory, ObjectError, ObjectId, Repository};
 use tantivy::schema::Schema;
 use tantivy::{IndexSettings, TantivyDocument};
 
 pub use encoded::TOKENIZER as FORMAT;
 use encoded::{Occurrences, Vocabulary};
 pub(crate) use record::StoredFile;
-pub(crate) use schema::{ASIDE, FIELD_COUNT, Fields};
+pub(crate) use schema::{FIELD_COUNT, Fields};
+use schema::{ASIDE, DOUBTFUL};
 use segment::SegmentOpening;
 pub(crate) use segment::{Paths, RankedSegment};
 pub(crate) use writer::DocumentAddress;
@@ -36,11 +37,11 @@ use crate::chunk::{LineKind, outline};
 use crate::error::IndexError;
 use crate::halt::{HaltPace, PATH_STEPS};
 use crate::history::{self, History};
+use crate::kinds::{ProjectEvidence, ShareGroup, path_signs};
 use crate::languages::language;
 use crate::latent::LatentSum;
 use crate::limits;
 use crate::project;
-use crate::rules::is_aside;
 use crate::segments::{Files, Manifest, Trust, guarded};
 
 /// Hashes of a file as it was when it was read for an index.
@@ -61,6 +62,7 @@ pub struct RankIndex {
     history: RwLock<Arc<ReadHistory>>,
     /// What the project calls itself.
     names: RwLock<Arc<[String]>>,
+    evidence: RwLock<Arc<ReadEvidence>>,
     /// Held by who writes.
     writing: Mutex<()>,
     /// The engine failed, whatever the files were when they were opened.
@@ -75,6 +77,15 @@ struct ReadHistory {
     history: Arc<History>,
     /// Why nothing of it is used.
     lacks: Option<NoHistory>,
+}
+
+/// Evidence of the kinds of files, and what it was gathered from.
+#[derive(Debug, Default)]
+struct ReadEvidence {
+    evidence: ProjectEvidence,
+    state: Weak<IndexState>,
+    /// The commit that was checked out.
+    head: Option<ObjectId>,
 }
 
 /// The index as it was at the last commit that was seen.
@@ -97,6 +108,8 @@ pub(crate) struct JoinedIndexes {
     /// What they are about together.
     pub(crate) latent: LatentSum,
     pub(crate) fields: Fields,
+    /// What the project of each index says of its paths.
+    evidence: Vec<Arc<ReadEvidence>>,
 }
 
 impl JoinedIndexes {
@@ -116,7 +129,13 @@ impl JoinedIndexes {
         }
         let mut latent = LatentSum::default();
         segments.iter().for_each(|(_, segment)| latent.join(&segment.latent));
-        Some(Self { segments, means, files, latent, fields })
+        let evidence = indexes.iter().map(|index| index.evidence()).collect();
+        Some(Self { segments, means, files, latent, fields, evidence })
+    }
+
+    /// What the project of an index says of its paths.
+    pub(crate) fn evidence(&self, index: usize) -> &ProjectEvidence {
+        &self.evidence[index].evidence
     }
 }
 
@@ -191,6 +210,7 @@ impl RankIndex {
             state: RwLock::default(),
             history: RwLock::default(),
             names: RwLock::default(),
+            evidence: RwLock::default(),
             writing: Mutex::default(),
             is_damaged: AtomicBool::new(false),
             never: Stop::never(),
@@ -242,11 +262,17 @@ impl RankIndex {
         Ok(())
     }
 
-    /// Brings what is known of the project up to date with what is checked out in a root: its names, and its commits, so that
-    /// their messages are evidence of the files that they changed. That takes some file openings where nothing has changed, and a part of the
+    /// Brings what is known of the project up to date with what is checked out in a root: its names, its commits, so that
+    /// their messages are evidence of the files that they changed, and what it says of the kinds of its files. That takes some file openings where nothing has changed, and a part of the
     /// time that is left where much has; what there is no time for, the next call goes on with. An index of a part of the
     /// root, for measuring, is of what is `below` a directory.
     pub fn read_project(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
+        self.read_commits(root, below, stop);
+        self.read_evidence(root, below, stop);
+    }
+
+    /// Reads the names of the project and its commits.
+    pub(crate) fn read_commits(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
         *self.names.write().unwrap_or_else(PoisonError::into_inner) = project::names(root).into();
         let before = self.history();
         let now = match history::read(root, below, &before.history, stop) {
@@ -261,6 +287,36 @@ impl RankIndex {
             Err(lacks) => ReadHistory { history: Arc::clone(&before.history), lacks: Some(lacks) },
         };
         *self.history.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
+    }
+
+    /// Gathers what the project says of the kinds of its files, unless neither the files nor the commit that is checked out
+    /// have changed since the last time.
+    pub(crate) fn read_evidence(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
+        let (state, before) = (self.state(), self.evidence());
+        let head = Repository::state_of(root).ok().map(|state| state.head);
+        if before.head == head && std::ptr::eq(before.state.as_ptr(), Arc::as_ptr(&state)) {
+            return;
+        }
+        let mut tree = CheckedOutTree { root, below, stop, opened: None, is_late: false };
+        let evidence = evidence_of(&state, |directory| tree.tracks(directory));
+        // What there was no time for, the next call asks again.
+        let state = if tree.is_late { Weak::new() } else { Arc::downgrade(&state) };
+        self.replace_evidence(ReadEvidence { evidence, state, head });
+    }
+
+    /// Gathers what a project says of the kinds of its files where all of them are known to be tracked by git.
+    pub fn read_tracked_paths(&self) {
+        let state = self.state();
+        let evidence = evidence_of(&state, |_| Some(true));
+        self.replace_evidence(ReadEvidence { evidence, state: Arc::downgrade(&state), head: None });
+    }
+
+    fn evidence(&self) -> Arc<ReadEvidence> {
+        Arc::clone(&self.evidence.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn replace_evidence(&self, read: ReadEvidence) {
+        *self.evidence.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(read);
     }
 
     /// Returns what the index knows of the project's commits, in words.
@@ -389,6 +445,62 @@ impl RankIndex {
     }
 }
 
+fn evidence_of(state: &IndexState, tracks: impl FnMut(&str) -> Option<bool>) -> ProjectEvidence {
+    let segments = || state.segments.iter();
+    let doubtful =
+        segments().flat_map(|segment| segment.doubtful().map(move |document| segment.paths.get(document)));
+    let counts =
+        ShareGroup::ALL.map(|(group, _)| segments().map(|segment| segment.count_group(group)).sum());
+    ProjectEvidence::new(doubtful, counts, state.files as usize, tracks)
+}
+
+/// The files of the commit that is checked out in a root.
+struct CheckedOutTree<'a> {
+    root: &'a Arc<Root>,
+    below: &'a RelPath,
+    stop: &'a Stop,
+    opened: Option<Result<(Repository, CommitObject), NoTree>>,
+    /// There was no time.
+    is_late: bool,
+}
+
+/// Why there is no tree.
+#[derive(Clone, Copy)]
+enum NoTree {
+    NoRepository,
+    Unreadable,
+}
+
+impl CheckedOutTree<'_> {
+    /// Returns whether git tracks a directory below [`CheckedOutTree::below`]; nothing where there is no repository. Ignored
+    /// files are not in the index, so that where the tree can't be read, as that of a linked worktree, what is there counts
+    /// as tracked.
+    fn tracks(&mut self, directory: &str) -> Option<bool> {
+        let (root, stop) = (self.root, self.stop);
+        let opened = self.opened.get_or_insert_with(|| {
+            let mut repository = Repository::open(root, stop).map_err(|reason| match reason {
+                NoHistory::NoRepository => NoTree::NoRepository,
+                _ => NoTree::Unreadable,
+            })?;
+            let commit = repository.commit(&repository.head()).map_err(|_| NoTree::Unreadable)?;
+            Ok((repository, commit))
+        });
+        match opened {
+            Err(NoTree::NoRepository) => None,
+            Err(NoTree::Unreadable) => {
+                self.is_late |= stop.check().is_some();
+                Some(true)
+            }
+            Ok((repository, commit)) => {
+                let path = RelPath::parse(directory, self.below).ok()?;
+                let has = repository.has_directory(commit, &path);
+                self.is_late |= matches!(has, Err(ObjectError::Stopped));
+                Some(has.unwrap_or(true))
+            }
+        }
+    }
+}
+
 fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: tantivy::store::Compressor::None,
@@ -404,8 +516,15 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
     let outline = outline(text, language);
     let mut document = TantivyDocument::new();
     document.add_text(fields.key, path);
-    if is_aside(path) {
+    let signs = path_signs(path);
+    if signs.is_doubtful() {
+        document.add_text(fields.place, DOUBTFUL);
+    }
+    if signs.sure.is_aside() {
         document.add_text(fields.place, ASIDE);
+    } else {
+        let terms = ShareGroup::ALL.iter().filter(|(group, _)| signs.has_group(*group));
+        terms.for_each(|(_, term)| document.add_text(fields.place, term));
     }
 
     let mut vocabulary = Vocabulary::default();

@@ -29,6 +29,7 @@ mod fuzz;
 mod halt;
 mod history;
 mod index;
+mod kinds;
 mod languages;
 mod latent;
 #[doc(hidden)]
@@ -51,6 +52,9 @@ pub use error::IndexError;
 
 pub use forage_syntax::{Receiver, Use, UseKind};
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
+pub use kinds::is_test;
+#[doc(hidden)]
+pub use kinds::{PathFinding, path_findings};
 pub use languages::{DefinitionKind, is_prose, known_language, language_of, languages};
 pub use lines::QueryWords;
 pub use mentions::{MentionKind, mentions};
@@ -59,5 +63,5 @@ pub use outline::{Definition, FileOutline, may_define, may_implement, outline, o
 pub use passages::{PassageBudget, PassageFile, PassageSearch, Passages};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
-pub use rules::{Aside, Effect, RULES, RankingRule, RuleWeights, is_test};
+pub use rules::{Aside, Effect, RULES, RankingRule, RuleWeights};
 pub use search::{AllowFile, ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search, search_all};

@@ -255,3 +255,12 @@ pub const HISTORY_PART: u32 = 4;
 
 /// Bytes of what is kept of a history.
 pub const HISTORY_BYTES: u64 = 64 << 20;
+
+/// Share of a project's files from which on files of a kind are what the project is written in.
+pub const FAIR_SHARE: f32 = 0.2;
+
+/// Files that are no share of a project, being fewer.
+pub const FAIR_SHARE_FILES: usize = 3;
+
+/// Bytes of the longest extension that a query may name a file by.
+pub const EXTENSION_BYTES: usize = 12;

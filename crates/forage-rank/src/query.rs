@@ -23,6 +23,8 @@ pub(crate) struct RankQuery {
     pub(crate) names: Vec<String>,
     /// Files that a text names.
     pub(crate) files: Vec<ReportedFile>,
+    /// Files that a short query names.
+    pub(crate) asked_files: Vec<AskedFile>,
     /// The query is one name.
     pub(crate) is_symbol: bool,
     /// The query is a text, of more than [`limits::SHORT_QUERY`] words.
@@ -49,6 +51,43 @@ impl RankQuery {
             letters.eq(word.chars())
         };
         self.names.iter().find(is_it).map_or(word, String::as_str)
+    }
+}
+
+/// A file that a short query names, with the directories before its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AskedFile(String);
+
+impl AskedFile {
+    /// Reads a word of a query: one with an extension, or any word that is the whole query.
+    fn parse(word: &str, is_whole: bool) -> Option<Self> {
+        let is_mark = |c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';' | '?' | '!');
+        let word = word.trim_matches(is_mark).trim_end_matches(['.', ':']);
+        // `src/main.rs:12:3` is a place in a file.
+        let mut path = word;
+        while let Some((before, digits)) = path.rsplit_once(':')
+            && !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            path = before;
+        }
+        let path = path.trim_matches(is_mark).trim_start_matches("./").trim_start_matches('/');
+        let name = path.rsplit('/').next()?;
+        let has_extension = name.rsplit_once('.').is_some_and(|(bare, extension)| {
+            !bare.is_empty()
+                && !extension.is_empty()
+                && extension.len() <= limits::EXTENSION_BYTES
+                && extension.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        });
+        (!name.is_empty() && (has_extension || is_whole)).then(|| Self(path.to_owned()))
+    }
+
+    /// Returns whether a path ends with the named one letter for letter, or but for upper and lower case; nothing if not.
+    pub(crate) fn is_end_of(&self, path: &str) -> Option<bool> {
+        let start = path.len().checked_sub(self.0.len())?;
+        let (before, end) = (path.as_bytes().get(..start)?, path.as_bytes().get(start..)?);
+        let is_whole_name = before.is_empty() || before.ends_with(b"/");
+        (is_whole_name && end.eq_ignore_ascii_case(self.0.as_bytes())).then(|| end == self.0.as_bytes())
     }
 }
 
@@ -191,6 +230,9 @@ impl RankQuery {
             plain.push(' ');
         }
         if is_short {
+            let is_whole = !plain.trim().contains(char::is_whitespace);
+            let files = plain.split_whitespace().filter_map(|word| AskedFile::parse(word, is_whole));
+            query.asked_files = files.collect();
             query.read(plain.trim(), weights);
         } else {
             let mut reading = QueryReading::default();

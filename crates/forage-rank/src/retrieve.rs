@@ -19,7 +19,8 @@ use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Te
 
 use crate::error::IndexError;
 use crate::halt::{HaltPace, HaltReason, PATH_STEPS};
-use crate::index::{ASIDE, FIELD_COUNT, JoinedIndexes, Paths, StoredFile};
+use crate::index::{FIELD_COUNT, JoinedIndexes, Paths, StoredFile};
+use crate::kinds::{FileKinds, ProjectEvidence, kinds};
 use crate::latent::{LatentQuery, LatentText, TextKind};
 use crate::limits;
 use crate::query::{Concept, PieceRole, RankQuery};
@@ -70,6 +71,8 @@ pub(crate) struct FileCandidate {
     pub(crate) index: usize,
     pub(crate) record: StoredFile,
     pub(crate) path_words: PathWords,
+    /// What it is by its path.
+    pub(crate) kinds: FileKinds,
     /// What it was chosen by.
     pub(crate) choice: f32,
     /// BM25F of the whole file.
@@ -104,6 +107,9 @@ const DIMENSION_STEPS: usize = 8;
 /// Share of its score that a file of tests, documentation or data loses when candidates are chosen.
 const ASIDE_SHARE: f32 = 0.5;
 
+/// Added to the choice of a file that the query names, so that it is a candidate however little else it has.
+const ASKED_BONUS: f32 = 1e4;
+
 /// What retrieval found.
 #[derive(Debug, Default)]
 pub(crate) struct Retrieved {
@@ -132,9 +138,8 @@ struct SegmentView<'a> {
     bonus: Vec<f32>,
     /// How near the files that have something of the query are to it.
     nearness: Vec<f32>,
-    /// Files that are seldom asked for.
-    aside: Vec<DocId>,
     paths: &'a Paths,
+    evidence: &'a ProjectEvidence,
     /// Per concept: files and weighted frequencies.
     found: Vec<Vec<(DocId, f32)>>,
     /// Per concept: files with it in their paths, and in names of definitions, with what the occurrences weigh.
@@ -335,10 +340,13 @@ impl SegmentView<'_> {
 
     /// Only for the choice of candidates and for who is nearest: whether a test is what is asked for, the rules decide.
     fn put_aside(&mut self) {
-        for &document in &self.aside {
-            let total = self.scores[document as usize] + self.bonus[document as usize];
-            self.bonus[document as usize] -= total * ASIDE_SHARE;
-            self.nearness[document as usize] *= ASIDE_SHARE;
+        let (paths, evidence) = (self.paths, self.evidence);
+        let has_any = |document: DocId| self.scores[document as usize] > 0.0;
+        for document in paths.aside(evidence, has_any).collect::<Vec<_>>() {
+            let document = document as usize;
+            let total = self.scores[document] + self.bonus[document];
+            self.bonus[document] -= total * ASIDE_SHARE;
+            self.nearness[document] *= ASIDE_SHARE;
         }
     }
 }
@@ -379,7 +387,8 @@ impl RetrieveScope<'_> {
             let path = segment.paths.get(id);
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
             if filtered && allow.is_none_or(|allow| allow(segment.index, path)) {
-                best.push((score + bonus, nth, id));
+                let is_asked = query.asked_files.iter().any(|file| file.is_end_of(path).is_some());
+                best.push((score + bonus + if is_asked { ASKED_BONUS } else { 0.0 }, nth, id));
             }
         }
         Ok(())
@@ -525,22 +534,11 @@ impl RetrieveScope<'_> {
                 .map(|document| (document, std::mem::take(&mut frequencies[document as usize])));
             found.push(taken.collect());
         }
-        let mut aside = Vec::new();
-        let place = joined.fields.place;
-        let term = Term::from_field_text(place, ASIDE);
-        if let Some(mut postings) =
-            reader.inverted_index(place)?.read_postings(&term, IndexRecordOption::Basic)?
-        {
-            while postings.doc() != TERMINATED {
-                aside.push(postings.doc());
-                postings.advance();
-            }
-        }
         Ok(SegmentView {
             index,
             reader,
             paths,
-            aside,
+            evidence: joined.evidence(index),
             scores: vec![0.0; size],
             bonus: vec![0.0; size],
             nearness: vec![0.0; size],
@@ -569,6 +567,7 @@ impl RetrieveScope<'_> {
             let text = stored.get_first(joined.fields.record).and_then(|value| value.as_str());
             let record = text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?;
             let path_words = PathWords::new(&record.path);
+            let kinds = kinds(&record.path, segment.evidence);
             let frequency = |found: &Vec<(DocId, f32)>| {
                 found.binary_search_by_key(&document, |entry| entry.0).map_or(0.0, |at| found[at].1)
             };
@@ -579,6 +578,7 @@ impl RetrieveScope<'_> {
                 index: segment.index,
                 record,
                 path_words,
+                kinds,
                 choice,
                 score,
                 frequencies,

@@ -4,14 +4,15 @@
 //! or, for what lowers a file, taken off its sum as a share. All values are shares of what the query has (of its
 //! rarity, so that a rare word counts for more than a common one), so weights mean the same in every repository.
 
+mod asked;
 mod evidence;
 mod named;
 mod paths;
 mod twins;
 
 pub(crate) use evidence::{Evidence, gather};
-pub use paths::{Aside, is_test};
-pub(crate) use paths::{PathWords, aside, asks_for_tests, is_aside, place_values};
+pub use paths::Aside;
+pub(crate) use paths::{PathWords, aside, asks_for_tests, kind_values};
 pub(crate) use twins::implementations_first;
 
 /// The effect of a rule's value on the score of a file.
@@ -85,12 +86,14 @@ rules! {
     History "history" 1.5 0.4 Adds "changed by commits whose messages have the query's words";
     Latent "latent" 0.8 0.4 Adds "its words are near those of the query, be they the same or not";
     Named "named" 1.2 1.0 Adds "named by a text, in a stack trace or in prose";
+    FileAsked "file-asked" 8.0 1.0 Adds "is a file that a short query names";
+    DefinesAlone "defines-alone" 8.0 1.0 Adds "the only file that defines the name that is the whole query";
     Test "test" 0.7 1.0 Lowers "a test, unless tests are asked for";
     Example "example" 0.45 1.0 Lowers "an example or a benchmark";
     Prose "prose" 0.7 1.0 Lowers "documentation, not code";
     Data "data" 0.6 1.0 Lowers "data and configuration";
     Generated "generated" 0.6 1.0 Lowers "generated or vendored";
-    Legacy "legacy" 0.35 1.0 Lowers "compatibility and what is deprecated";
+    Legacy "legacy" 0.35 1.0 Lowers "kept for compatibility, or deprecated";
     Reexport "reexport" 0.3 1.0 Lowers "a file that hands names on";
     Internal "internal" 0.15 0.0 Lowers "below a directory that is called internal or private";
     DeclarationOnly "declaration-only" 0.3 1.0 Lowers "declarations of what is defined elsewhere";

@@ -217,7 +217,7 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     let asked: Vec<&str> = query.asked_words().collect();
     let hit = |(score, nth): (f32, usize)| {
         let hit = file_hit(&retrieved.candidates[nth], &evidence[nth], score, request.chunks);
-        FileHit { aside: aside(&hit.path, &asked), ..hit }
+        FileHit { aside: aside(retrieved.candidates[nth].kinds, &asked), ..hit }
     };
     let words = QueryWords::new(&query, &retrieved);
     let files = order.into_iter().take(limit).map(hit).collect();

@@ -171,7 +171,7 @@ pub fn update<L>(
     effort: &UpdateEffort,
     lock: impl FnOnce() -> Result<L, UpdateError>,
 ) -> Result<Updated, UpdateError> {
-    index.read_project(root, &RelPath::root(), &effort.stop);
+    index.read_commits(root, &RelPath::root(), &effort.stop);
     let changes = compare(index, root, listing, effort)?;
     match changes.report.stopped {
         Some(Stopped::Deadline) => return Err(UpdateError::NoTime),
@@ -179,6 +179,7 @@ pub fn update<L>(
         None => {}
     }
     if changes.is_empty() {
+        index.read_evidence(root, &RelPath::root(), &effort.stop);
         return Ok(Updated { report: changes.report, is_settled: changes.unsettled == 0 });
     }
     let _lock = lock()?;
@@ -187,7 +188,10 @@ pub fn update<L>(
     }
     let all = changes.read.len() as u64;
     match index.using(|| apply(index, root, &changes, effort))? {
-        Applied { is_done: true, .. } => Ok(Updated { report: changes.report, is_settled: false }),
+        Applied { is_done: true, .. } => {
+            index.read_evidence(root, &RelPath::root(), &effort.stop);
+            Ok(Updated { report: changes.report, is_settled: false })
+        }
         _ if effort.stop.is_cancelled() => Err(UpdateError::Cancelled),
         Applied { files, .. } => Err(UpdateError::Unfinished { done: files.min(all), all }),
     }

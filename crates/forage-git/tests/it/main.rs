@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Root, RootPolicy, SecretPolicy};
+use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_git::{NoHistory, ObjectError, ObjectId, Repository};
 use tempfile::TempDir;
 
@@ -104,6 +104,16 @@ fn assert_same_log(directory: &Path) {
         let all = git(directory, &["ls-tree", "-z", "-r", "--name-only", id]).split_terminator('\0').count();
         assert_eq!(repository.count_files(&commit, 1000), Ok(all), "{id}");
         assert_eq!(repository.count_files(&commit, all - 1), Ok(all - 1), "{id}");
+        let directories = git(directory, &["ls-tree", "-z", "-r", "-d", "--name-only", id]);
+        for path in directories.split_terminator('\0').chain(["src/none", "src/d2/none"]) {
+            let parsed = RelPath::parse(path, &RelPath::root()).unwrap();
+            let is_there = directories.split_terminator('\0').any(|directory| directory == path);
+            assert_eq!(repository.has_directory(&commit, &parsed), Ok(is_there), "{id} {path}");
+        }
+        for path in told.iter().filter(|_| commit.parents.is_empty()) {
+            let parsed = RelPath::parse(path, &RelPath::root()).unwrap();
+            assert_eq!(repository.has_directory(&commit, &parsed), Ok(false), "{id} {path}");
+        }
         count += 1;
     }
     assert_eq!(count, 62);

@@ -9,6 +9,9 @@
 //! far it is ahead), `--ranks FILE` (of the targets of each query, as
 //! JSON; of a sweep into FILE.NAME=VALUE), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as
 //! cases for `bench/reports.py`).
+//!
+//! `evaluate --paths LISTS` prints what the rules about paths find: LISTS is a JSON object of lists of paths by project, of which
+//! git tracks those of a project called `git:…`. `bench/paths.py` makes it, and the table of their precision.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -32,6 +35,12 @@ use load::{Loaded, answer, load};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, lists] = arguments.as_slice()
+        && first == "--paths"
+    {
+        print_paths(Path::new(lists));
+        return;
+    }
     let option = |name: &str| arguments.iter().position(|argument| argument == name);
     let values = |name: &str| {
         arguments.windows(2).filter(|pair| pair[0] == name).map(|pair| pair[1].clone()).collect::<Vec<_>>()
@@ -128,6 +137,21 @@ fn set(weights: &mut RankWeights, name: &str, value: f32) {
         _ => panic!("there is no weight {name}"),
     };
     *place = value;
+}
+
+/// Prints the findings of the rules about paths as JSON, one a line.
+fn print_paths(lists: &Path) {
+    let lists: BTreeMap<String, Vec<String>> = serde_json::from_slice(&std::fs::read(lists).unwrap()).unwrap();
+    for (project, paths) in lists {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        for found in forage_rank::path_findings(&paths, project.starts_with("git:")) {
+            let line = serde_json::json!({
+                "project": project, "rule": found.rule, "place": found.place, "files": found.files,
+                "borne_out": found.is_borne_out,
+            });
+            println!("{line}");
+        }
+    }
 }
 
 fn print_report(loaded: &[Loaded], queries: &[AnsweredQuery], weights: &RankWeights) {

@@ -67,6 +67,47 @@ impl Project {
     }
 }
 
+/// The values of the rule `generated` for the files of a question, in the order of their paths.
+fn generated(index: &RankIndex, query: &str) -> Vec<(String, f32)> {
+    let at = crate::RULES.iter().position(|rule| rule.name == "generated").unwrap();
+    let ranking = search(index, &RankedSearch::new(query, 50)).unwrap();
+    let mut files: Vec<_> = ranking.files.iter().map(|file| (file.path.clone(), file.values[at])).collect();
+    files.sort_by(|left, right| left.0.cmp(&right.0));
+    files
+}
+
+#[test]
+fn build_directory_is_source_once_git_tracks_it() {
+    let project = Project::new();
+    project.write("src/main.c", "int evaluate(void);\n");
+    project.commit("First");
+    project.write("build/evaluate.c", "int evaluate(void) { return 1; }\n");
+    project.write("dist/evaluate.js", "function evaluate() { return 1 }\n");
+    project.write(".gitignore", "dist\n");
+    let index = RankIndex::in_memory().unwrap();
+    let update = |index: &RankIndex| update(index, &project.root(), None, &effort(), || Ok(())).unwrap();
+    update(&index);
+    let values = |build: f32| vec![("build/evaluate.c".to_owned(), build), ("src/main.c".to_owned(), 0.0)];
+    assert_eq!(generated(&index, "evaluate"), values(1.0));
+    // The files stay as they are; the commit is another.
+    project.git("add build");
+    project.git("commit -q -m Sources");
+    update(&index);
+    assert_eq!(generated(&index, "evaluate"), values(0.0));
+    let anew = RankIndex::in_memory().unwrap();
+    update(&anew);
+    assert_eq!(generated(&anew, "evaluate"), values(0.0));
+    // A repository that is not readable here, as that of a linked worktree: ignored files are not in the index.
+    std::fs::rename(project.at().join(".git"), project.at().join("elsewhere.git")).unwrap();
+    project.write(".git", "gitdir: elsewhere.git\n");
+    std::fs::remove_dir_all(project.at().join("elsewhere.git")).unwrap();
+    update(&index);
+    assert_eq!(generated(&index, "evaluate"), values(0.0));
+    std::fs::remove_file(project.at().join(".git")).unwrap();
+    update(&index);
+    assert_eq!(generated(&index, "evaluate")[0], ("build/evaluate.c".to_owned(), 1.0));
+}
+
 fn effort() -> UpdateEffort {
     UpdateEffort { threads: 2, ..UpdateEffort::default() }
 }

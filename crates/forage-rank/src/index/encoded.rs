@@ -17,7 +17,7 @@ use crate::tokens::{TokenParts, stem, words};
 /// The name that the schema has for the tokenizer that reads encoded text. The number is that of the format: of what
 /// words there are in a text, how they are encoded, and what a record has. Whoever changes one of them counts on, and
 /// an index of before is refused; a test holds a sample of all three.
-pub const TOKENIZER: &str = "forage_encoded_9";
+pub const TOKENIZER: &str = "forage_encoded_10";
 
 /// What is added to a step, so that none is a line feed.
 const FIRST_STEP: u32 = 0x20;

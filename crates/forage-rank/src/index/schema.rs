@@ -12,6 +12,9 @@ pub(crate) const FIELD_COUNT: usize = 4;
 /// documentation of a project in ten languages leaves no place for its code.
 pub(crate) const ASIDE: &str = "aside";
 
+/// The term of files below directories whose names are a sign only where the project bears them out.
+pub(crate) const DOUBTFUL: &str = "doubtful";
+
 /// The term of files of which nothing is known but that they are there: they have no words, and count for nothing.
 pub(crate) const WORDLESS: &str = "wordless";
 
@@ -31,7 +34,8 @@ pub(super) fn latent_names() -> [String; COLUMNS] {
 pub(crate) struct Fields {
     /// The path as one term, to delete by.
     pub(crate) key: Field,
-    /// [`ASIDE`] for what is seldom asked for: tests, documentation, data; [`WORDLESS`]; [`BEGINNING`].
+    /// [`ASIDE`] for what is seldom asked for: tests, documentation, data; [`DOUBTFUL`]; the terms of
+    /// [`ShareGroup::ALL`](crate::kinds::ShareGroup::ALL); [`WORDLESS`]; [`BEGINNING`].
     pub(crate) place: Field,
     /// Words of the path.
     pub(crate) path: Field,

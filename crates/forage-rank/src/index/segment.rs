@@ -8,8 +8,9 @@ use tantivy::schema::{IndexRecordOption, Schema};
 use tantivy::{BitSet, DocId, DocSet as _, SegmentReader, TERMINATED, Term};
 
 use super::Stamp;
-use super::schema::{BEGINNING, FIELD_COUNT, Fields, STAMP, WORDLESS, latent_names};
+use super::schema::{ASIDE, BEGINNING, DOUBTFUL, FIELD_COUNT, Fields, STAMP, WORDLESS, latent_names};
 use crate::error::IndexError;
+use crate::kinds::{ProjectEvidence, ShareGroup, kinds, path_signs};
 use crate::latent::{LatentPlace, LatentSum};
 use crate::limits;
 use crate::segments::{Files, OpenSegment, SegmentEntry, Trust, living};
@@ -72,6 +73,16 @@ impl RankedSegment {
         let (engine, alive, paths) = (self.engine.clone(), self.alive.clone(), Arc::clone(&self.paths));
         let (states, totals, latent) = (Some(states), self.totals, self.latent);
         Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
+    }
+
+    /// Living documents below directories with doubtful names.
+    pub(super) fn doubtful(&self) -> impl Iterator<Item = DocId> {
+        self.only_living(&self.paths.doubtful)
+    }
+
+    /// How many living documents are of a group.
+    pub(super) fn count_group(&self, group: ShareGroup) -> usize {
+        self.only_living(&self.paths.groups[group as usize]).count()
     }
 
     /// The living documents, as a set that more can be removed from.
@@ -149,6 +160,12 @@ pub(crate) struct Paths {
     wordless: Vec<DocId>,
     /// Documents of which only the beginning is known.
     beginnings: Vec<DocId>,
+    /// Documents that are seldom asked for, whatever the project says.
+    aside: Vec<DocId>,
+    /// Documents below directories with doubtful names.
+    doubtful: Vec<DocId>,
+    /// Other documents of each group.
+    groups: [Vec<DocId>; ShareGroup::ALL.len()],
 }
 
 impl Paths {
@@ -162,6 +179,9 @@ impl Paths {
             latent: Vec::with_capacity(size),
             wordless: Vec::new(),
             beginnings: Vec::new(),
+            aside: Vec::new(),
+            doubtful: Vec::new(),
+            groups: std::array::from_fn(|_| Vec::new()),
         };
         let inverted = reader.inverted_index(fields.key)?;
         let mut terms = inverted.terms().stream()?;
@@ -193,7 +213,14 @@ impl Paths {
             |document| LatentPlace::from_columns(std::array::from_fn(|nth| columns[nth].get_val(document)));
         paths.latent.extend((0..reader.max_doc()).map(place));
         let inverted = reader.inverted_index(fields.place)?;
-        for (term, documents) in [(WORDLESS, &mut paths.wordless), (BEGINNING, &mut paths.beginnings)] {
+        let lists = [
+            (WORDLESS, &mut paths.wordless),
+            (BEGINNING, &mut paths.beginnings),
+            (ASIDE, &mut paths.aside),
+            (DOUBTFUL, &mut paths.doubtful),
+        ];
+        let groups = ShareGroup::ALL.iter().map(|(_, term)| *term).zip(&mut paths.groups);
+        for (term, documents) in lists.into_iter().chain(groups) {
             let term = Term::from_field_text(fields.place, term);
             let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
                 continue;
@@ -204,6 +231,25 @@ impl Paths {
             }
         }
         Ok(paths)
+    }
+
+    /// Documents that are seldom asked for in a project, living or not, in no order. Those that depend on the project are
+    /// looked at only if they are `wanted`.
+    pub(crate) fn aside(
+        &self,
+        evidence: &ProjectEvidence,
+        wanted: impl Fn(DocId) -> bool,
+    ) -> impl Iterator<Item = DocId> {
+        let doubtful = &self.doubtful;
+        let is_doubtful = move |document: &DocId| doubtful.binary_search(document).is_ok();
+        let few = ShareGroup::ALL.iter().zip(&self.groups);
+        let few = few.filter(move |((group, _), _)| group.puts_aside() && !evidence.has_fair_share(*group));
+        let of_groups = few.flat_map(|(_, documents)| documents).filter(move |it| !is_doubtful(it));
+        let borne_out = doubtful.iter().filter(move |&&document| {
+            let path = self.get(document);
+            wanted(document) && !path_signs(path).sure.is_aside() && kinds(path, evidence).is_aside()
+        });
+        self.aside.iter().chain(of_groups).chain(borne_out).copied()
     }
 
     pub(super) fn is_wordless(&self, document: DocId) -> bool {

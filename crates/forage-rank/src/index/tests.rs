@@ -60,6 +60,64 @@ fn a_name_leads_to_its_definition() {
 }
 
 #[test]
+fn file_name_finds_that_file_first() {
+    let service = "class UserService:\n    user_service = user_service_py(user, service)\n";
+    let files = [
+        ("app/user_service.py", "import os\n"),
+        ("app/user_service.ts", service),
+        ("app/service.py", service),
+        ("tests/test_users.py", service),
+        ("web/Router.ts", "x\n"),
+        ("web/router.tsx", "export const router = where(is, Router.ts, used)\n"),
+        ("docs/user_service.md", service),
+        ("lib/net/user_service.py", service),
+        ("Dockerfile", "FROM scratch\n"),
+        ("deploy/dockerfile.py", "dockerfile = Dockerfile()\n"),
+    ];
+    let index = filled(&files);
+    for (query, wanted) in [
+        ("user_service.ts", "app/user_service.ts"),
+        ("app/user_service.py", "app/user_service.py"),
+        ("./lib/net/user_service.py:12", "lib/net/user_service.py"),
+        ("test_users.py", "tests/test_users.py"),
+        ("where is Router.ts used", "web/Router.ts"),
+        ("where is `Router.ts` used?", "web/Router.ts"),
+        ("what does user_service.md say", "docs/user_service.md"),
+        ("Dockerfile", "Dockerfile"),
+    ] {
+        assert_eq!(paths(&search(&index, query, 10).unwrap())[0], wanted, "{query}");
+    }
+}
+
+#[test]
+fn name_that_is_defined_once_finds_its_definition_first() {
+    let index = filled(&[
+        ("src/handler.rs", "pub trait Handler {\n    type Future;\n}\n"),
+        ("src/serve.rs", "impl Service for Serve {\n    type Handler = Boxed;\n}\nimpl Handler for Serve {}\n"),
+        ("src/handler/boxed.rs", "struct Boxed;\nimpl Handler for Boxed {}\n// Handler Handler Handler\n"),
+        ("tests/handler.rs", "struct Handler;\nfn handler(handler: Handler) {}\n"),
+        ("docs/handler.md", "# Handler\n\nThe Handler of a Handler.\n"),
+        ("tests/fixture.rs", "pub struct OnlyHere;\n"),
+        ("src/other.rs", "fn other() { OnlyHere; OnlyHere; OnlyHere }\nfn only_here() {}\n"),
+    ]);
+    assert_eq!(paths(&search(&index, "Handler", 10).unwrap())[0], "src/handler.rs");
+    assert_eq!(paths(&search(&index, "OnlyHere", 10).unwrap())[0], "tests/fixture.rs");
+}
+
+#[test]
+fn plural_finds_what_the_word_finds() {
+    let index = filled(&[("a.rs", "fn set_cookie() {}\n"), ("b.rs", "// All cookies.\n"), ("c.rs", "fn cook() {}\n")]);
+    let found = |query: &str| {
+        let ranking = search(&index, query, 10).unwrap();
+        let mut found: Vec<String> = paths(&ranking).into_iter().map(str::to_owned).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(found("cookies"), ["a.rs", "b.rs"]);
+    assert_eq!(found("cookie"), found("cookies"));
+}
+
+#[test]
 fn nonsense_finds_nothing() {
     let index = filled(FILES);
     for nonsense in ["xyzzy", "frobnicate the quux", "", "   ", "?!", "\"", "the", "größe"] {

@@ -502,7 +502,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
     },
     LanguageRow { name: "markdown", extensions: &["md", "markdown", "mdx"], ..PROSE },
     LanguageRow { name: "restructuredtext", extensions: &["rst"], ..PROSE },
-    LanguageRow { name: "asciidoc", extensions: &["adoc", "asciidoc"], ..PROSE },
+    LanguageRow { name: "asciidoc", extensions: &["adoc", "asciidoc", "asc"], ..PROSE },
     LanguageRow { name: "org", extensions: &["org"], ..PROSE },
     LanguageRow { name: "tex", aliases: &["latex"], extensions: &["tex"], ..PROSE },
     LanguageRow {
@@ -526,7 +526,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             "MAINTAINERS",
             "CODEOWNERS",
         ],
-        extensions: &["txt"],
+        extensions: &["txt", "info", "rdoc", "topic"],
         ..PROSE
     },
 ];

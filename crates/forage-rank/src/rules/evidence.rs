@@ -10,8 +10,9 @@ use crate::limits;
 use crate::query::{PieceRole, RankQuery};
 use crate::retrieve::{DEFINITIONS, FieldWeights, FileCandidate, Retrieved};
 
+use super::asked::put_asked_first;
 use super::named::named;
-use super::{Id, PathWords, RULES, Values, place_values};
+use super::{Id, PathWords, RULES, Values, kind_values};
 
 /// The field of comments among those of hits.
 const COMMENTS: u8 = 3;
@@ -115,6 +116,7 @@ pub(crate) fn gather(
     if query.is_telling {
         weigh_for_text(&mut found);
     }
+    put_asked_first(query, first, &mut found);
     for (id, beside) in [(Id::File, Id::FileBeside), (Id::Chunk, Id::ChunkBeside)] {
         let best = best_of_first(&found, id);
         for evidence in &mut found {
@@ -196,8 +198,7 @@ impl Gatherer<'_> {
 
     fn file(&self, candidate: &FileCandidate) -> Evidence {
         let mut values: Values = [0.0; RULES.len()];
-        let path = &candidate.record.path;
-        place_values(path, &self.words, &mut values);
+        kind_values(candidate.kinds, &self.words, &mut values);
         values[Id::Reexport as usize] = if hands_on(candidate) { 1.0 } else { 0.0 };
         let mut set = |id: Id, value: f32| values[id as usize] = value;
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::kinds::{ProjectEvidence, kinds};
 
 #[test]
 fn rules_have_names_of_their_own_and_say_what_they_do() {
@@ -24,7 +25,7 @@ fn what_lowers_takes_off_a_share() {
 
 fn lowered(path: &str, asked: &[&str]) -> String {
     let mut values: Values = [0.0; RULES.len()];
-    place_values(path, asked, &mut values);
+    kind_values(kinds(path, &ProjectEvidence::default()), asked, &mut values);
     let named = RULES.iter().zip(values).filter(|(_, value)| *value > 0.0).map(|(rule, _)| rule.name);
     named.collect::<Vec<_>>().join(" ")
 }
@@ -56,12 +57,39 @@ fn paths_tell_what_a_file_is_for() {
         ("include/json.hpp", ""),
         // What no language is known of may be the language of the project.
         ("modules/network.tf", ""),
+        ("src/v1/client.rs", ""),
+        ("topics/start.topic", "prose"),
+        ("guide/intro.asc", "prose"),
+        ("README.rdoc", "prose"),
+        ("tool.8.in", "prose"),
+        ("LGPL-2.1", ""),
+        ("lua/manifest-5.3", ""),
+        ("core/api/core.api", "generated"),
+        ("lib/user.g.dart", "generated"),
+        ("lib/User.g.swift", "generated"),
+        ("schema.gen.go", "generated"),
+        ("lib/mix/tasks/phx.gen.auth.ex", ""),
+        ("lib/mix/tasks/phx.gen.ex", ""),
+        ("src/Build.UnitTests/Parser.cs", "test"),
+        ("src/UnitTests/Parser.cs", "test"),
+        ("runtime-tests/node/index.ts", "test"),
+        ("resolver-tests/src/lib.rs", "test"),
+        ("src/jvmTest/kotlin/Buffer.kt", "test"),
+        ("android-test/src/Activity.kt", "test"),
+        ("src/_pytest/runner.py", ""),
+        ("chainlint/and.expect", "test"),
+        ("po/de.po", "data"),
+        ("Strings.de.xlf", "data"),
+        ("lib/l10n/app_de.arb", "data"),
+        ("en.lproj/Main.strings", "data"),
+        ("build/main.c", "generated"),
+        ("src/build/main.c", ""),
     ] {
         assert_eq!(lowered(path, &[]), wanted, "{path}");
     }
     let of_test = |asked: &[&str]| {
         let mut values: Values = [0.0; RULES.len()];
-        place_values("tests/router.rs", asked, &mut values);
+        kind_values(kinds("tests/router.rs", &ProjectEvidence::default()), asked, &mut values);
         values[Id::Test as usize]
     };
     assert!(of_test(&["tests"]) < of_test(&["router"]) && of_test(&["tests"]) > 0.0);

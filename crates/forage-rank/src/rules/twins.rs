@@ -5,7 +5,7 @@ use crate::query::RankQuery;
 use crate::retrieve::FileCandidate;
 
 use super::paths::is_nameless;
-use super::{Evidence, Id, RuleWeights, is_aside};
+use super::{Evidence, Id, RuleWeights};
 
 /// How far ahead of its implementation a declaration may be to come behind it: of a question a fifth. Where it is further
 /// ahead it is what is asked for.
@@ -65,7 +65,7 @@ pub(crate) fn implementations_first(
             continue;
         }
         let implementing = (0..count).filter(|&other| name.is_implemented_by(&names[other]));
-        let implementing = implementing.filter(|&other| !is_aside(&candidates[other].record.path));
+        let implementing = implementing.filter(|&other| !candidates[other].kinds.is_aside());
         let best = implementing.map(|other| scores[other]).fold(0.0, f32::max);
         if best < scores[nth] && scores[nth] <= best * most {
             evidence[nth].values[Id::Twin as usize] = 1.0 - BEHIND * best / scores[nth];

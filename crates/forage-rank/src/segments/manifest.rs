@@ -4,7 +4,7 @@
 //! or another index is noticed as one that was changed. Lines of text:
 //!
 //! ```text
-//! forage_encoded_9 17                 the format, and how often there was a commit
+//! forage_encoded_10 17                 the format, and how often there was a commit
 //! note {"vector":"text"}              what the owner of the index keeps with it, if anything
 //! segment 3f…                         one for each, with its files behind it
 //! file 3f….term 1234 a1b2…            the name, bytes, XXH3 in hexadecimal digits

@@ -102,7 +102,18 @@ const ENDINGS: &[SuffixRule] = &[
     ("ed", "", 3),
     ("es", "", 3),
     ("s", "", 3),
+    // `cookie` as `cookies`.
+    ("ie", "y", 3),
     ("e", "", 3),
+];
+
+/// Plurals of words that end in `s` themselves, which the endings would take for those of words in `e` (`databases`).
+const PLURALS: &[(&str, &str)] = &[
+    ("aliases", "alias"),
+    ("atlases", "atlas"),
+    ("biases", "bias"),
+    ("canvases", "canvas"),
+    ("lenses", "lens"),
 ];
 
 /// The endings by their last letter: most words are looked at with a handful of them.
@@ -118,6 +129,10 @@ pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
     }
+    let word = match PLURALS.binary_search_by_key(&word, |(plural, _)| plural) {
+        Ok(at) => PLURALS[at].1,
+        Err(_) => word,
+    };
     if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
         return Cow::Borrowed(word);
     }

@@ -291,9 +291,8 @@ impl Tool for SearchIndex {
         let began = Instant::now();
         let most = (wanted, chunks);
         let (ranked, ranking) = scope.search(context, cursor.is_some(), (&call, began), most, has_history)?;
-        // The default answer has no code for weak results and for a list of files.
-        let is_held_back =
-            wanted_tokens > 0 && asked_tokens.is_none() && (ranking.is_weak() || ranking.is_list);
+        // The code of a list of files is shown only if the call asks for it.
+        let is_held_back = wanted_tokens > 0 && asked_tokens.is_none() && ranking.is_list;
         let code_tokens = Some(wanted_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
         let limit = limit_for(code_tokens.unwrap_or(0));
         let stop = &ranked.stop;
@@ -451,13 +450,6 @@ impl Tool for SearchIndex {
         let unmet = asked_tokens.filter(|tokens| *tokens > 0);
         outcome.warnings.extend(unmet.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
         outcome.warnings.extend(about_code);
-        if is_held_back && outcome.response.weak {
-            outcome.warnings.push(
-                context.names.fill(
-                    "of a weak match the code is shown only if `{search_index.code_tokens}` asks for it",
-                ),
-            );
-        }
         if is_over {
             outcome.truncated_by = stop.check().map(Limit::from);
             outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());

@@ -298,13 +298,7 @@ fn code_is_shown_by_default_where_there_is_an_answer() {
 
     let lines = |answer: &Answer| !answer.text.contains("@@ ") && answer.found;
     let weak = ask(&context, json!({"query": "Router quantum entanglement photon laser"}));
-    assert!(
-        lines(&weak) && weak.text.contains("Low confidence") && weak.text.contains("`code_tokens` asks"),
-        "{}",
-        weak.text
-    );
-    let asked = json!({"query": "Router quantum entanglement photon laser", "code_tokens": 4_000});
-    assert!(has_code(&ask(&context, asked)));
+    assert!(has_code(&weak) && weak.text.contains("Low confidence"), "{}", weak.text);
     for request in [
         json!({"query": "Router", "code_tokens": 0}),
         json!({"query": "Router", "explain": true}),

@@ -44,7 +44,7 @@ fn project() -> Project {
 /// Returns the directory of the engine's files.
 fn directory(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
-    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_9")
+    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_10")
 }
 
 /// Returns the answers without times and notes.

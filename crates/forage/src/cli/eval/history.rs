@@ -278,6 +278,7 @@ pub(super) fn tree(
     })?;
     let left_out = too_large + (blobs.len() - files.len()) as u64;
     writer.commit()?;
+    index.read_tracked_paths();
     Ok(HistoryTree { index, files, left_out })
 }
 

@@ -1,0 +1,344 @@
+//! Kinds of files, by their paths and by what the project says of these.
+//!
+//! [`PATH_RULES`] is the one table of signs. A word in a path is a sign of a kind only as far as the project bears it out:
+//! where git tracks `build/`, it holds sources, and where a fifth of all files are YAML, YAML is what the project is written
+//! in. [`path_signs`] reads a path alone, when a file is indexed; [`ProjectEvidence`] is gathered over all paths of an index;
+//! [`kinds`] joins both. The ranking, the choice of candidates and the files that an answer leaves out all ask [`kinds`].
+
+mod evidence;
+mod table;
+
+use std::collections::BTreeMap;
+
+use crate::languages::{CommentStyle, language};
+use crate::tokens::{TokenParts, words};
+
+pub(crate) use evidence::ProjectEvidence;
+use table::{EXTENSION_RULES, NAME_RULES, PATH_RULES, PathRule};
+
+/// A kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum FileKind {
+    /// A test, or data of tests.
+    Test = 1,
+    /// An example or a benchmark.
+    Example = 1 << 1,
+    /// Documentation.
+    Prose = 1 << 2,
+    /// Data or configuration.
+    Data = 1 << 3,
+    /// Written by a program.
+    Generated = 1 << 4,
+    /// Copied from another project.
+    Vendored = 1 << 5,
+    /// Kept for compatibility.
+    Legacy = 1 << 6,
+    /// For the project's own use.
+    Internal = 1 << 7,
+    /// Texts of the program in other languages.
+    Translation = 1 << 8,
+    /// Versions of dependencies that a package manager wrote.
+    LockFile = 1 << 9,
+    /// A script that completes commands in a shell.
+    Completion = 1 << 10,
+    /// Declarations of what other files define.
+    Declarations = 1 << 11,
+}
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileKinds(u16);
+
+impl FileKinds {
+    /// Kinds that come after others of the same worth when candidates are chosen.
+    const ASIDE: Self = Self(
+        FileKind::Test as u16
+            | FileKind::Example as u16
+            | FileKind::Prose as u16
+            | FileKind::Data as u16
+            | FileKind::Generated as u16
+            | FileKind::Vendored as u16
+            | FileKind::Translation as u16
+            | FileKind::LockFile as u16
+            | FileKind::Completion as u16,
+    );
+
+    pub(crate) fn has(self, kind: FileKind) -> bool {
+        self.0 & kind as u16 != 0
+    }
+
+    pub(crate) fn insert(&mut self, kind: FileKind) {
+        self.0 |= kind as u16;
+    }
+
+    /// Returns whether the file is seldom asked for: a test, an example, documentation, data, or another's work.
+    pub(crate) fn is_aside(self) -> bool {
+        self.0 & Self::ASIDE.0 != 0
+    }
+}
+
+/// Files whose kind depends on their share of the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum ShareGroup {
+    /// YAML.
+    Yaml = 0,
+    /// CSS and what is translated to it.
+    Styles = 1,
+    /// HTML.
+    Templates = 2,
+    /// Completions of a shell.
+    Completions = 3,
+    /// Directories of what is kept for compatibility.
+    Legacy = 4,
+}
+
+impl ShareGroup {
+    /// All groups, with the terms that the index has for their files.
+    pub(crate) const ALL: [(Self, &str); 5] = [
+        (Self::Yaml, "of yaml"),
+        (Self::Styles, "of styles"),
+        (Self::Templates, "of templates"),
+        (Self::Completions, "of completions"),
+        (Self::Legacy, "of legacy"),
+    ];
+
+    /// Returns whether its files are seldom asked for where they are few.
+    pub(crate) fn puts_aside(self) -> bool {
+        self != Self::Legacy
+    }
+
+    fn of_language(name: &str) -> Option<Self> {
+        match name {
+            "yaml" => Some(Self::Yaml),
+            "css" | "scss" | "less" => Some(Self::Styles),
+            "html" => Some(Self::Templates),
+            _ => None,
+        }
+    }
+}
+
+/// The evidence that a sign needs to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// None.
+    Nothing,
+    /// Git does not track the directory, or it holds a license or minified files of its own. Without a repository:
+    /// the directory is not below `src`.
+    Untracked,
+    /// The directory holds files that are named as tests are.
+    NamedTests,
+    /// The directory holds no directory of tests of its own, which a library for testing has.
+    NoOwnTests,
+    /// Fewer than [`FAIR_SHARE`](crate::limits::FAIR_SHARE) of the project's files are such.
+    Minority(ShareGroup),
+}
+
+/// A path, as it is and in lower case.
+struct LowerPath<'a> {
+    path: &'a str,
+    lower: String,
+}
+
+impl<'a> LowerPath<'a> {
+    fn new(path: &'a str) -> Self {
+        Self { path, lower: path.to_lowercase() }
+    }
+
+    fn parts(&self) -> PathParts<'_> {
+        // Lower case may be longer in other alphabets, so that each has its own places.
+        let (own_directories, own_name) = self.path.rsplit_once('/').unwrap_or(("", self.path));
+        let (directories, name) = self.lower.rsplit_once('/').unwrap_or(("", &self.lower));
+        PathParts { directories, own_directories, name, own_name }
+    }
+}
+
+/// A path in the parts that rules look at.
+struct PathParts<'a> {
+    /// The directories in lower case.
+    directories: &'a str,
+    /// The directories as they are.
+    own_directories: &'a str,
+    /// The name in lower case.
+    name: &'a str,
+    /// The name as it is.
+    own_name: &'a str,
+}
+
+impl PathParts<'_> {
+    /// The rules that have their sign in the path, with the ends of the directories; 0 for the file's name.
+    fn rules(&self) -> impl Iterator<Item = (&'static PathRule, usize)> {
+        let mut end = 0;
+        let names = self.own_directories.split('/').zip(self.directories.split('/'));
+        let of_directories = names.flat_map(move |(own, lower)| {
+            let start = end;
+            end += own.len() + 1;
+            PATH_RULES
+                .iter()
+                .filter(move |rule| rule.is_of_directory(own, lower))
+                .map(move |rule| (rule, start + own.len()))
+        });
+        let name = self.name;
+        let of_name = EXTENSION_RULES.iter().filter(move |rule| rule.is_of_name(name));
+        of_directories.chain(of_name.map(|rule| (rule, 0)))
+    }
+}
+
+/// The signs of one path.
+#[derive(Debug, Default)]
+pub(crate) struct PathSigns {
+    /// Kinds of which the path alone is evidence enough.
+    pub(crate) sure: FileKinds,
+    /// Signs that need evidence: the rule, and the length of the directory's path.
+    pub(crate) doubtful: Vec<(&'static PathRule, usize)>,
+    /// Kinds that depend on a share of the project.
+    pub(crate) shared: Vec<(FileKind, ShareGroup)>,
+}
+
+/// Reads the signs of a path.
+pub(crate) fn path_signs(path: &str) -> PathSigns {
+    let lower = LowerPath::new(path);
+    let parts = lower.parts();
+    let mut signs = PathSigns::default();
+    for (rule, end) in parts.rules() {
+        signs.push(rule, end);
+    }
+    signs.read_name(path, &parts);
+    signs
+}
+
+impl PathSigns {
+    fn read_name(&mut self, path: &str, parts: &PathParts<'_>) {
+        let PathParts { name, own_name, .. } = *parts;
+        for (kind, is_such) in NAME_RULES {
+            if is_such(name, own_name) {
+                self.sure.insert(*kind);
+            }
+        }
+        let language = language(path);
+        if language.style == CommentStyle::Prose {
+            self.sure.insert(FileKind::Prose);
+        }
+        if language.is_data {
+            match ShareGroup::of_language(language.name) {
+                Some(group) => self.shared.push((FileKind::Data, group)),
+                None => self.sure.insert(FileKind::Data),
+            }
+        }
+        let is_of = |names: &[&str]| parts.directories.split('/').any(|directory| is_among(names, directory));
+        if is_of(table::COMPLETION_DIRECTORIES) && table::SHELLS.contains(&language.name) {
+            self.shared.push((FileKind::Completion, ShareGroup::Completions));
+        }
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        if table::TRANSLATION_DATA.contains(&extension) && is_of(table::TRANSLATION_DIRECTORIES) {
+            self.sure.insert(FileKind::Translation);
+        }
+    }
+
+    fn push(&mut self, rule: &'static PathRule, end: usize) {
+        match rule.needs {
+            Needs::Nothing => self.sure.insert(rule.kind),
+            Needs::Minority(group) => self.shared.push((rule.kind, group)),
+            Needs::Untracked | Needs::NamedTests | Needs::NoOwnTests => self.doubtful.push((rule, end)),
+        }
+    }
+
+    /// Returns whether a kind of the file depends on the share of a group.
+    pub(crate) fn has_group(&self, group: ShareGroup) -> bool {
+        self.shared.iter().any(|(_, other)| *other == group)
+    }
+
+    /// Returns whether the kinds of the file depend on the project's directories.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        !self.doubtful.is_empty()
+    }
+}
+
+/// Returns the kinds of a file in a project.
+pub(crate) fn kinds(path: &str, evidence: &ProjectEvidence) -> FileKinds {
+    let signs = path_signs(path);
+    let mut kinds = signs.sure;
+    for &(rule, end) in &signs.doubtful {
+        if evidence.bears_out(rule, path, end) {
+            kinds.insert(rule.kind);
+        }
+    }
+    for &(kind, group) in &signs.shared {
+        if !evidence.has_fair_share(group) {
+            kinds.insert(kind);
+        }
+    }
+    kinds
+}
+
+/// Returns whether a file is one of tests, by its path alone.
+#[must_use]
+pub fn is_test(path: &str) -> bool {
+    kinds(path, &ProjectEvidence::default()).has(FileKind::Test)
+}
+
+/// A rule that has its sign in a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathFinding {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// The directory, or the file where the sign is in its name.
+    pub place: String,
+    /// Files there.
+    pub files: usize,
+    /// Whether the project bears the rule out for all of these files.
+    pub is_borne_out: bool,
+}
+
+/// Returns what each rule of the table finds among the files of a project, for measuring the rules. Git tracks all of them, or
+/// there is no repository.
+#[must_use]
+pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
+    let signs: Vec<(&str, PathSigns)> = paths.iter().map(|path| (*path, path_signs(path))).collect();
+    let doubtful = signs.iter().filter(|(_, signs)| signs.is_doubtful()).map(|(path, _)| *path);
+    let counts = ShareGroup::ALL.map(|(group, _)| {
+        signs.iter().filter(|(_, signs)| !signs.sure.is_aside() && signs.has_group(group)).count()
+    });
+    let evidence = ProjectEvidence::new(doubtful, counts, paths.len(), |_| is_tracked.then_some(true));
+    let mut found: BTreeMap<(&'static str, &str), (usize, bool)> = BTreeMap::new();
+    for path in paths {
+        let parts = LowerPath::new(path);
+        for (rule, end) in parts.parts().rules() {
+            let place = if end == 0 { path } else { &path[..end] };
+            let is_borne_out = match rule.needs {
+                Needs::Nothing => true,
+                Needs::Minority(group) => !evidence.has_fair_share(group),
+                _ => evidence.bears_out(rule, path, end),
+            };
+            let (files, all) = found.entry((rule.name, place)).or_insert((0, true));
+            *files += 1;
+            *all &= is_borne_out;
+        }
+    }
+    let finding = |((rule, place), (files, is_borne_out)): ((&'static str, &str), (usize, bool))| PathFinding {
+        rule,
+        place: place.to_owned(),
+        files,
+        is_borne_out,
+    };
+    found.into_iter().map(finding).collect()
+}
+
+/// Returns whether the file's name has one of these as a part: `compatibility_check` isn't `compat`.
+fn has_part(name: &str, known: &[&str]) -> bool {
+    let mut parts = TokenParts::default();
+    words(name).any(|(_, word)| {
+        parts.split(word);
+        parts.iter().any(|part| is_among(known, part))
+    })
+}
+
+/// Returns whether a word is in a list. The first letters rule out most words; this runs for every candidate many times.
+pub(crate) fn is_among(list: &[&str], word: &str) -> bool {
+    let first = word.as_bytes().first();
+    list.iter().any(|known| known.as_bytes().first() == first && *known == word)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Files that a short query asks for by name, or by the name that only one of them defines.
+
+use crate::kinds::FileKind;
+use crate::languages::DefinitionKind;
+use crate::query::RankQuery;
+use crate::retrieve::FileCandidate;
+
+use super::{Effect, Evidence, Id, RULES};
+
+/// The value of a file whose name differs from the named one in upper and lower case only.
+const OTHER_CASE: f32 = 0.5;
+
+/// Sets the values of the files that are asked for by name. Nothing lowers such a file.
+pub(super) fn put_asked_first(query: &RankQuery, candidates: &[FileCandidate], evidence: &mut [Evidence]) {
+    for (candidate, evidence) in candidates.iter().zip(&mut *evidence) {
+        let values = query.asked_files.iter().filter_map(|file| {
+            let is_same_case = file.is_end_of(&candidate.record.path)?;
+            Some(if is_same_case { 1.0 } else { OTHER_CASE })
+        });
+        let value = values.fold(0.0, f32::max);
+        if value > 0.0 {
+            raise(evidence, Id::FileAsked, value);
+        }
+    }
+    if let Some(nth) = sole_definition(query, candidates) {
+        raise(&mut evidence[nth], Id::DefinesAlone, 1.0);
+    }
+}
+
+fn raise(evidence: &mut Evidence, id: Id, value: f32) {
+    for (value, rule) in evidence.values.iter_mut().zip(RULES) {
+        if rule.effect == Effect::Lowers {
+            *value = 0.0;
+        }
+    }
+    evidence.values[id as usize] = value;
+}
+
+/// Returns the only candidate that defines the name that is the whole query. A type comes before a function of the same name,
+/// an outer definition before an inner one, as a trait before the types that its implementations give its name, and code
+/// before tests and declarations.
+fn sole_definition(query: &RankQuery, candidates: &[FileCandidate]) -> Option<usize> {
+    let [name] = query.names.as_slice() else { return None };
+    if !query.is_symbol {
+        return None;
+    }
+    let definition = |candidate: &FileCandidate| {
+        let record = &candidate.record;
+        let own = record.symbols.iter().filter(|symbol| record.name(symbol) == name);
+        let places = own.filter_map(|symbol| Some((precedence(symbol.kind)?, symbol.indent)));
+        let is_later = candidate.kinds.is_aside() || candidate.kinds.has(FileKind::Declarations);
+        places.min().map(|place| (is_later, place))
+    };
+    let definitions = candidates.iter().map(definition).enumerate();
+    let mut definitions: Vec<_> = definitions.filter_map(|(nth, place)| Some((place?, nth))).collect();
+    definitions.sort_unstable();
+    match definitions.as_slice() {
+        [(_, only)] => Some(*only),
+        [(first, only), (second, _), ..] if first < second => Some(*only),
+        _ => None,
+    }
+}
+
+/// Returns the order of kinds that define a name; nothing for what only mentions one.
+fn precedence(kind: DefinitionKind) -> Option<u8> {
+    match kind {
+        DefinitionKind::Type | DefinitionKind::Module => Some(0),
+        DefinitionKind::Function => Some(1),
+        DefinitionKind::Constant => Some(2),
+        DefinitionKind::Declaration => Some(3),
+        DefinitionKind::Extension | DefinitionKind::Heading => None,
+    }
+}
