@@ -26,8 +26,8 @@ use tantivy::{IndexSettings, TantivyDocument};
 pub use encoded::TOKENIZER as FORMAT;
 use encoded::{Occurrences, Vocabulary};
 pub(crate) use record::StoredFile;
-pub(crate) use schema::{FIELD_COUNT, Fields};
 use schema::{ASIDE, DOUBTFUL};
+pub(crate) use schema::{FIELD_COUNT, Fields};
 use segment::SegmentOpening;
 pub(crate) use segment::{Paths, RankedSegment};
 pub(crate) use writer::DocumentAddress;
@@ -449,8 +449,7 @@ fn evidence_of(state: &IndexState, tracks: impl FnMut(&str) -> Option<bool>) -> 
     let segments = || state.segments.iter();
     let doubtful =
         segments().flat_map(|segment| segment.doubtful().map(move |document| segment.paths.get(document)));
-    let counts =
-        ShareGroup::ALL.map(|(group, _)| segments().map(|segment| segment.count_group(group)).sum());
+    let counts = ShareGroup::ALL.map(|(group, _)| segments().map(|segment| segment.count_group(group)).sum());
     ProjectEvidence::new(doubtful, counts, state.files as usize, tracks)
 }
 

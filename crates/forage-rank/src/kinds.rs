@@ -125,9 +125,9 @@ pub(crate) enum Needs {
     /// None.
     Nothing,
     /// Git does not track the directory, or it holds a license or minified files of its own. Without a repository:
-    /// the directory is not below `src`.
+    /// the directory is called `gen` or is not below `src`.
     Untracked,
-    /// The directory holds files that are named as tests are.
+    /// At least a third of the files in the directory are named as tests are.
     NamedTests,
     /// The directory holds no directory of tests of its own, which a library for testing has.
     NoOwnTests,
@@ -176,7 +176,7 @@ impl PathParts<'_> {
             end += own.len() + 1;
             PATH_RULES
                 .iter()
-                .filter(move |rule| rule.is_of_directory(own, lower))
+                .filter(move |rule| rule.is_of_directory(own, lower, start == 0))
                 .map(move |rule| (rule, start + own.len()))
         });
         let name = self.name;
@@ -316,11 +316,8 @@ pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
             *all &= is_borne_out;
         }
     }
-    let finding = |((rule, place), (files, is_borne_out)): ((&'static str, &str), (usize, bool))| PathFinding {
-        rule,
-        place: place.to_owned(),
-        files,
-        is_borne_out,
+    let finding = |((rule, place), (files, is_borne_out)): ((&'static str, &str), (usize, bool))| {
+        PathFinding { rule, place: place.to_owned(), files, is_borne_out }
     };
     found.into_iter().map(finding).collect()
 }

@@ -264,3 +264,6 @@ pub const FAIR_SHARE_FILES: usize = 3;
 
 /// Bytes of the longest extension that a query may name a file by.
 pub const EXTENSION_BYTES: usize = 12;
+
+/// Words that tell something beside the name of a file that a query asks for.
+pub const BESIDE_FILE_NAME: usize = 1;

@@ -61,7 +61,9 @@ pub(crate) struct AskedFile(String);
 impl AskedFile {
     /// Reads a word of a query: one with an extension, or any word that is the whole query.
     fn parse(word: &str, is_whole: bool) -> Option<Self> {
-        let is_mark = |c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';' | '?' | '!');
+        let is_mark = |c: char| {
+            matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';' | '?' | '!')
+        };
         let word = word.trim_matches(is_mark).trim_end_matches(['.', ':']);
         // `src/main.rs:12:3` is a place in a file.
         let mut path = word;
@@ -230,9 +232,7 @@ impl RankQuery {
             plain.push(' ');
         }
         if is_short {
-            let is_whole = !plain.trim().contains(char::is_whitespace);
-            let files = plain.split_whitespace().filter_map(|word| AskedFile::parse(word, is_whole));
-            query.asked_files = files.collect();
+            query.asked_files = asked_files(&plain);
             query.read(plain.trim(), weights);
         } else {
             let mut reading = QueryReading::default();
@@ -418,6 +418,25 @@ impl RankQuery {
 fn says_nothing(word: &str) -> bool {
     let is_letter = word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
     is_letter || is_question_word(&word.to_lowercase())
+}
+
+/// Returns the files that a short query asks for. One that is named among other words is what the query is about, as in
+/// «parsing setup.py statically to extract requirements».
+fn asked_files(text: &str) -> Vec<AskedFile> {
+    let is_whole = !text.trim().contains(char::is_whitespace);
+    let mut files = Vec::new();
+    let mut others = 0;
+    for word in text.split_whitespace() {
+        match AskedFile::parse(word, is_whole) {
+            Some(file) => files.push(file),
+            None => {
+                let telling = words(word)
+                    .filter(|(_, word)| !says_nothing(word) && !is_weak_word(&word.to_lowercase()));
+                others += telling.count();
+            }
+        }
+    }
+    if others > limits::BESIDE_FILE_NAME { Vec::new() } else { files }
 }
 
 /// A name has a shape of its own: capitals within or at the start, `_`, `::`, `.`, digits.

@@ -263,7 +263,12 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     let scope = RetrieveScope { demand, kept: &kept, fields, means };
     let mut segments = Vec::new();
     for (index, segment) in &joined.segments {
-        segments.push(scope.read_segment(*index, &segment.reader, &segment.paths)?);
+        segments.push(scope.read_segment(
+            *index,
+            &segment.reader,
+            &segment.paths,
+            joined.evidence(*index),
+        )?);
     }
     for (nth, concept) in query.concepts.iter().enumerate() {
         let found: usize = segments.iter().map(|segment| segment.found[nth].len()).sum();
@@ -477,8 +482,9 @@ impl RetrieveScope<'_> {
         index: usize,
         reader: &'a SegmentReader,
         paths: &'a Paths,
+        evidence: &'a ProjectEvidence,
     ) -> Result<SegmentView<'a>, HaltReason> {
-        let Self { demand: &Demand { joined, query, weights, pace, .. }, fields, means, .. } = *self;
+        let Self { demand: &Demand { query, weights, pace, .. }, fields, means, .. } = *self;
         let size = reader.max_doc() as usize;
         let mut found = Vec::with_capacity(query.concepts.len());
         let mut named = [Vec::new(), Vec::new()];
@@ -538,7 +544,7 @@ impl RetrieveScope<'_> {
             index,
             reader,
             paths,
-            evidence: joined.evidence(index),
+            evidence,
             scores: vec![0.0; size],
             bonus: vec![0.0; size],
             nearness: vec![0.0; size],

@@ -141,7 +141,8 @@ fn set(weights: &mut RankWeights, name: &str, value: f32) {
 
 /// Prints the findings of the rules about paths as JSON, one a line.
 fn print_paths(lists: &Path) {
-    let lists: BTreeMap<String, Vec<String>> = serde_json::from_slice(&std::fs::read(lists).unwrap()).unwrap();
+    let lists: BTreeMap<String, Vec<String>> =
+        serde_json::from_slice(&std::fs::read(lists).unwrap()).unwrap();
     for (project, paths) in lists {
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         for found in forage_rank::path_findings(&paths, project.starts_with("git:")) {

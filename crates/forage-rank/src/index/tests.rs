@@ -70,6 +70,7 @@ fn file_name_finds_that_file_first() {
         ("web/Router.ts", "x\n"),
         ("web/router.tsx", "export const router = where(is, Router.ts, used)\n"),
         ("docs/user_service.md", service),
+        ("app/requirements.py", "def parse_user_service_ts(): return extract(requirements, statically)\n"),
         ("lib/net/user_service.py", service),
         ("Dockerfile", "FROM scratch\n"),
         ("deploy/dockerfile.py", "dockerfile = Dockerfile()\n"),
@@ -87,13 +88,19 @@ fn file_name_finds_that_file_first() {
     ] {
         assert_eq!(paths(&search(&index, query, 10).unwrap())[0], wanted, "{query}");
     }
+    // Among other words it is a matter that the query is about.
+    let about = "parsing user_service.ts statically to extract requirements";
+    assert_ne!(paths(&search(&index, about, 10).unwrap())[0], "app/user_service.ts");
 }
 
 #[test]
 fn name_that_is_defined_once_finds_its_definition_first() {
     let index = filled(&[
         ("src/handler.rs", "pub trait Handler {\n    type Future;\n}\n"),
-        ("src/serve.rs", "impl Service for Serve {\n    type Handler = Boxed;\n}\nimpl Handler for Serve {}\n"),
+        (
+            "src/serve.rs",
+            "impl Service for Serve {\n    type Handler = Boxed;\n}\nimpl Handler for Serve {}\n",
+        ),
         ("src/handler/boxed.rs", "struct Boxed;\nimpl Handler for Boxed {}\n// Handler Handler Handler\n"),
         ("tests/handler.rs", "struct Handler;\nfn handler(handler: Handler) {}\n"),
         ("docs/handler.md", "# Handler\n\nThe Handler of a Handler.\n"),
@@ -106,7 +113,11 @@ fn name_that_is_defined_once_finds_its_definition_first() {
 
 #[test]
 fn plural_finds_what_the_word_finds() {
-    let index = filled(&[("a.rs", "fn set_cookie() {}\n"), ("b.rs", "// All cookies.\n"), ("c.rs", "fn cook() {}\n")]);
+    let index = filled(&[
+        ("a.rs", "fn set_cookie() {}\n"),
+        ("b.rs", "// All cookies.\n"),
+        ("c.rs", "fn cook() {}\n"),
+    ]);
     let found = |query: &str| {
         let ranking = search(&index, query, 10).unwrap();
         let mut found: Vec<String> = paths(&ranking).into_iter().map(str::to_owned).collect();

@@ -20,7 +20,8 @@ pub(crate) struct ProjectEvidence {
 /// Observations of a directory with a doubtful name.
 struct SeenDirectory {
     needs: Needs,
-    has_named_tests: bool,
+    files: usize,
+    named_tests: usize,
     has_test_directory: bool,
 }
 
@@ -44,10 +45,12 @@ impl ProjectEvidence {
             for (rule, end) in path_signs(path).doubtful {
                 let directory = seen.entry(&path[..end]).or_insert(SeenDirectory {
                     needs: rule.needs,
-                    has_named_tests: false,
+                    files: 0,
+                    named_tests: 0,
                     has_test_directory: false,
                 });
-                directory.has_named_tests |= is_test_name(&name, own) || is_numbered_test(&name);
+                directory.files += 1;
+                directory.named_tests += usize::from(is_test_name(&name, own) || is_numbered_test(&name));
                 let below = parent.get(end + 1..).unwrap_or_default();
                 directory.has_test_directory |=
                     below.split('/').any(|name| super::is_among(TEST_DIRECTORIES, &name.to_lowercase()));
@@ -57,8 +60,8 @@ impl ProjectEvidence {
             }
         }
         let mut is_sign = |directory: &str, seen: &SeenDirectory| match seen.needs {
-            Needs::Untracked => !tracks(directory).unwrap_or_else(|| is_below_sources(directory)),
-            Needs::NamedTests => seen.has_named_tests,
+            Needs::Untracked => !tracks(directory).unwrap_or_else(|| is_source_place(directory)),
+            Needs::NamedTests => seen.named_tests * NAMED_TESTS_OF >= seen.files,
             Needs::NoOwnTests => !seen.has_test_directory,
             Needs::Nothing | Needs::Minority(_) => true,
         };
@@ -74,7 +77,7 @@ impl ProjectEvidence {
     pub(super) fn bears_out(&self, rule: &PathRule, path: &str, end: usize) -> bool {
         let directory = &path[..end];
         let is_sign = self.directories.get(directory).copied().unwrap_or_else(|| match rule.needs {
-            Needs::Untracked => !is_below_sources(directory),
+            Needs::Untracked => !is_source_place(directory),
             Needs::NamedTests => has_test_name(path),
             _ => true,
         });
@@ -97,6 +100,9 @@ impl ProjectEvidence {
     }
 }
 
+/// Of so many files in a directory of tests one at least is named as a test is.
+const NAMED_TESTS_OF: usize = 3;
+
 /// Directories of tests that a library for testing has.
 const TEST_DIRECTORIES: &[&str] = &["test", "tests", "__tests__", "spec"];
 
@@ -106,9 +112,11 @@ fn has_test_name(path: &str) -> bool {
     is_test_name(&name, own) || is_numbered_test(&name)
 }
 
-/// Returns whether a directory lies below `src`.
-fn is_below_sources(directory: &str) -> bool {
-    directory.split('/').rev().skip(1).any(|name| name.eq_ignore_ascii_case("src"))
+/// Returns whether a directory lies below `src` and is not called `gen`, as what is committed there is generated mostly.
+fn is_source_place(directory: &str) -> bool {
+    let mut names = directory.rsplit('/');
+    let is_gen = names.next().is_some_and(|name| name.eq_ignore_ascii_case("gen"));
+    !is_gen && names.any(|name| name.eq_ignore_ascii_case("src"))
 }
 
 /// Returns whether a file says that its directory was copied or built: a license, something minified, a map of sources.

@@ -19,6 +19,8 @@ pub(crate) struct PathRule {
 pub(super) enum PathSign {
     /// The name of a directory.
     Directory(&'static [&'static str]),
+    /// The name of a directory at the top of the project.
+    TopDirectory(&'static str),
     /// The name of a directory, letter for letter.
     ExactDirectory(&'static str),
     /// The beginning of the name of a directory.
@@ -33,13 +35,17 @@ pub(super) enum PathSign {
     End(&'static [&'static str]),
 }
 
-use PathSign::{Directory, DirectoryEnd, DirectoryStart, DirectoryWord, End, ExactDirectory, Part};
+use PathSign::{
+    Directory, DirectoryEnd, DirectoryStart, DirectoryWord, End, ExactDirectory, Part, TopDirectory,
+};
 
 impl PathRule {
-    pub(super) fn is_of_directory(&self, own: &str, lower: &str) -> bool {
+    /// Returns whether a directory, as it is and in lower case, has the sign.
+    pub(super) fn is_of_directory(&self, own: &str, lower: &str, is_top: bool) -> bool {
         let ends = |ends: &[&str]| ends.iter().any(|end| lower.len() > end.len() && lower.ends_with(end));
         match self.sign {
             Directory(names) => is_among(names, lower),
+            TopDirectory(name) => is_top && lower == name,
             ExactDirectory(name) => own == name,
             DirectoryStart(starts) => starts.iter().any(|start| lower.starts_with(start)),
             // `_pytest` is a package, `__tests__` is in a list.
@@ -89,10 +95,15 @@ pub(super) const PATH_RULES: &[PathRule] = &[
         ]),
         Needs::Nothing,
     ),
-    rule("X-tests", FileKind::Test, DirectoryEnd(&["-tests", "_tests", ".tests", ".unittests"]), Needs::Nothing),
+    rule(
+        "X-tests",
+        FileKind::Test,
+        DirectoryEnd(&["-tests", "_tests", ".tests", ".unittests"]),
+        Needs::Nothing,
+    ),
     rule("XTests", FileKind::Test, DirectoryWord(&["Test", "Tests"]), Needs::Nothing),
     rule("X-test", FileKind::Test, DirectoryEnd(&["-test", ".test"]), Needs::NoOwnTests),
-    rule("testing", FileKind::Test, Directory(&["testing"]), Needs::NamedTests),
+    rule("testing", FileKind::Test, TopDirectory("testing"), Needs::NamedTests),
     rule("t", FileKind::Test, ExactDirectory("t"), Needs::NamedTests),
     rule(
         "examples",
@@ -193,12 +204,7 @@ pub(super) const EXTENSION_RULES: &[PathRule] = &[
         Needs::Nothing,
     ),
     rule("lock file", FileKind::LockFile, End(&[".lock", ".lockb"]), Needs::Nothing),
-    rule(
-        "declarations",
-        FileKind::Declarations,
-        End(&[".d.ts", ".d.mts", ".d.cts", ".pyi"]),
-        Needs::Nothing,
-    ),
+    rule("declarations", FileKind::Declarations, End(&[".d.ts", ".d.mts", ".d.cts", ".pyi"]), Needs::Nothing),
 ];
 
 /// Whether a file's name is of a kind, in lower case and as it is.

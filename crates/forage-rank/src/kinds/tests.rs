@@ -25,6 +25,7 @@ fn tracked_build_directory_holds_sources() {
     // Of an archive nothing is known but where the directory lies.
     assert!(!kinds_in(&paths, None, "src/Build/Evaluator.cs").is_aside());
     assert!(kinds_in(&paths, None, "dist/index.js").has(FileKind::Generated));
+    assert!(kinds_in(&["src/gen/visit.rs"], None, "src/gen/visit.rs").has(FileKind::Generated));
 }
 
 #[test]
@@ -80,8 +81,11 @@ fn library_for_testing_has_tests_of_its_own() {
 
 #[test]
 fn testing_directory_is_known_by_its_names() {
-    let package = ["celery/contrib/testing/worker.py", "celery/contrib/testing/app.py"];
-    assert!(!kinds_in(&package, None, package[0]).has(FileKind::Test));
+    for package in ["celery/contrib/testing", "testing"] {
+        let paths = ["worker.py", "app.py"].map(|name| format!("{package}/{name}"));
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert!(!kinds_in(&paths, None, paths[0]).has(FileKind::Test), "{package}");
+    }
     let tests = ["testing/conftest.py", "testing/test_runner.py", "testing/helper.py"];
     assert!(kinds_in(&tests, None, "testing/helper.py").has(FileKind::Test));
     let numbered = ["t/t0001-init.sh", "t/lib-log.sh"];

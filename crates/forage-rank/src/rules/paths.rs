@@ -128,10 +128,7 @@ pub(crate) fn kind_values(kinds: FileKinds, asked: &[&str], values: &mut Values)
     let is_data = unless_asked(FileKind::Data, &["json", "yaml", "toml", "configuration", "config"])
         || unless_asked(FileKind::LockFile, ASKS_FOR_LOCK_FILES)
         || unless_asked(FileKind::Translation, ASKS_FOR_TRANSLATIONS)
-        || unless_asked(
-            FileKind::Completion,
-            &["completion", "completions", "complete", "autocomplete"],
-        );
+        || unless_asked(FileKind::Completion, &["completion", "completions", "complete", "autocomplete"]);
     set(Id::Data, is_data);
     set(Id::DeclarationOnly, kinds.has(FileKind::Declarations));
     if kinds.has(FileKind::Test) {
