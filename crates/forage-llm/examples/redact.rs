@@ -1,4 +1,5 @@
-//! Redacts each line of JSON (`{"text": …}`) or a file's text: the measurement of `bench/redaction.py`.
+//! Redacts each line of JSON (`{"text": …}`) or the text of a file; used by the benchmark
+//! `bench/redaction.py`.
 
 use std::io::{BufRead, Read, Write};
 

@@ -1,4 +1,4 @@
-//! What every model speaks, whatever its wire protocol: request, answer, budget.
+//! Requests, answers and budgets, shared by all wire protocols.
 
 use std::time::{Duration, Instant};
 
@@ -9,31 +9,35 @@ use crate::error::ChatError;
 use crate::finish::Finish;
 use crate::redact::Redacted;
 
-/// A conversation so far, to which the model is to say the next thing. What it is made of is the program's own text,
-/// [`Redacted`] text, or a model's own words ([`ModelTurn`]): nothing else can reach a socket.
+/// A chat request: the conversation so far, for which the model writes the next turn.
+///
+/// It consists only of the program's own text, [`Redacted`] text and a model's own output ([`ModelTurn`]).
+/// Nothing else can reach a socket.
 #[derive(Debug, Clone, Default)]
 pub struct ChatRequest {
-    /// Instructions of the system role.
+    /// Instructions in the system role.
     pub system: Redacted,
     /// The turns in order; the first is the user's.
     pub messages: Vec<ChatMessage>,
     /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
-    /// Whether it has to answer in text now. The tools stay declared for the results that the conversation holds.
+    /// True if the model must answer in text now. The tools stay declared because the conversation holds
+    /// results of them.
     pub must_answer: bool,
-    /// The shape that the answer's text is to have, where the endpoint can hold the model to one.
+    /// The schema for the answer's text, where the endpoint can enforce one.
     pub answer_schema: Option<AnswerSchema>,
-    /// Most tokens that the model may answer with, its reasoning included.
+    /// Maximum number of tokens in the answer, reasoning included.
     pub max_output_tokens: u32,
 }
 
 impl ChatRequest {
-    /// One question without tools.
+    /// Creates a request with one question and no tools.
     pub fn question(system: Redacted, user: Redacted, max_output_tokens: u32) -> Self {
         Self { system, messages: vec![ChatMessage::User(user)], max_output_tokens, ..Self::default() }
     }
 
-    /// The request as it is sent: with the schema and the text that asks for its shape, or with neither.
+    /// Returns the request to send: either with the schema and the prompt text that asks for it, or with
+    /// neither.
     pub(crate) fn shaped(&self, takes_schema: bool) -> Self {
         let mut request = self.clone();
         request.answer_schema = request.answer_schema.filter(|_| takes_schema);
@@ -43,7 +47,8 @@ impl ChatRequest {
         request
     }
 
-    /// The texts that did not come from a model: the system's, then those of the user and the tools.
+    /// Returns all texts that do not come from a model: the system prompt, then those of the user and the
+    /// tools.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(ChatMessage::texts))
     }
@@ -52,11 +57,11 @@ impl ChatRequest {
 /// A turn of a conversation.
 #[derive(Debug, Clone)]
 pub enum ChatMessage {
-    /// The user, or the program on the user's behalf.
+    /// The user, or the program on behalf of the user.
     User(Redacted),
     /// The model.
     Model(ModelTurn),
-    /// What became of the calls of the turn before: one result per call, in the order of the calls.
+    /// Results of the previous turn's calls: one per call, in the order of the calls.
     ToolResults(Vec<ToolResult>),
 }
 
@@ -70,8 +75,8 @@ impl ChatMessage {
     }
 }
 
-/// The text and the calls of a model in one turn. It can only be made by an answer, so its text holds nothing but what
-/// a model made of redacted text.
+/// The text and the calls of one turn of a model. Only an answer can create it, so its text is always
+/// derived by a model from redacted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTurn {
     text: String,
@@ -88,8 +93,8 @@ impl ModelTurn {
         &self.calls
     }
 
-    /// What the wire named `wire` wants back with this turn when it asks `model` (`provider/model`); `None` also when
-    /// another wire or model made the turn.
+    /// Returns the provider state to send back with this turn to `model` (`provider/model`) over the wire
+    /// named `wire`. Returns `None` if another wire or model made the turn.
     pub(crate) fn state(&self, wire: &str, model: &str) -> Option<&Value> {
         self.state
             .as_ref()
@@ -98,12 +103,13 @@ impl ModelTurn {
     }
 }
 
-/// What a provider wants back unchanged with a turn, such as signatures of its reasoning.
+/// Data that a provider wants back unchanged with a turn, for example signatures of its reasoning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProviderState {
     /// The wire protocol that made it.
     pub(crate) wire: &'static str,
-    /// `provider/model` that made it: no other can check a signature or need take a field that it does not know.
+    /// The `provider/model` that made it. Other models cannot check its signatures and may reject unknown
+    /// fields.
     pub(crate) model: String,
     pub(crate) value: Value,
 }
@@ -111,75 +117,76 @@ pub(crate) struct ProviderState {
 /// A tool that a model may call.
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
-    /// Its name: letters, digits, `_` and `-`, at most 64.
+    /// The tool's name: letters, digits, `_` and `-`, at most 64.
     pub name: String,
-    /// A description of what it does, for the model.
+    /// A description for the model.
     pub description: String,
-    /// Its arguments as a JSON schema of an object.
+    /// The arguments, as a JSON schema of an object.
     pub parameters: Value,
 }
 
-/// A model's wish to call a tool. All of it is untrusted.
+/// A tool call that a model asks for. All of it is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Names the call in its result; not empty and unique within its turn, whatever the server sent.
+    /// Identifies the call in its result. Never empty and unique within its turn, even if the server's ids
+    /// are not.
     pub id: String,
-    /// The tool's name, which need not exist.
+    /// The name of the tool, which may not exist.
     pub name: String,
-    /// The arguments as the model wrote them: JSON if it kept to the protocol; empty for none.
+    /// The arguments as the model wrote them: JSON if it follows the protocol, empty for a call without any.
     pub arguments: String,
 }
 
-/// The result of a call.
+/// The result of a tool call.
 #[derive(Debug, Clone)]
 pub struct ToolResult {
-    /// [`ToolCall::id`].
+    /// The [`ToolCall::id`].
     pub call_id: String,
-    /// [`ToolCall::name`].
+    /// The [`ToolCall::name`].
     pub name: String,
-    /// The text that the model is to read.
+    /// The text for the model.
     pub text: Redacted,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
 }
 
-/// A JSON schema that an answer is to keep to.
+/// A JSON schema for an answer.
 #[derive(Debug, Clone)]
 pub struct AnswerSchema {
     /// A short name: letters, digits, `_` and `-`.
     pub name: &'static str,
-    /// Text that asks for this shape, appended to the system prompt where the schema is sent; empty for a prompt that
-    /// asks for the shape itself.
+    /// Text that asks for this shape. It is appended to the system prompt if the schema is sent. Empty if the
+    /// prompt itself asks for the shape.
     pub ask: &'static str,
-    /// The schema, in the subset that all providers take: objects whose properties are all required and without
-    /// additional ones, arrays, strings, integers, enums.
+    /// The schema, in the subset that all providers support: objects whose properties are all required and
+    /// that allow no additional ones, arrays, strings, integers and enums.
     pub schema: Value,
 }
 
-/// A model's answer: text, or calls, or both.
+/// A model's answer: text, calls, or both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatAnswer {
-    /// The answer's text without reasoning, trimmed; empty only beside calls. It is untrusted.
+    /// The text without reasoning, trimmed. Empty only if there are calls. Untrusted.
     pub text: String,
-    /// The tools that the model wants called.
+    /// The tool calls that the model asks for.
     pub calls: Vec<ToolCall>,
     /// The provider that answered.
     pub provider: String,
-    /// The model id that was asked for.
+    /// The requested model id.
     pub model: String,
-    /// Tokens used, when the provider reported them.
+    /// Tokens used, if the provider reported them.
     pub usage: Option<Usage>,
-    /// The cost of the call in US dollars, when tokens and prices are known.
+    /// The cost of the call in US dollars, if tokens and prices are known.
     pub cost_usd: Option<f64>,
-    /// The reason for which the model stopped, which tells whether the answer is whole.
+    /// The reason why the model stopped, which shows if the answer is complete.
     pub finish: Finish,
-    /// Wall time of this call, retries not included.
+    /// Wall time of this call, without retries.
     pub elapsed: Duration,
     pub(crate) state: Option<ProviderState>,
 }
 
 impl ChatAnswer {
-    /// A whole answer without calls and without known usage, for models that are no endpoint.
+    /// Creates a complete answer without calls and without usage, for models that are not endpoints.
     pub fn of_text(provider: impl Into<String>, model: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -194,49 +201,56 @@ impl ChatAnswer {
         }
     }
 
-    /// This answer as a turn of the conversation.
+    /// Converts the answer to a turn of the conversation.
     pub fn into_turn(self) -> ModelTurn {
         ModelTurn { text: self.text, calls: self.calls, state: self.state }
     }
 }
 
-/// Tokens of one call as the provider counted them.
+/// Token counts of one call, as reported by the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens of the request, cached ones included.
+    /// Tokens of the request, including cached ones.
     pub input_tokens: u64,
-    /// Tokens of the request that the provider had in its cache; 0 when it does not say.
+    /// Tokens of the request that were in the provider's cache; 0 if the provider does not report them.
     pub cached_input_tokens: u64,
-    /// Tokens of the answer, reasoning included.
+    /// Tokens of the answer, including reasoning.
     pub output_tokens: u64,
 }
 
-/// A model that can be asked. Implementations block the calling thread.
+/// A chat model. Implementations block the calling thread.
 pub trait ChatModel: Send + Sync {
-    /// `provider/model`.
+    /// Returns `provider/model`.
     fn name(&self) -> String;
 
-    /// The provider, whose models fail together.
+    /// Returns the provider. Models of one provider tend to fail together.
     fn provider(&self) -> String {
         let name = self.name();
         name.split_once('/').map_or(name.as_str(), |(provider, _)| provider).to_owned()
     }
 
-    /// Asks once, without retries.
+    /// Sends the request once, without retries.
     ///
     /// # Errors
-    /// [`ChatError`]; it holds neither a key nor text of the request. By the budget's deadline the call has
-    /// returned, and a cancelled call returns within about 50 ms.
+    ///
+    /// Returns a [`ChatError`], which holds neither a key nor text of the request. The call returns by the
+    /// budget's deadline, or within about 50 ms of a cancellation.
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError>;
 
-    /// Asks once and passes the answer's text on in pieces as they arrive, reasoning left out. The answer is the
-    /// same as [`ChatModel::complete`]'s, and the pieces put together are its text; pieces that were passed on before
-    /// an error are no answer. One kind of reasoning is known for what it is only at its end, because a server's
-    /// template has swallowed its beginning (`</think>` on a line of its own): the pieces hold it, the answer does not.
+    /// Sends the request once and passes pieces of the answer's text to the callback as they arrive, without
+    /// reasoning.
+    ///
+    /// The answer is the same as that of [`ChatModel::complete`], and its text is the concatenation of the
+    /// pieces. Pieces passed on before an error must not be used as an answer.
+    ///
+    /// One kind of reasoning can only be recognised at its end, because the server's template has dropped its
+    /// beginning (`</think>` on a line of its own). In this case the pieces contain the reasoning but the
+    /// answer does not.
     ///
     /// # Errors
-    /// As [`ChatModel::complete`], and [`ChatError::Stalled`] when nothing arrives for longer than the budget's
-    /// [`CallBudget::idle`].
+    ///
+    /// Returns the errors of [`ChatModel::complete`], and [`ChatError::Stalled`] if nothing arrives for
+    /// longer than the budget's [`CallBudget::idle`].
     fn stream(
         &self,
         request: &ChatRequest,
@@ -249,24 +263,24 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-/// The time that a call may take, and a way to end it earlier.
+/// The time that a call may take, and a way to cancel it.
 #[derive(Clone, Debug)]
 pub struct CallBudget {
-    /// Ends the call: by its deadline, by which the call must have returned, or when the caller gives up.
+    /// Ends the call, by a deadline or a cancellation. The call must have returned by the deadline.
     pub stop: Stop,
-    /// Longest time that a streamed answer may pause, the wait for its first byte included. Whatever arrives counts,
-    /// comments that only keep the connection alive too. Calls that are not streamed know no pauses: their servers
-    /// are silent until all is said.
+    /// The longest pause allowed in a streamed answer, including the wait for the first byte. Any byte
+    /// counts, even comments that only keep the connection alive. This does not apply to calls that are not
+    /// streamed, because their servers send nothing until the answer is complete.
     pub idle: Option<Duration>,
 }
 
 impl CallBudget {
-    /// Returns a budget that only the deadline ends.
+    /// Creates a budget that only ends at the deadline.
     pub fn until(deadline: Instant) -> Self {
         Self::new(Stop::until(deadline))
     }
 
-    /// Returns a budget that the deadline or the caller ends.
+    /// Creates a budget that ends at the deadline or when the caller cancels.
     pub fn new(stop: Stop) -> Self {
         Self { stop, idle: None }
     }

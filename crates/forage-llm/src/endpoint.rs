@@ -1,4 +1,4 @@
-//! Where a model is: provider, address, model id, key. Raw settings go in, a checked endpoint comes out.
+//! Endpoints: provider, address, model id and key. [`Endpoint::new`] checks raw settings.
 
 use forage_base::ApiKey;
 use forage_http::is_loopback;
@@ -10,20 +10,20 @@ use crate::chat::Usage;
 /// The field of a chat-completions request that carries the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputLimitField {
-    /// `max_tokens`, which nearly every server understands.
+    /// `max_tokens`, which nearly every server supports.
     #[default]
     MaxTokens,
     /// `max_completion_tokens`, which OpenAI's reasoning models require.
     MaxCompletionTokens,
 }
 
-/// The way in which a model that reasons is kept from it where it is not needed.
+/// How to keep a reasoning model from reasoning where reasoning is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reasoning {
-    /// Nothing is sent: it does not reason, or can't be kept from it.
+    /// Sends nothing: the model does not reason, or its reasoning cannot be switched off.
     #[default]
     AsItIs,
-    /// The least effort that the model takes, such as `minimal`, `none` or `low`.
+    /// The lowest effort that the model accepts, for example `minimal`, `none` or `low`.
     Effort(&'static str),
 }
 
@@ -32,14 +32,14 @@ pub enum Reasoning {
 pub struct Price {
     /// Tokens of the request.
     pub input: f64,
-    /// Tokens of the request that the provider had in its cache.
+    /// Tokens of the request that were in the provider's cache.
     pub cached_input: f64,
     /// Tokens of the answer.
     pub output: f64,
 }
 
 impl Price {
-    /// Returns the cost of these tokens in US dollars.
+    /// Returns the cost of `usage` in US dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let sum = (usage.input_tokens - cached) as f64 * self.input
@@ -49,43 +49,43 @@ impl Price {
     }
 }
 
-/// The facts about a model beyond its id. The default suits an unknown model.
+/// Facts about a model beyond its id. The default suits an unknown model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModelFacts {
     /// The field for the output limit.
     pub output_limit_field: OutputLimitField,
-    /// Whether the model accepts `temperature: 0`. When false the field is left out, because reasoning models
-    /// answer it with an error.
+    /// True if the model accepts `temperature: 0`. If false, the field is left out, because reasoning models
+    /// reject it.
     pub accepts_temperature: bool,
-    /// The way in which it is kept from reasoning.
+    /// How to keep the model from reasoning.
     pub reasoning: Reasoning,
-    /// Whether the endpoint can hold the answer to a JSON schema.
+    /// True if the endpoint can enforce a JSON schema on the answer.
     pub answer_schema: bool,
-    /// Its price, if that is known.
+    /// The price, if known.
     pub price: Option<Price>,
-    /// Tokens of request and answer together that it takes, if that is known.
+    /// Maximum number of tokens of request and answer together, if known.
     pub context_tokens: Option<u64>,
 }
 
-/// The settings of an endpoint as they come from the configuration, unchecked.
+/// The settings of an endpoint as configured, unchecked.
 #[derive(Debug, Clone)]
 pub struct EndpointSettings {
-    /// Short name of the provider, shown in messages, such as `openai`.
+    /// Short name of the provider, as shown in messages, such as `openai`.
     pub provider: String,
-    /// Address that the paths of the wire protocol are appended to, such as `https://api.openai.com/v1`.
+    /// The address to which the paths of the wire protocol are appended, such as `https://api.openai.com/v1`.
     pub base_url: String,
-    /// Model id as the provider knows it.
+    /// The provider's id of the model.
     pub model: String,
-    /// The key; none for a server that asks for none.
+    /// The key; `None` for a server without keys.
     pub key: Option<ApiKey>,
-    /// Permits plain `http` to a host that is not this machine. Text and key then travel readable.
+    /// Permits plain `http` to a host other than this machine. Text and key are then sent unencrypted.
     pub allow_insecure: bool,
     /// Facts about the model.
     pub facts: ModelFacts,
 }
 
 impl EndpointSettings {
-    /// Settings without a key, with the secure defaults.
+    /// Creates settings without a key and with the secure defaults.
     pub fn new(provider: impl Into<String>, base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             provider: provider.into(),
@@ -108,16 +108,16 @@ pub struct Endpoint {
     facts: ModelFacts,
 }
 
-/// A setting of an endpoint that cannot be used. Each message names the field and the correction; none shows
-/// the address, which may hold a secret.
+/// An unusable setting of an endpoint. Each message names the field and how to correct it. No message shows
+/// the address, because it may contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EndpointError {
-    /// `provider` or `model` is empty or has a control character in it.
+    /// `provider` or `model` is empty or contains a control character.
     #[error("`{field}` of provider `{provider}` must be a name without control characters; set it")]
     BadName {
-        /// The field, `provider` or `model`.
+        /// The field: `provider` or `model`.
         field: &'static str,
-        /// The provider as far as it can be shown.
+        /// The printable part of the provider's name.
         provider: String,
     },
     /// `base_url` is not an address.
@@ -142,7 +142,7 @@ pub enum EndpointError {
         /// The provider.
         provider: String,
     },
-    /// `base_url` has a query or a fragment, to which no path can be appended.
+    /// `base_url` has a query or a fragment, so that no path can be appended.
     #[error("`base_url` of provider `{provider}` has a `?` or `#` part; remove it")]
     Query {
         /// The provider.
@@ -161,12 +161,11 @@ pub enum EndpointError {
 }
 
 impl Endpoint {
-    /// Checks the settings.
-    ///
-    /// Trailing slashes of `base_url` are removed.
+    /// Checks the settings. Trailing slashes of `base_url` are removed.
     ///
     /// # Errors
-    /// [`EndpointError`] for the first setting that cannot be used.
+    ///
+    /// Returns the [`EndpointError`] of the first unusable setting.
     pub fn new(settings: EndpointSettings) -> Result<Self, EndpointError> {
         let EndpointSettings { provider, base_url, model, key, allow_insecure, facts } = settings;
         for (field, name) in [("provider", &provider), ("model", &model)] {
@@ -179,41 +178,42 @@ impl Endpoint {
         Ok(Self { provider, base_url, model, key, facts })
     }
 
-    /// As [`Self::new`], for asking what models there are: the model of the settings is not used.
+    /// Like [`Self::new`], but for listing models: the model in the settings is ignored.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    ///
+    /// Returns the errors of [`Self::new`].
     pub fn without_model(settings: EndpointSettings) -> Result<Self, EndpointError> {
         let named = EndpointSettings { model: "models".to_owned(), ..settings };
         Self::new(named).map(|endpoint| Self { model: String::new(), ..endpoint })
     }
 
-    /// Short name of the provider.
+    /// Returns the short name of the provider.
     pub fn provider(&self) -> &str {
         &self.provider
     }
 
-    /// The address without a trailing slash.
+    /// Returns the address without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// The model id.
+    /// Returns the model id.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// The key, if there is one.
+    /// Returns the key, if there is one.
     pub fn key(&self) -> Option<&ApiKey> {
         self.key.as_ref()
     }
 
-    /// Facts about the model.
+    /// Returns the facts about the model.
     pub fn facts(&self) -> ModelFacts {
         self.facts
     }
 
-    /// `provider/model`, or `provider` where there is no model, as it stands in every message.
+    /// Returns `provider/model`, or `provider` without a model. Every message uses this name.
     pub fn name(&self) -> String {
         match self.model.as_str() {
             "" => self.provider.clone(),
@@ -225,7 +225,7 @@ impl Endpoint {
 fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<String, EndpointError> {
     let provider = || provider.to_owned();
     let text = base_url.trim();
-    // Looked for in the text, because the parser drops a fragment without a word.
+    // We check the text because the parser silently drops a fragment.
     if text.contains(['?', '#']) {
         return Err(EndpointError::Query { provider: provider() });
     }
@@ -251,14 +251,14 @@ fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<Str
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-/// Returns whether the host of a URL is this machine, so that it may be asked without a key and in plain text. False
-/// for what is no URL.
+/// Returns true if the host of a URL is this machine, so that plain `http` and requests without a key are
+/// safe. Returns false if `url` is not a URL.
 pub fn is_loopback_url(url: &str) -> bool {
     let uri = url.parse::<Uri>().ok();
     uri.as_ref().and_then(Uri::host).is_some_and(is_loopback)
 }
 
-/// Whether a number is a price.
+/// Returns true if a number is a valid price.
 pub(crate) fn is_price(number: f64) -> bool {
     number.is_finite() && number >= 0.0
 }

@@ -1,4 +1,4 @@
-//! How a call to a model can fail.
+//! Errors of calls to a model.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::finish::Finish;
 
 /// A failed call. Every message begins with `provider/model` and says what to do next.
 ///
-/// No variant holds a key or text of the request, and of a server's own words at most
+/// No variant holds a key or text of the request. Text from the server is limited to
 /// [`MAX_SERVER_MESSAGE_CHARS`](crate::limits::MAX_SERVER_MESSAGE_CHARS) sanitised characters.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChatError {
-    /// The provider did not accept the key (401, 403, Gemini's 400 of an invalid key).
+    /// The provider rejected the key (401, 403, or Gemini's 400 for an invalid key).
     #[error("{model}: the provider refused the key (HTTP {status}); check the key set for this provider")]
     Unauthorized {
         /// `provider/model`.
@@ -22,7 +22,7 @@ pub enum ChatError {
         /// HTTP status.
         status: u16,
     },
-    /// The account has no credit left (402, a 429 that says so).
+    /// The account has no credit left (402, or a 429 that says so).
     #[error(
         "{model}: the account has no credit or quota left (HTTP {status}); top it up or use another provider"
     )]
@@ -53,8 +53,8 @@ pub enum ChatError {
         /// The pause that the server asked for.
         retry_after: Option<Duration>,
     },
-    /// The provider does not have this model, or the model does not take what was asked of it (404, 410, a 400 that
-    /// says so).
+    /// The provider does not have this model, or the model does not support the request (404, 410, or a 400
+    /// that says so).
     #[error(
         "{model}: this model can't be used (HTTP {status}): {message}; check model id and base_url, or choose another model"
     )]
@@ -66,7 +66,7 @@ pub enum ChatError {
         /// The server's reason, sanitised.
         message: String,
     },
-    /// The request is larger than what the model takes (413, a 400 that says so).
+    /// The request exceeds the model's context (413, or a 400 that says so).
     #[error(
         "{model}: the request is larger than the model's context (HTTP {status}): {message}; send less, or choose a model with a larger context"
     )]
@@ -78,7 +78,7 @@ pub enum ChatError {
         /// The server's reason, sanitised.
         message: String,
     },
-    /// The provider rejected the request (other 4xx).
+    /// The provider rejected the request (any other 4xx).
     #[error(
         "{model}: the provider rejected the request (HTTP {status}): {message}; check model id and base_url"
     )]
@@ -90,16 +90,16 @@ pub enum ChatError {
         /// The server's reason, sanitised.
         message: String,
     },
-    /// No connection could be made; no byte of the request was sent.
+    /// No connection could be made. No byte of the request was sent.
     #[error("{model}: cannot connect: {why}; check base_url and the network, or start the server")]
     Unreachable {
         /// `provider/model`.
         model: String,
-        /// The cause as the system or TLS gives it, sanitised.
+        /// The cause reported by the system or TLS, sanitised.
         why: String,
     },
-    /// The connection broke while the request was sent or the answer read, or a streamed answer ended without saying
-    /// that it was whole.
+    /// The connection was lost while sending the request or reading the answer, or a streamed answer ended
+    /// without a finish reason.
     #[error("{model}: the connection was lost before the answer was complete; try again")]
     ConnectionLost {
         /// `provider/model`.
@@ -111,21 +111,21 @@ pub enum ChatError {
         /// `provider/model`.
         model: String,
     },
-    /// A streamed answer paused for longer than the budget allows, with time left before the deadline.
+    /// A streamed answer paused for longer than the budget allows, before the deadline.
     #[error("{model}: nothing came for {:.1} s; try again or choose another model", idle.as_secs_f64())]
     Stalled {
         /// `provider/model`.
         model: String,
-        /// The pause that was too long.
+        /// The pause that was exceeded.
         idle: Duration,
     },
-    /// The caller gave up.
+    /// The caller cancelled.
     #[error("{model}: cancelled; call again if the answer is still wanted")]
     Cancelled {
         /// `provider/model`.
         model: String,
     },
-    /// The body of the answer passed the limit.
+    /// The body of the answer exceeded the limit.
     #[error("{model}: the answer is larger than {limit} bytes; check that base_url is a chat model's")]
     AnswerTooLarge {
         /// `provider/model`.
@@ -133,36 +133,37 @@ pub enum ChatError {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// The answer is not what the protocol says.
+    /// The answer does not follow the protocol.
     #[error("{model}: unusable answer: {why}; check that base_url speaks this protocol")]
     BadAnswer {
         /// `provider/model`.
         model: String,
-        /// What is wrong, without a quotation of the answer.
+        /// The problem, without quoting the answer.
         why: String,
     },
-    /// A recording could not be written, or has no answer to this request. Nothing was sent in the second case.
+    /// A recording could not be written, or has no answer to this request. In the second case nothing was
+    /// sent.
     #[error("{model}: {why}")]
     Recording {
         /// `provider/model`.
         model: String,
-        /// What is wrong and what to do; it names the request by its digest.
+        /// The problem and how to solve it. Identifies the request by its digest.
         why: String,
     },
-    /// A model that is asked through somebody else, such as the client of a server, gave no answer.
+    /// A model that is called indirectly, such as through the client of a server, gave no answer.
     #[error("{model}: no answer: {why}")]
     Declined {
         /// `provider/model`.
         model: String,
-        /// Why, sanitised, and what to do.
+        /// The reason, sanitised, and what to do.
         why: String,
     },
-    /// The answer holds neither text beside reasoning nor a call.
+    /// The answer contains neither text outside of reasoning nor a call.
     #[error("{model}: the answer is empty{}", advice(*finish))]
     EmptyAnswer {
         /// `provider/model`.
         model: String,
-        /// Why the model stopped.
+        /// The reason why the model stopped.
         finish: Finish,
     },
 }
@@ -180,32 +181,32 @@ fn advice(finish: Finish) -> &'static str {
 }
 
 impl ChatError {
-    /// Returns whether the same request to the same model may succeed shortly after.
+    /// Returns true if the same request to the same model may succeed soon.
     ///
-    /// An unreachable server is not retried: it was given up only after every address failed. Nor is one that fell
-    /// silent: it has had its time.
+    /// An unreachable server is not retried because every address has already failed. A stalled server is not
+    /// retried because it has used its time.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Server { .. } | Self::ConnectionLost { .. })
     }
 
-    /// Returns whether the budget ended the call, so that no other model may be asked either.
+    /// Returns true if the budget ended the call, so that we must not try another model either.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Cancelled { .. } | Self::DeadlineExceeded { .. })
     }
 
-    /// Returns whether no model of this provider will answer until the user changes something: the key is refused, the
-    /// credit is used up, or nothing is reached.
+    /// Returns true if no model of this provider will answer until the user changes something: the key is
+    /// rejected, the credit is used up, or the provider is unreachable.
     pub fn rules_out_provider(&self) -> bool {
         matches!(self, Self::Unauthorized { .. } | Self::OutOfCredit { .. } | Self::Unreachable { .. })
     }
 
-    /// Returns whether this model will not answer any request, so that it need not be asked again; true also where
-    /// [`Self::rules_out_provider`] is.
+    /// Returns true if this model will not answer any request, so that we need not try it again. Includes all
+    /// cases of [`Self::rules_out_provider`].
     pub fn rules_out_model(&self) -> bool {
         self.rules_out_provider() || matches!(self, Self::ModelUnusable { .. })
     }
 
-    /// The pause that the server asked for.
+    /// Returns the pause that the server asked for.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => *retry_after,
@@ -213,7 +214,7 @@ impl ChatError {
         }
     }
 
-    /// The error for a call that its budget ended.
+    /// Creates the error for a call that its budget ended.
     pub fn stopped(model: String, stopped: Stopped) -> Self {
         match stopped {
             Stopped::Cancelled => Self::Cancelled { model },
@@ -221,7 +222,7 @@ impl ChatError {
         }
     }
 
-    /// The error for a call that ended on the way.
+    /// Creates the error for a call that ended during the connection.
     pub(crate) fn halted(model: String, halt: ConnectHalt) -> Self {
         match halt {
             ConnectHalt::Stopped(stopped) => Self::stopped(model, stopped),

@@ -1,4 +1,4 @@
-//! A request to a model server and its response, wherever that comes from.
+//! HTTP requests to a model server and their responses, from the network or a recording.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::limits::MAX_PAUSE;
 
 /// A request to send.
 pub(crate) struct HttpCall<'a> {
-    /// `provider/model`, for errors.
+    /// `provider/model`, for error messages.
     pub(crate) name: &'a str,
     /// The name of the wire protocol.
     pub(crate) wire: &'static str,
     /// The model id; empty for a list of models.
     pub(crate) model: &'a str,
-    /// The key, so that a recording can be kept free of it.
+    /// The key, which must be removed from recordings.
     pub(crate) key: Option<&'a ApiKey>,
     /// The address without a trailing slash.
     pub(crate) base_url: &'a str,
-    /// What comes behind it, query included.
+    /// The path after the address, including the query.
     pub(crate) path: &'a str,
-    /// Headers beside content type and length.
+    /// Headers other than content type and length.
     pub(crate) headers: Vec<(&'static str, HeaderValue)>,
-    /// The document to post; none for a `GET`.
+    /// The document to post; `None` for a `GET`.
     pub(crate) body: Option<&'a Value>,
-    /// Most bytes of a successful body that are read.
+    /// Maximum size of a successful body, in bytes.
     pub(crate) limit: usize,
 }
 
@@ -42,14 +42,14 @@ impl HttpCall<'_> {
     }
 }
 
-/// A response, whatever its status.
+/// A response of any status.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
-    /// 0 as long as there is none.
+    /// 0 until a response has arrived.
     pub(crate) status: u16,
     pub(crate) retry_after: Option<Duration>,
-    /// The body of a success, unless it was passed on in pieces; of a 4xx at most [`MAX_ERROR_BODY_BYTES`](crate::limits::MAX_ERROR_BODY_BYTES), as far as
-    /// it could be read; else empty.
+    /// For a success, the body, unless it was passed on in pieces. For a 4xx, as much of the body as could be
+    /// read, at most [`MAX_ERROR_BODY_BYTES`](crate::limits::MAX_ERROR_BODY_BYTES). Otherwise empty.
     pub(crate) body: Vec<u8>,
 }
 
@@ -59,10 +59,11 @@ impl Reply {
     }
 }
 
-/// Takes the body of a success as it arrives, and says when it has enough.
+/// A callback that receives the body of a success as it arrives and breaks when it needs no more.
 pub(crate) type BodyPieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>, ChatError>;
 
-/// A pause in seconds, as a server asks for it; none for what is no time. A longer one than any deadline is cut to that.
+/// Converts the pause in seconds that a server asked for. Returns `None` for an invalid number. A pause
+/// longer than any deadline is cut.
 pub(crate) fn pause(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().map(|pause| pause.min(MAX_PAUSE))
 }

@@ -1,4 +1,4 @@
-//! The first model of a list that answers.
+//! Failover: asks a list of models until one answers.
 
 use thiserror::Error;
 
@@ -6,11 +6,11 @@ use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::error::ChatError;
 use crate::limits::{RETRIES_PER_MODEL, RETRY_PAUSE};
 
-/// No model answered.
+/// The error if no model answered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no model answered: {}", listed(errors))]
 pub struct AllFailed {
-    /// The last error of each model that was asked, in order; empty when the list of models was empty.
+    /// The last error of each model that was asked, in order. Empty if the list of models was empty.
     pub errors: Vec<ChatError>,
 }
 
@@ -22,20 +22,22 @@ fn listed(errors: &[ChatError]) -> String {
 }
 
 impl AllFailed {
-    /// Returns whether the caller gave up, as opposed to the models failing.
+    /// Returns true if the caller cancelled, as opposed to the models failing.
     pub fn is_cancelled(&self) -> bool {
         matches!(self.errors.last(), Some(ChatError::Cancelled { .. }))
     }
 }
 
-/// Asks the models in order until one answers, and gives the answer with the last error of each model asked before.
+/// Asks the models in order until one answers. Returns the answer and the last error of each model asked
+/// before.
 ///
-/// A model with a retryable error is asked once more, after the pause that the server asked for or
-/// [`RETRY_PAUSE`]; when that pause does not fit before the deadline, the next model is asked at once. After an error
-/// that rules out a provider its further models are passed over, and count as not asked.
+/// After a retryable error, a model is asked once more, after the pause that the server asked for or
+/// [`RETRY_PAUSE`]. If that pause does not fit before the deadline, the next model is asked at once. After an
+/// error that rules out a provider, its other models are skipped and do not count as asked.
 ///
 /// # Errors
-/// [`AllFailed`] when no model answered. Cancellation and the deadline end the search at once.
+///
+/// Returns [`AllFailed`] if no model answered. A cancellation or the deadline ends the search at once.
 pub fn complete_first<M: AsRef<dyn ChatModel>>(
     models: &[M],
     request: &ChatRequest,

@@ -1,16 +1,16 @@
-//! Why a model stopped.
+//! Finish reasons of a model.
 
-/// The reasons for which a model stops.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
-    /// It had said everything.
+    /// The answer is complete.
     Complete,
-    /// It ran into the output limit; the text may end in the middle.
+    /// The model reached the output limit, so the text may be cut.
     Length,
-    /// It waits for the results of its calls.
+    /// The model waits for the results of its calls.
     ToolCalls,
-    /// It, or a guard in front of it, refused to answer.
+    /// The model, or a guard in front of it, refused to answer.
     Refused,
-    /// Anything else, also when the provider gives no reason or an unknown one.
+    /// Any other reason, including a missing or unknown one.
     Other,
 }

@@ -1,7 +1,7 @@
-//! One request within a budget: what every wire protocol needs of HTTP, and nothing more.
+//! A minimal HTTP client for the wire protocols: one request within a budget.
 //!
-//! Each call has a connection of its own: model calls take seconds, so a pool would gain little, and a pooled connection
-//! that the server has closed meanwhile looks like a lost answer.
+//! Each call opens a new connection. Model calls take seconds, so a pool would gain little, and a pooled
+//! connection that the server has already closed would look like a lost answer.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::message::sanitise;
 use crate::recording::{Exchanges, RecordedExchange};
 
-/// An HTTP client of one endpoint.
+/// An HTTP client for one endpoint.
 #[derive(Debug, Default)]
 pub(crate) struct HttpClient {
     settings: LineSettings,
@@ -30,7 +30,7 @@ impl HttpClient {
         Self { exchanges, ..Self::default() }
     }
 
-    /// Sends the request and reads the response, the body of a success into `pieces` where it is given.
+    /// Sends the request and reads the response. The body of a success goes to `pieces` if given.
     pub(crate) fn send(
         &self,
         call: &HttpCall<'_>,
@@ -77,7 +77,7 @@ impl HttpClient {
         pieces: Option<BodyPieces<'_>>,
         reply: &mut Reply,
     ) -> Result<(), ChatError> {
-        // What is not streamed comes after a silence as long as the answer takes.
+        // A response that is not streamed is silent until the answer is complete.
         let idle = budget.idle.filter(|_| pieces.is_some());
         let line = Line::new(self.settings.clone());
         let state = &*line.begin(&budget.stop, idle);
@@ -85,11 +85,11 @@ impl HttpClient {
         let response = run(&line, call).map_err(fail)?;
         reply.status = response.status().as_u16();
         reply.retry_after = retry_after(response.headers());
-        // Elsewhere the status says everything, and a body could only delay it.
+        // For other statuses the status is enough, and reading a body could only cause a delay.
         match reply.status {
             200..=299 => read_answer(call, response, state, pieces, &mut reply.body),
             400..=499 => {
-                // A break does not matter, the status says enough; the budget does.
+                // A lost connection does not matter here because we have the status, but the budget does.
                 let read = |piece: &[u8]| take_piece(&mut reply.body, piece, MAX_ERROR_BODY_BYTES);
                 let _ = read_pieces(response, read);
                 state.check().map_err(fail)
@@ -200,8 +200,9 @@ fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
     }
 }
 
-/// The pause that the server asks for: `retry-after-ms`, else `retry-after` in seconds. The date form of
-/// `retry-after` counts as absent: no model provider uses it, and it would need both clocks to agree.
+/// Returns the pause that the server asked for: `retry-after-ms`, or else `retry-after` in seconds. The date
+/// form of `retry-after` is ignored because no model provider uses it and it would require synchronised
+/// clocks.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"))?;

@@ -1,20 +1,22 @@
-//! The models: the only crate that opens sockets to model providers.
+//! Clients for language models. This is the only crate that opens sockets to model providers.
 //!
-//! It sends redacted text only: [`ChatRequest`] is made of [`Redacted`], which comes from a [`Redactor`] or from a
-//! constant of the program. It reads no file and no setting of the environment, and it neither prints nor logs.
-//! Calls block; one thread makes one call.
+//! It only sends redacted text: [`ChatRequest`] is made of [`Redacted`], which comes from a [`Redactor`] or
+//! from a constant of the program. It does not read files or environment variables, and it neither prints nor
+//! logs. Calls block, and each call uses one thread.
 //!
-//! - [`redact`](mod@redact): secrets out of text, line by line, counted.
-//! - [`EndpointSettings`] → [`Endpoint`]: where a model is, checked once.
-//! - [`ChatModel`]: what every wire protocol offers; [`Wire`] makes one of an endpoint, and lists a provider's models.
-//! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
-//! - [`reasoning`]: where an answer begins in a text that thinks aloud first.
-//! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`ModelRole`].
-//! - [`complete_first`]: the first model of a list that answers, with one retry each.
-//! - [`limits`]: every bound, with unit and reason.
+//! - [`redact`](mod@redact): removes secrets from text line by line, and counts them.
+//! - [`EndpointSettings`] → [`Endpoint`]: the address, key and id of a model, checked once.
+//! - [`ChatModel`]: the interface of all wire protocols. [`Wire`] creates one from an endpoint, and lists a
+//!   provider's models.
+//! - [`Exchanges`]: the source of answers: the network, the network with recording, or only a recording.
+//! - [`reasoning`]: separates the answer from reasoning that precedes it in the same text.
+//! - [`ProviderTable`]: providers, preferred models and facts as data. [`choose`] ranks the models for a
+//!   [`ModelRole`].
+//! - [`complete_first`]: returns the first answer from a list of models, with one retry each.
+//! - [`limits`]: all limits, with unit and reason.
 //!
-//! Each wire protocol is one file of `wire` over the shared `http` module, which enforces deadline, cancellation and
-//! size limits and follows no redirect.
+//! Each wire protocol is one file of `wire`. They share the `http` module, which enforces deadline,
+//! cancellation and size limits and follows no redirects.
 //!
 //! ```
 //! use forage_llm::Redactor;

@@ -1,4 +1,4 @@
-//! Text of other origin made fit for an error message.
+//! Prepares external text for error messages.
 
 use forage_base::ApiKey;
 use serde_json::Value;
@@ -7,13 +7,14 @@ use crate::chat::ChatRequest;
 use crate::limits::{MAX_SERVER_MESSAGE_CHARS, QUOTED_KEY_CHARS, QUOTED_REQUEST_CHARS};
 use crate::redact::Redactor;
 
-/// One line without control, direction or invisible characters, of at most [`MAX_SERVER_MESSAGE_CHARS`].
+/// Returns one line without control, direction or invisible characters, of at most
+/// [`MAX_SERVER_MESSAGE_CHARS`].
 pub(crate) fn sanitise(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || is_unfit(character));
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_SERVER_MESSAGE_CHARS) {
         None => line,
-        // One character less than the limit, because the mark of the cut counts too.
+        // One character less than the limit because the ellipsis counts too.
         Some(_) => line.chars().take(MAX_SERVER_MESSAGE_CHARS - 1).chain(['…']).collect(),
     }
 }
@@ -25,7 +26,7 @@ fn is_unfit(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The reason that a server gives in the body of an error, as it is.
+/// Returns the reason in the body of an error, unchanged.
 pub(crate) fn reason_of(body: &[u8]) -> String {
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => reason(&value).unwrap_or_default().to_owned(),
@@ -33,8 +34,8 @@ pub(crate) fn reason_of(body: &[u8]) -> String {
     }
 }
 
-/// A server's reason made fit to be shown: sanitised, and withheld when it repeats the request or the key, as
-/// validation errors of some servers do.
+/// Sanitises a server's reason. Returns a placeholder if it repeats the request or the key, as validation
+/// errors of some servers do.
 pub(crate) fn server_message(text: &str, request: Option<&ChatRequest>, key: Option<&ApiKey>) -> String {
     let line = sanitise(text);
     if line.is_empty() {
@@ -48,16 +49,16 @@ pub(crate) fn server_message(text: &str, request: Option<&ChatRequest>, key: Opt
     sanitise(Redactor::standard().redact(&line).as_str())
 }
 
-/// The places where the servers of this protocol put their reason.
+/// Returns the reason from the fields in which servers of this protocol put it.
 fn reason(value: &Value) -> Option<&str> {
-    // Gemini puts the error of a stream into an array.
+    // Gemini wraps the error of a stream in an array.
     let value = if value.is_array() { &value[0] } else { value };
     let error = &value["error"];
     [&error["message"], error, &value["message"], &value["detail"]].into_iter().find_map(Value::as_str)
 }
 
-/// Whether the line has a run of `length` characters (or all characters, if there are fewer) in common with the
-/// text, white space apart, which sanitising changes.
+/// Returns true if `line` and `text` share a run of `length` characters (or of all characters, if there are
+/// fewer). White space is ignored because sanitising changes it.
 fn quotes(line: &str, text: &str, length: usize) -> bool {
     let squeeze = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let (line, text) = (squeeze(line), squeeze(text));
@@ -120,7 +121,7 @@ mod tests {
             let shown = message(body);
             assert!(shown.contains("withheld"), "{shown}");
         }
-        // Masked as providers do it, the key may stay.
+        // A key that the provider has masked may stay.
         assert!(message("your key key-1***90 is wrong").contains("is wrong"));
     }
 

@@ -1,6 +1,6 @@
 //! Reasoning that servers leave in the text of an answer, between marks such as `<think>` and `</think>`.
 
-/// The marks around reasoning, for each family that writes some.
+/// The marks around reasoning, for each model family that writes some.
 const MARKS: [(&str, &str); 11] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -15,29 +15,30 @@ const MARKS: [(&str, &str); 11] = [
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 ];
 
-/// Reasoning that a text begins with.
+/// Reasoning at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Thought<'t> {
-    /// It has an end, and this follows.
+    /// The reasoning has ended, and this text follows.
     Ended(&'t str),
-    /// It was cut, by the output limit as a rule: all that follows is reasoning.
+    /// The reasoning was cut, usually by the output limit. The rest of the text is reasoning.
     Open,
 }
 
 impl<'t> Thought<'t> {
-    /// Returns the reasoning that a text begins with, white space apart; `None` when it begins with something else.
+    /// Finds reasoning at the start of a text, ignoring white space. Returns `None` if the text begins with
+    /// something else.
     pub fn at_start(text: &'t str) -> Option<Self> {
         let (thought, close) = opened(text.trim_start())?;
         Some(thought.split_once(close).map_or(Self::Open, |(_, rest)| Self::Ended(rest)))
     }
 }
 
-/// What stands behind a mark at the beginning of a text, and the mark that ends it.
+/// Returns the text after an opening mark at the start of `text`, and the matching closing mark.
 fn opened(text: &str) -> Option<(&str, &'static str)> {
     MARKS.iter().find_map(|(open, close)| Some((text.strip_prefix(open)?, *close)))
 }
 
-/// Returns the answer behind the reasoning, trimmed; nothing when all is reasoning.
+/// Returns the answer after the reasoning, trimmed. Empty if the whole text is reasoning.
 pub fn without_reasoning(text: &str) -> &str {
     let mut rest = text;
     while let Some(thought) = Thought::at_start(rest) {
@@ -49,7 +50,7 @@ pub fn without_reasoning(text: &str) -> &str {
     without_lone_end(rest)
 }
 
-/// Whether a text that has no answer is reasoning that never ends.
+/// Returns true if a text without an answer is unfinished reasoning.
 pub(crate) fn is_cut(text: &str) -> bool {
     let mut rest = text;
     loop {
@@ -61,10 +62,11 @@ pub(crate) fn is_cut(text: &str) -> bool {
     }
 }
 
-/// Returns what follows the end of reasoning whose beginning stood in the prompt, where the template puts it, trimmed.
+/// Returns the text after reasoning whose opening mark was in the prompt, where some templates put it,
+/// trimmed.
 ///
-/// Such an end is a line of its own; anywhere else, and in a fence, the mark is part of an answer about such marks. One
-/// behind which nothing comes ends the answer itself.
+/// The closing mark must be a line of its own outside of a fence. Anywhere else it is part of an answer about
+/// such marks. If nothing follows the mark, it only ends the answer itself.
 fn without_lone_end(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(before) = MARKS.iter().find_map(|(_, close)| text.strip_suffix(close))
@@ -80,7 +82,7 @@ fn without_lone_end(text: &str) -> &str {
         at += line.len();
         fences += usize::from(is_fence(&line));
         let is_end = MARKS.iter().any(|(_, close)| line.trim() == *close);
-        // In a fence that is closed: reasoning may leave one open.
+        // Only a closed fence counts, because reasoning may leave one open.
         let is_fenced = fences % 2 == 1 && (all - fences) % 2 == 1;
         if is_end && !is_fenced {
             return text[at..].trim_start();
@@ -89,12 +91,12 @@ fn without_lone_end(text: &str) -> &str {
     text
 }
 
-/// The same for text that comes in pieces: what it gives, put together, is [`without_reasoning`] of all, except that
-/// reasoning whose beginning is missing can't be told from an answer before its end.
+/// An incremental version of [`without_reasoning`]. The concatenated output equals its result on the whole
+/// text, except that reasoning without an opening mark cannot be recognised before its end.
 #[derive(Debug, Default)]
 pub(crate) struct SpokenText {
     place: ReasoningField,
-    /// What was not given yet: perhaps a mark, or white space that is only given when more follows it.
+    /// Text not emitted yet: a possible mark, or white space that is only emitted if more text follows.
     held: String,
 }
 
@@ -102,16 +104,16 @@ pub(crate) struct SpokenText {
 enum ReasoningField {
     #[default]
     Start,
-    /// In reasoning that this mark ends.
+    /// Within reasoning that this mark ends.
     Thought(&'static str),
     Answer,
 }
 
 impl SpokenText {
-    /// Takes a piece and gives what of the answer is certain by now.
+    /// Adds a piece of text and returns the part of the answer that is certain now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        // White space alone is held without a look at what is held already, however much of it comes.
+        // White space alone is appended without searching the held text, so that long runs stay cheap.
         if matches!(self.place, ReasoningField::Answer) && piece.trim().is_empty() {
             return String::new();
         }
@@ -136,7 +138,7 @@ impl SpokenText {
                         self.place = ReasoningField::Start;
                     }
                     None => {
-                        // Only the beginning of a mark is still of use.
+                        // Only a suffix that may begin a mark is still needed.
                         let beginnings = close.char_indices().map(|(at, _)| &close[..at]).rev();
                         let kept = beginnings.into_iter().find(|beginning| self.held.ends_with(beginning));
                         self.held = kept.unwrap_or_default().to_owned();
@@ -152,10 +154,10 @@ impl SpokenText {
         }
     }
 
-    /// The rest, when nothing more comes.
+    /// Returns the rest at the end of the text.
     pub(crate) fn end(self) -> String {
         match self.place {
-            // The beginning of a mark that did not become one.
+            // A prefix of a mark that never became one.
             ReasoningField::Start => self.held.trim().to_owned(),
             ReasoningField::Thought(_) | ReasoningField::Answer => String::new(),
         }
@@ -181,7 +183,7 @@ mod tests {
             ("[THINK]a[/THINK]answer", "answer"),
             ("◁think▷a◁/think▷\n<thinking>b</thinking>answer", "answer"),
             ("<thoughts>a</thoughts>answer", "answer"),
-            // An end behind which nothing comes loses no answer.
+            // A closing mark with nothing after it must not discard the answer.
             ("answer\n</think>", "answer"),
             ("answer\n</think>\n</think>\n", "answer"),
             ("thoughts\n</think>\nanswer\n</think>", "answer"),
@@ -217,7 +219,7 @@ mod tests {
             let mut given: String = cuts.windows(2).map(|pair| spoken.push(&text[pair[0]..pair[1]])).collect();
             given.push_str(&spoken.end());
             let whole = without_reasoning(&text);
-            // The one exception: an end on a line of its own without a beginning.
+            // The only exception: a closing mark on a line of its own without an opening mark.
             let is_end = |line: &str| MARKS.iter().any(|(_, close)| line.trim() == *close);
             prop_assert!(given == whole || given.lines().any(is_end), "{given:?} {whole:?}");
         }

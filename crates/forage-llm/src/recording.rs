@@ -1,8 +1,9 @@
-//! Exchanges with model servers, recorded and answered again without a network.
+//! Records exchanges with model servers and replays them without a network.
 //!
-//! This is a layer below the wire protocols: what is kept is the request's body and the response as it arrived, so that
-//! a replay goes through the same reading as the network does. `docs/recordings.md` describes the format, one JSON
-//! document per line. No header of a request is part of it, and a key that stands in a body is masked.
+//! This layer is below the wire protocols. It stores the request's body and the response as it arrived, so
+//! that a replay is parsed in the same way as a response from the network. `docs/recordings.md` describes the
+//! format, one JSON document per line. Headers of requests are not stored, and a key that occurs in a body is
+//! masked.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,34 +20,36 @@ use crate::exchange::{BodyPieces, HttpCall, Reply};
 use crate::limits::QUOTED_KEY_CHARS;
 use crate::wire_name::Wire;
 
-/// The version of the format, in every line.
+/// The version of the format, stored in every line.
 const FORMAT: u64 = 1;
 
-/// The source of answers: the network, with a record or without, or a recording.
+/// The source of answers: the network, with or without recording, or a recording.
 #[derive(Debug, Clone, Default)]
 pub enum Exchanges {
     /// The network.
     #[default]
     Live,
-    /// The network; every exchange is handed to the sink as well.
+    /// The network. Every exchange is also passed to the sink.
     Record(Arc<dyn ExchangeSink>),
-    /// A recording, and never the network.
+    /// A recording only, never the network.
     Replay(Arc<Recordings>),
 }
 
-/// Takes exchanges as they are made, from any thread.
+/// Receives exchanges as they are made, from any thread.
 pub trait ExchangeSink: fmt::Debug + Send + Sync {
-    /// Keeps the exchange, for which it has [`RecordedExchange::to_line`].
+    /// Stores the exchange; see [`RecordedExchange::to_line`].
     ///
     /// # Errors
-    /// Why it can't be kept. The call fails with it, because a recording with a hole would fail later and elsewhere.
+    ///
+    /// Returns the reason if the exchange cannot be stored. The call then fails too, because a recording with
+    /// a gap would cause a failure later and elsewhere.
     fn take(&self, exchange: &RecordedExchange) -> Result<(), String>;
 }
 
-/// A request and what came of it.
+/// A request and its response or failure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedExchange {
-    /// Whose model was asked; not part of what an exchange is found by.
+    /// The provider of the model; not part of the key of an exchange.
     provider: String,
     request: RequestKey,
     status: u16,
@@ -55,7 +58,7 @@ pub struct RecordedExchange {
     failure: Option<RecordedFailure>,
 }
 
-/// What an exchange is found by.
+/// The lookup key of an exchange.
 #[derive(Debug, Clone, PartialEq)]
 struct RequestKey {
     wire: String,
@@ -64,7 +67,7 @@ struct RequestKey {
     body: Value,
 }
 
-/// How a transfer ended that did not end well.
+/// The way in which a transfer failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordedFailure {
     Unreachable,
@@ -76,8 +79,8 @@ enum RecordedFailure {
 }
 
 impl RecordedExchange {
-    /// The exchange as it is to be kept; none for a call that the caller gave up. `streamed` is the body of an answer
-    /// that was passed on in pieces.
+    /// Creates the exchange to store; `None` if the caller cancelled the call. `streamed` is the body of an
+    /// answer that was passed on in pieces.
     pub(crate) fn of(
         call: &HttpCall<'_>,
         reply: &Reply,
@@ -92,7 +95,7 @@ impl RecordedExchange {
             Some(ChatError::Stalled { idle, .. }) => Some(RecordedFailure::Stalled(*idle)),
             Some(ChatError::AnswerTooLarge { .. }) => Some(RecordedFailure::TooLarge),
             Some(ChatError::BadAnswer { .. }) if reply.status == 0 => Some(RecordedFailure::NotHttp),
-            // The reader of the stream found it, and will again.
+            // The stream's reader found the error and will find it again on replay.
             _ => None,
         };
         let body = match streamed {
@@ -110,7 +113,7 @@ impl RecordedExchange {
         })
     }
 
-    /// The exchange as one line of JSON, without the line end.
+    /// Returns the exchange as one line of JSON, without the line end.
     pub fn to_line(&self) -> String {
         let RequestKey { wire, model, path, body } = &self.request;
         let mut line = Map::new();
@@ -138,7 +141,7 @@ impl RecordedExchange {
         Value::Object(line).to_string()
     }
 
-    /// The model that was asked; none for a list of models.
+    /// Returns the model that was asked; `None` for a list of models.
     fn model(&self) -> Option<RecordedModel> {
         let RequestKey { wire, model, .. } = &self.request;
         let wire = Wire::from_name(wire).filter(|_| !model.is_empty())?;
@@ -233,7 +236,7 @@ impl RequestKey {
         let body = call.body.map_or(Value::Null, |body| {
             let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
-            // A key is plain ASCII, but JSON may have escaped some of it; what it looks like then is masked as well.
+            // A key is plain ASCII, but JSON may escape some of it, so we mask the escaped form as well.
             let escaped = Value::String(key.expose().to_owned()).to_string();
             let escaped = escaped.trim_matches('"');
             match text.contains(escaped) {
@@ -244,7 +247,7 @@ impl RequestKey {
         Self { wire: call.wire.to_owned(), model: call.model.to_owned(), path: call.path.to_owned(), body }
     }
 
-    /// What is equal for equal requests, whatever the order of the fields of objects.
+    /// Returns a string that is equal for equal requests, independent of the order of fields in objects.
     fn key(&self) -> String {
         let Self { wire, model, path, body } = self;
         let mut key = json!([wire, model, path]).to_string();
@@ -257,7 +260,7 @@ impl RequestKey {
     }
 }
 
-/// JSON with the fields of objects in the order of their names.
+/// Appends JSON with the fields of objects sorted by name.
 fn canonical(value: &Value, text: &mut String) {
     match value {
         Value::Object(fields) => {
@@ -283,21 +286,22 @@ fn canonical(value: &Value, text: &mut String) {
     }
 }
 
-/// FNV-1a with 64 bits: a name for a request in messages, nothing that safety rests on.
+/// 64-bit FNV-1a. Only used to name a request in messages; security must not depend on it.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// Whether a key is to be masked. Servers on this machine take words such as `test`, which stand in every other text.
+/// Returns true if a key must be masked. Servers on this machine accept words such as `test`, which also
+/// occur in ordinary text.
 fn is_secret(key: &ApiKey) -> bool {
     key.expose().len() >= QUOTED_KEY_CHARS
 }
 
 const MASK: &str = "[key]";
 
-/// The body without the key, which some servers repeat when they refuse it.
+/// Removes the key from a body. Some servers repeat it when they reject it.
 fn masked(body: Vec<u8>, key: Option<&ApiKey>) -> Vec<u8> {
     let Some(key) = key.filter(|key| is_secret(key)).map(|key| key.expose().as_bytes()) else { return body };
     let mut clean = Vec::with_capacity(body.len());
@@ -311,28 +315,28 @@ fn masked(body: Vec<u8>, key: Option<&ApiKey>) -> Vec<u8> {
     clean
 }
 
-/// A recording that can't be read.
+/// A recording that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line} of the recording can't be used: {why}; record it again")]
 pub struct RecordingError {
-    /// The line, counted from 1.
+    /// The 1-based line number.
     pub line: usize,
     why: &'static str,
 }
 
-/// A model that a recording has answers of.
+/// A model with recorded answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedModel {
-    /// Its provider, as [`crate::Endpoint::provider`] had it.
+    /// The provider, as returned by [`crate::Endpoint::provider`].
     pub provider: String,
     /// The protocol.
     pub wire: Wire,
-    /// The id.
+    /// The model id.
     pub model: String,
 }
 
-/// Exchanges to answer from. The nth time that a request is made, it gets what came of it the nth time that it was
-/// recorded; the order of different requests does not matter.
+/// Recorded exchanges used as the source of answers. The nth call with a given request gets the nth recorded
+/// response to it. The order of different requests does not matter.
 #[derive(Default)]
 pub struct Recordings {
     exchanges: HashMap<String, Vec<RecordedExchange>>,
@@ -347,10 +351,11 @@ impl fmt::Debug for Recordings {
 }
 
 impl Recordings {
-    /// Reads lines of [`RecordedExchange::to_line`]; empty ones are passed over.
+    /// Parses lines written by [`RecordedExchange::to_line`]; empty lines are skipped.
     ///
     /// # Errors
-    /// [`RecordingError`] for the first line that is no exchange.
+    ///
+    /// Returns [`RecordingError`] for the first line that is not an exchange.
     pub fn from_lines(text: &str) -> Result<Self, RecordingError> {
         let mut recordings = Self::default();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -364,7 +369,7 @@ impl Recordings {
         Ok(recordings)
     }
 
-    /// The models that were asked, in the order in which they first were.
+    /// Returns the recorded models, in the order of their first exchange.
     pub fn models(&self) -> &[RecordedModel] {
         &self.models
     }
@@ -374,12 +379,12 @@ impl Recordings {
         self.exchanges.values().map(Vec::len).sum()
     }
 
-    /// Returns whether there is no exchange.
+    /// Returns true if there are no exchanges.
     pub fn is_empty(&self) -> bool {
         self.exchanges.is_empty()
     }
 
-    /// What was recorded for the call.
+    /// Returns the recorded response to the call.
     pub(crate) fn answer(
         &self,
         call: &HttpCall<'_>,
@@ -494,7 +499,7 @@ mod tests {
     fn a_repeated_key_is_masked() {
         let key = ApiKey::new("abc-1234").unwrap();
         assert_eq!(masked(b"xabc-1234abc-1234y\xff".to_vec(), Some(&key)), b"x[key][key]y\xff");
-        // A word that stands in for a key is no secret, and replacing it would spoil what it stands in.
+        // A word used in place of a key is not secret, and masking it would damage other text.
         let word = ApiKey::new("test").unwrap();
         assert_eq!(masked(b"tests/a.rs".to_vec(), Some(&word)), b"tests/a.rs");
     }
@@ -518,7 +523,7 @@ mod tests {
             for exchange in recordings.exchanges.values().flatten() {
                 let line = exchange.to_line();
                 assert!(!line.contains(['\n', '\r']), "{line}");
-                // A fraction of many digits may be read as its neighbour.
+                // A fraction with many digits may be parsed as a neighbouring value.
                 let body = exchange.request.body.to_string();
                 if serde_json::from_str::<Value>(&body).is_ok_and(|read| read == exchange.request.body) {
                     assert_eq!(RecordedExchange::from_line(&line).as_ref(), Ok(exchange), "{line}");

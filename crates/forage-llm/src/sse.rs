@@ -1,29 +1,31 @@
-//! Server-sent events out of bytes that arrive in any pieces.
+//! An incremental parser for server-sent events.
 //!
-//! Lines end with `\n`, `\r\n` or `\r`; a comment keeps the connection alive and says nothing; what has no meaning here
-//! (`id`, `retry`, unknown fields) is skipped, as the standard wants. An event is handed on at the blank line after it.
-//! Unlike a browser, this reader offers what stands at the end without a blank line too: some servers leave it out, and
-//! whether the event is whole shows when it is read.
+//! Lines end with `\n`, `\r\n` or `\r`. Comments only keep the connection alive, and fields without a meaning
+//! here (`id`, `retry`, unknown ones) are skipped, as the standard requires. An event is emitted at the blank
+//! line after it.
+//!
+//! Unlike a browser, this parser also returns an event at the end that lacks the blank line, because some
+//! servers omit it. Parsing its data will show if the event is complete.
 
 use crate::limits::MAX_EVENT_BYTES;
 
-/// A reader of one stream.
+/// A parser of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct EventReader {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// The last byte was `\r`, so that a `\n` next to it belongs to the same line end.
+    /// The last byte was `\r`, so that a following `\n` belongs to the same line end.
     after_return: bool,
     begun: bool,
 }
 
-/// A line, or the lines of an event, passed [`MAX_EVENT_BYTES`].
+/// The error if a line, or the lines of an event, exceed [`MAX_EVENT_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
 impl EventReader {
-    /// Reads on and appends the data of the events that became whole.
+    /// Parses more bytes and appends the data of each completed event.
     pub(crate) fn push(&mut self, bytes: &[u8], events: &mut Vec<Vec<u8>>) -> Result<(), TooLong> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
@@ -42,7 +44,7 @@ impl EventReader {
         Ok(())
     }
 
-    /// The data of an event that the stream ended in, if there is any.
+    /// Returns the data of an event that was incomplete at the end of the stream, if there is one.
     pub(crate) fn end(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
         let mut events = Vec::new();
         self.end_line(&mut events)?;
@@ -68,7 +70,7 @@ impl EventReader {
             self.end_event(events);
             return Ok(());
         }
-        // The type of an event (`event:`) is not read: every protocol repeats it in the data.
+        // We ignore the type of an event (`event:`) because every protocol repeats it in the data.
         let Some(value) = line.strip_prefix(b"data") else { return Ok(()) };
         let value = match value {
             [] => value,

@@ -1,5 +1,5 @@
-//! The table of providers, preferred models and facts about models. It is data: `providers.toml`, over it what the
-//! user's configuration says.
+//! The table of providers, preferred models and facts about models. It is data: the built-in
+//! `providers.toml`, overridden by the user's configuration.
 
 mod choose;
 mod facts;
@@ -23,23 +23,23 @@ pub use list::{ListFailure, ModelLister, ModelListing, WireLister};
 pub use pattern::IdPattern;
 pub use resolve::ResolvedModel;
 
-/// The table that is built in.
+/// The built-in table.
 const BUILT_IN: &str = include_str!("providers.toml");
 
-/// The purposes for which a model is wanted.
+/// The purpose for which a model is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
-    /// Keeping the relevant files of a search.
+    /// Filtering the files of a search by relevance.
     Filter,
     /// Answering a question with tools.
     Agent,
 }
 
 impl ModelRole {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Self; 2] = [Self::Filter, Self::Agent];
 
-    /// The name in configuration files.
+    /// Returns the name in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Filter => "filter",
@@ -48,50 +48,51 @@ impl ModelRole {
     }
 }
 
-/// The providers, roles and models that one file describes. Every field may be missing.
+/// The providers, roles and models described in one file. Every field is optional.
 #[derive(Debug, Clone, Default)]
 pub struct TableSettings {
     /// Providers by name.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// The models that are preferred for each role.
+    /// The preferred models for each role.
     pub roles: RoleTable,
-    /// Facts about models; they stand before those of the table below.
+    /// Facts about models. They take precedence over those of the table below.
     pub model_facts: Vec<FactSettings>,
 }
 
 impl TableSettings {
-    /// Returns whether nothing is said.
+    /// Returns true if nothing is set.
     pub fn is_empty(&self) -> bool {
         self.providers.is_empty() && self.roles == RoleTable::default() && self.model_facts.is_empty()
     }
 }
 
-/// A provider as a file describes it.
+/// A provider as described in a file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderSettings {
     wire: Option<Wire>,
-    /// The address when no variable gives one.
+    /// The address if no variable provides one.
     base_url: Option<String>,
-    /// Variables that hold an address.
+    /// Variables that contain an address.
     base_url_env: Option<Vec<String>>,
-    /// Variables that hold `host[:port]`; scheme, port and path are taken from `base_url`.
+    /// Variables that contain `host[:port]`. The path and a missing port are taken from `base_url`.
     host_env: Option<Vec<String>>,
-    /// Variables that hold the key; empty for a server that asks for none.
+    /// Variables that contain the key; empty for a server without keys.
     key_env: Option<Vec<String>>,
-    /// It runs on the user's machine: no key, no price, and there only when its list can be read. Unsaid, the address
-    /// decides, and prices are those of its models; false is for a gateway on this machine to providers elsewhere.
+    /// True if the provider runs on the user's machine: no key, no price, and available only if its model
+    /// list can be read. If unset, this depends on the address, and prices are those of its models. False is
+    /// for a gateway on this machine to remote providers.
     local: Option<bool>,
     allow_insecure: Option<bool>,
-    /// False takes it out.
+    /// False removes the provider.
     enabled: Option<bool>,
 }
 
-/// The roles of a file.
+/// The roles described in a file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleTable {
-    /// Ids that no role takes.
+    /// Ids that are excluded from all roles.
     exclude: Option<Vec<IdPattern>>,
     #[serde(default)]
     filter: RoleSettings,
@@ -100,7 +101,7 @@ pub struct RoleTable {
 }
 
 impl RoleTable {
-    /// The names of the roles that are mentioned.
+    /// Returns the names of the roles that are set.
     pub fn names(&self) -> Vec<&'static str> {
         let is_mentioned = |role: &ModelRole| *self.of(*role) != RoleSettings::default();
         ModelRole::ALL.into_iter().filter(is_mentioned).map(ModelRole::name).collect()
@@ -114,44 +115,45 @@ impl RoleTable {
     }
 }
 
-/// A role as a file describes it.
+/// A role as described in a file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleSettings {
-    /// In order: the first preference that an available model fits wins.
+    /// Preferences in order: the first one that matches an available model wins.
     prefer: Option<Vec<Preference>>,
-    /// Ids that this role does not take.
+    /// Ids that are excluded from this role.
     exclude: Option<Vec<IdPattern>>,
-    /// Models that are known to take fewer tokens are passed over.
+    /// Models known to accept fewer tokens are skipped.
     min_context_tokens: Option<u64>,
 }
 
-/// One line of a role's list of preferences.
+/// One entry of a role's list of preferences.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preference {
-    /// A provider's name, or `*` for all.
+    /// The name of a provider, or `*` for all.
     provider: String,
     #[serde(rename = "match")]
     patterns: Vec<IdPattern>,
-    /// Ids that match and are not meant.
+    /// Matching ids that must not be used.
     #[serde(default)]
     exclude: Vec<IdPattern>,
     #[serde(default)]
     order: Order,
-    /// US dollars per million input tokens. A model that is known to cost more is taken only if there is no other.
+    /// Price cap, in US dollars per million input tokens. A model known to cost more is only used if there is
+    /// no other.
     max_input_price: Option<f64>,
 }
 
 impl Preference {
-    /// The pattern that an id matches.
+    /// Returns the pattern that matches an id.
     fn pattern_for(&self, id: &str) -> Option<&IdPattern> {
         let is_meant = !self.exclude.iter().any(|pattern| pattern.matches(id));
         self.patterns.iter().filter(|_| is_meant).find(|pattern| pattern.matches(id))
     }
 }
 
-/// Which of the models that fit a preference comes first.
+/// The order of several models that match one preference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Order {
@@ -167,24 +169,25 @@ pub struct Provider {
     origin: Origin,
 }
 
-/// The origin of an entry of the table.
+/// The origin of an entry in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The table that is built in.
+    /// The built-in table.
     BuiltIn,
-    /// The table that is built in, changed by the user's configuration.
+    /// The built-in table, modified by the user's configuration.
     Changed,
-    /// The user's configuration alone.
+    /// Only the user's configuration.
     Added,
 }
 
 impl Provider {
-    /// The protocol.
+    /// Returns the wire protocol.
     pub fn wire(&self) -> Wire {
         self.settings.wire.unwrap_or_default()
     }
 
-    /// Returns where it is described: in the table that is built in, in the user's configuration, or in both.
+    /// Returns where the provider is described: in the built-in table, in the user's configuration, or in
+    /// both.
     pub fn origin(&self) -> Origin {
         self.origin
     }
@@ -203,32 +206,32 @@ pub struct ProviderTable {
     facts: Vec<FactSettings>,
 }
 
-/// A table that can't be used.
+/// An invalid table.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TableError {
-    /// The file is no TOML of this shape.
+    /// The file is not TOML of this structure.
     #[error("the table of providers is not valid: {0}")]
     Syntax(String),
-    /// A provider that the user adds has no address.
+    /// A provider added by the user has no address.
     #[error("`providers.{0}` has neither `base_url` nor `base_url_env`; give the address of its API")]
     NoAddress(String),
-    /// A name that `provider/id` could not hold.
+    /// The name cannot be used in `provider/id`.
     #[error("`providers.{0}`: a provider's name consists of letters, digits, `-` and `_`; rename it")]
     Name(String),
-    /// A preference or a fact names a provider that there is not.
+    /// A preference or a fact names an unknown provider.
     #[error("`{place}` names the provider `{provider}`, which there is not; there are: {known}")]
     UnknownProvider {
-        /// The table in which it is named.
+        /// The table entry that contains the name.
         place: String,
-        /// The name.
+        /// The unknown name.
         provider: String,
-        /// The names that there are.
+        /// The known names.
         known: String,
     },
-    /// A preference without patterns.
+    /// A preference has no patterns.
     #[error("`{0}` has an empty `match`; write `[\"*\"]` for any model")]
     NoPattern(String),
-    /// A number that is no price.
+    /// A number is not a valid price.
     #[error("`{0}` has a price that is negative or no number; give US dollars per million tokens")]
     Price(String),
 }
@@ -243,10 +246,11 @@ struct TableFile {
 }
 
 impl ProviderTable {
-    /// The table that is built in.
+    /// Returns the built-in table.
     ///
     /// # Errors
-    /// Never, as a test makes sure of; the signature keeps a broken build from ending in a panic.
+    ///
+    /// Never fails, which a test verifies. The signature ensures that a broken build does not end in a panic.
     pub fn built_in() -> Result<Self, TableError> {
         let file: TableFile =
             toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
@@ -259,11 +263,12 @@ impl ProviderTable {
         })
     }
 
-    /// The table with the user's settings over it, field by field. A list is replaced as a whole; facts are added
-    /// before those that are there.
+    /// Merges the user's settings into the table field by field. A list replaces the whole list; facts are
+    /// inserted before the existing ones.
     ///
     /// # Errors
-    /// [`TableError`] for the first entry that can't be used.
+    ///
+    /// Returns [`TableError`] for the first invalid entry.
     pub fn with(mut self, user: &TableSettings) -> Result<Self, TableError> {
         for (name, settings) in &user.providers {
             let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -332,28 +337,28 @@ impl ProviderTable {
         Err(TableError::UnknownProvider { place: place(), provider, known })
     }
 
-    /// The date of the facts that are built in.
+    /// Returns the date of the built-in facts.
     pub fn as_of(&self) -> &str {
         &self.as_of
     }
 
-    /// The provider of this name.
+    /// Returns the provider of this name.
     pub fn provider(&self, name: &str) -> Option<&Provider> {
         self.providers.get(name)
     }
 
-    /// The names of all providers, in order.
+    /// Returns the names of all providers, in order.
     pub fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
-    /// The variables that may hold a provider's key, in order.
+    /// Returns the variables that may contain a provider's key, in order.
     pub fn key_variables(&self, name: &str) -> &[String] {
         let provider = self.providers.get(name);
         provider.and_then(|provider| provider.settings.key_env.as_deref()).unwrap_or_default()
     }
 
-    /// The names of all variables that the table has: of keys, base URLs and hosts, in order.
+    /// Returns the names of all variables in the table (keys, base URLs and hosts), in order.
     pub fn variables(&self) -> Vec<&str> {
         fn of(provider: &Provider) -> impl Iterator<Item = &String> {
             let ProviderSettings { key_env, base_url_env, host_env, .. } = &provider.settings;
@@ -369,7 +374,7 @@ impl ProviderTable {
         self.roles.of(role).prefer.as_deref().unwrap_or_default()
     }
 
-    /// The pattern that keeps an id from a role.
+    /// Returns the pattern that excludes an id from a role.
     fn exclusion(&self, role: ModelRole, id: &str) -> Option<&IdPattern> {
         let lists = [&self.roles.exclude, &self.roles.of(role).exclude];
         lists.into_iter().flatten().flatten().find(|pattern| pattern.matches(id))
@@ -381,7 +386,7 @@ impl ProviderTable {
 }
 
 impl ProviderSettings {
-    /// A server that is known by its address, with the variables that may hold its key.
+    /// Creates a server given by its address, with the variables that may contain its key.
     pub fn at(base_url: impl Into<String>, key_env: Vec<String>, allow_insecure: bool) -> Self {
         Self {
             base_url: Some(base_url.into()),
@@ -393,7 +398,7 @@ impl ProviderSettings {
 
     fn override_with(&mut self, user: &Self) {
         replace(&mut self.wire, &user.wire);
-        // An address that the user writes down is the address, whatever the variables of the built-in entry say.
+        // An address in the user's configuration overrides the variables of the built-in entry.
         if user.base_url.is_some() {
             self.base_url_env = None;
             self.host_env = None;

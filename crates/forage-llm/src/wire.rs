@@ -1,7 +1,7 @@
-//! The wire protocols: one file each, and beside them what they share.
+//! The wire protocols, one file each, and their shared parts.
 //!
-//! A protocol writes a request and reads an answer; it does so for a whole answer and for one in events, from which it
-//! puts the whole answer together again, so that both ways end in the same reading.
+//! A protocol writes a request and parses an answer. For an answer in events, it first assembles the whole
+//! answer, so that both forms use the same parser.
 
 mod answer;
 mod anthropic;
@@ -31,21 +31,22 @@ pub use client::WireClient;
 pub use listed::ListedModel;
 
 impl Wire {
-    /// A client of the endpoint. Connects only when asked something.
+    /// Creates a client of the endpoint. It connects only when it is called.
     pub fn client(self, endpoint: Endpoint) -> Arc<dyn ChatModel> {
         Arc::new(WireClient::new(self, endpoint, Exchanges::Live))
     }
 
-    /// As [`Self::client`], with a say in where answers come from.
+    /// Like [`Self::client`], with an explicit source of answers.
     pub fn client_with(self, endpoint: Endpoint, exchanges: Exchanges) -> Arc<dyn ChatModel> {
         Arc::new(WireClient::new(self, endpoint, exchanges))
     }
 
-    /// The models that the provider lists, in its order. The endpoint's model is not looked at:
-    /// [`Endpoint::without_model`] makes a fitting one.
+    /// Lists the provider's models, in its order. The endpoint's model is ignored; see
+    /// [`Endpoint::without_model`].
     ///
     /// # Errors
-    /// As [`ChatModel::complete`].
+    ///
+    /// Returns the errors of [`ChatModel::complete`].
     pub fn list_models(
         self,
         endpoint: &Endpoint,

@@ -1,4 +1,4 @@
-//! The wire protocols by name.
+//! Names of the wire protocols.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
-    /// OpenAI chat completions, which most hosted and all common local servers speak: `POST {base_url}/chat/completions`.
+    /// OpenAI chat completions, which most hosted and all common local servers support:
+    /// `POST {base_url}/chat/completions`.
     #[default]
     #[serde(rename = "openai-chat")]
     OpenAiChat,
-    /// Anthropic messages: `POST {base_url}/v1/messages`, with the base address as `ANTHROPIC_BASE_URL` has it.
+    /// Anthropic messages: `POST {base_url}/v1/messages`, where `base_url` has the form of
+    /// `ANTHROPIC_BASE_URL`.
     Anthropic,
     /// Gemini: `POST {base_url}/v1beta/models/{model}:generateContent`.
     Gemini,
 }
 
 impl Wire {
-    /// All there are.
+    /// All wire protocols.
     pub const ALL: [Self; 3] = [Self::OpenAiChat, Self::Anthropic, Self::Gemini];
 
-    /// Its name in tables and recordings.
+    /// Returns the name used in tables and recordings.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
@@ -29,7 +31,7 @@ impl Wire {
         }
     }
 
-    /// The wire with this name.
+    /// Returns the wire of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wire| wire.name() == name)
     }

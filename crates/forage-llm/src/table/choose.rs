@@ -1,4 +1,5 @@
-//! The choice of models for a role: pure, from the table, the providers as they are found, and their lists.
+//! Chooses the models for a role. This is a pure function of the table, the resolved providers and their
+//! model lists.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,32 +9,32 @@ use crate::chat::Usage;
 use crate::endpoint::{ModelFacts, Price};
 use crate::wire::ListedModel;
 
-/// A model that can be asked.
+/// A model that can be used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelCandidate {
     /// The provider's name.
     pub provider: String,
-    /// The id.
+    /// The model id.
     pub model: String,
-    /// The reason for its place among the candidates, in words.
+    /// The reason for its rank among the candidates, in words.
     pub reason: String,
-    /// The facts that are known about it.
+    /// The known facts about it.
     pub facts: ModelFacts,
 }
 
-/// A provider, or models of it, that are not asked.
+/// A provider, or some of its models, that are not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
     /// The provider's name.
     pub provider: String,
-    /// The ids; empty when it is the provider as a whole.
+    /// The model ids; empty for the provider as a whole.
     pub models: Vec<String>,
-    /// The reason for which they are not asked, in words.
+    /// The reason why they are not used, in words.
     pub reason: String,
 }
 
 impl PassedOver {
-    /// Returns whether the provider has no key or no address, as all have that the user does not use.
+    /// Returns true if the provider has no key or no address, like all providers that the user does not use.
     #[must_use]
     pub fn is_not_set_up(&self) -> bool {
         self.models.is_empty()
@@ -44,17 +45,19 @@ impl PassedOver {
 /// The models for a role.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelChoice {
-    /// Best first.
+    /// Candidates, best first.
     pub candidates: Vec<ModelCandidate>,
-    /// The providers and models that are no candidates, with the reasons.
+    /// Providers and models that are not candidates, with the reasons.
     pub passed_over: Vec<PassedOver>,
-    /// Providers whose lists have to be known before there is a choice; then the rest is not complete.
+    /// Providers whose model lists are needed before a choice can be made. If there are any, the other fields
+    /// are incomplete.
     pub needs: Vec<String>,
 }
 
 impl ModelChoice {
-    /// The candidates that a call asks one after the other: the first, then the best of other providers, because what
-    /// makes a listed model fail mostly concerns its provider; then the others.
+    /// Returns up to `most` candidates in the order in which a call tries them: the first candidate, then the
+    /// best of each other provider, then the rest. Other providers come first because when a listed model
+    /// fails, the cause is usually its provider.
     pub fn picks(&self, most: usize) -> Vec<&ModelCandidate> {
         let mut providers = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) =
@@ -63,8 +66,10 @@ impl ModelChoice {
     }
 }
 
-/// Orders the models of the providers for a role. `lists` holds what is known; a provider that is missing there is
-/// named in [`ModelChoice::needs`] when its list decides, and else its pinned ids stand for it.
+/// Ranks the models of the providers for a role.
+///
+/// `lists` contains the known model lists. If the list of a provider is missing and would affect the result,
+/// the provider is named in [`ModelChoice::needs`]. Otherwise its pinned ids are used instead.
 pub fn choose(
     table: &ProviderTable,
     role: ModelRole,
@@ -80,21 +85,21 @@ pub fn choose(
     }
     chooser.apply_all(providers);
     if chooser.choice.candidates.is_empty() && chooser.choice.needs.is_empty() {
-        // A dear model is better than none.
+        // An expensive model is better than none.
         chooser.ignores_caps = true;
         chooser.apply_all(providers);
     }
     chooser.finish()
 }
 
-/// A model that a provider has, by its list or by the table.
+/// A model that a provider offers, according to its list or the table.
 struct Offer {
     model: ListedModel,
-    /// Why it is believed to be there.
+    /// Why we expect the model to be available.
     source: String,
 }
 
-/// An offer that fits a preference.
+/// An offer that matches a preference.
 struct Fit<'a> {
     provider: &'a ResolvedModel,
     pattern: &'a IdPattern,
@@ -108,13 +113,13 @@ struct Chooser<'a> {
     role: ModelRole,
     lists: &'a BTreeMap<String, ModelListing>,
     choice: ModelChoice,
-    /// Models that did not fit, with the reason.
+    /// Models that did not match, with the reason.
     passed: Vec<(String, String, String)>,
-    /// Prices decide the order alone.
+    /// Price caps are ignored, so that prices only affect the order.
     ignores_caps: bool,
 }
 
-/// What a call of a filter uses, to compare prices by.
+/// Typical token counts of a filter call, used to compare prices.
 const TYPICAL: Usage = Usage { input_tokens: 40_000, cached_input_tokens: 0, output_tokens: 400 };
 
 impl<'a> Chooser<'a> {
@@ -193,7 +198,7 @@ impl<'a> Chooser<'a> {
         fits
     }
 
-    /// What the provider has; nothing when it is passed over as a whole.
+    /// Returns the models that the provider offers, or `None` if it is skipped as a whole.
     fn offers(&mut self, provider: &ResolvedModel) -> Option<Vec<Offer>> {
         let why = match self.lists.get(&provider.name) {
             Some(ModelListing::Read(models)) => {
@@ -217,7 +222,7 @@ impl<'a> Chooser<'a> {
         Some(pinned.into_iter().map(offer).collect())
     }
 
-    /// Why a model that matches is not taken.
+    /// Returns the reason why a matching model is not used.
     fn objection(
         &self,
         preference: &Preference,
@@ -225,7 +230,7 @@ impl<'a> Chooser<'a> {
         id: &str,
         facts: &ModelFacts,
     ) -> Option<String> {
-        // A whole id is meant as it stands.
+        // A pattern without `*` names one id, so exclusions do not apply to it.
         let exclusion = self.table.exclusion(self.role, id).filter(|_| !pattern.is_exact());
         if let Some(exclusion) = exclusion {
             return Some(format!("excluded by {}", exclusion.as_str()));
@@ -237,7 +242,7 @@ impl<'a> Chooser<'a> {
         over_cap(preference, facts).filter(|_| !self.ignores_caps)
     }
 
-    /// Ids that the table knows and the provider's list has no more.
+    /// Reports ids that are in the table but no longer in the provider's list.
     fn note_missing(&mut self, preference: &Preference, provider: &ResolvedModel) {
         let Some(ModelListing::Read(models)) = self.lists.get(&provider.name) else { return };
         for (id, retired) in self.table.whole_ids(&provider.name) {
@@ -257,7 +262,7 @@ impl<'a> Chooser<'a> {
         let mut choice = self.choice;
         let mut seen = BTreeSet::new();
         for (provider, model, reason) in self.passed {
-            // What one preference passed over, a later one may have taken.
+            // A later preference may have accepted a model that an earlier one skipped.
             let taken = choice.candidates.iter().any(|it| it.provider == provider && it.model == model);
             if taken || !seen.insert((provider.clone(), model.clone())) {
                 continue;
@@ -274,14 +279,14 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// Orders by the time of creation in the list, then by the version in the id, the larger first.
+/// Sort key: the creation time in the list, then the version in the id, newest first.
 fn newest_first(fit: &Fit<'_>) -> (Reverse<u64>, Reverse<[Vec<u64>; 2]>, String) {
     let id = &fit.model.id;
     (Reverse(fit.model.created.unwrap_or(0)), Reverse(version(id)), id.clone())
 }
 
-/// Returns the numbers of an id up to a date, and those from it on: `claude-sonnet-4-20250514` is older than
-/// `claude-sonnet-4-5`.
+/// Returns the numbers of an id before a date, and those from the date on. For example,
+/// `claude-sonnet-4-20250514` is older than `claude-sonnet-4-5`.
 fn version(id: &str) -> [Vec<u64>; 2] {
     const SMALLEST_DATE: u64 = 1_000;
     let name = id.rsplit('/').next().unwrap_or_default();
@@ -292,7 +297,7 @@ fn version(id: &str) -> [Vec<u64>; 2] {
     [version, date]
 }
 
-/// The cost of a typical call in nanodollars; unknown ones are last.
+/// Returns the cost of a typical call in nanodollars. Unknown costs sort last.
 fn cost(fit: &Fit<'_>) -> u64 {
     match (fit.provider.is_free, fit.facts.price) {
         (true, _) => 0,
@@ -301,7 +306,7 @@ fn cost(fit: &Fit<'_>) -> u64 {
     }
 }
 
-/// Why the price of a model keeps a preference from taking it.
+/// Returns the reason why a preference's price cap excludes a model.
 fn over_cap(preference: &Preference, facts: &ModelFacts) -> Option<String> {
     let (price, cap) = (facts.price?.input, preference.max_input_price?);
     (price > cap).then(|| {
@@ -336,7 +341,7 @@ fn price_text(price: &Price) -> String {
 }
 
 fn dollars(price: f64) -> String {
-    // Four places tell the cheapest prices apart; whole cents are usual.
+    // The lowest prices only differ in the third and fourth decimal. Otherwise two decimals are usual.
     let text = format!("{price:.4}");
     let cut = text.trim_end_matches('0');
     let places = cut.rsplit_once('.').map_or(0, |(_, places)| places.len()).max(2);

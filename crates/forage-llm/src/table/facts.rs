@@ -1,26 +1,27 @@
-//! What is known about models by their ids.
+//! Facts about models, looked up by id.
 
 use serde::Deserialize;
 
 use super::{IdPattern, Provider, ProviderTable};
 use crate::endpoint::{ModelFacts, OutputLimitField, Price, Reasoning, is_price};
 
-/// Facts about the models whose ids match. For each field of a model the first entry counts that matches and has it.
+/// Facts about the models whose ids match. Each field of a model comes from the first matching entry that
+/// sets it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactSettings {
-    /// The provider whose models these are; without one, of any provider.
+    /// The provider of the models; `None` matches any provider.
     provider: Option<String>,
     #[serde(rename = "match")]
     patterns: Vec<IdPattern>,
-    /// Whether a temperature of 0 is accepted.
+    /// True if a temperature of 0 is accepted.
     temperature: Option<bool>,
     output_limit_field: Option<OutputLimitField>,
     reasoning_effort: Option<LeastEffort>,
     answer_schema: Option<bool>,
     context_tokens: Option<u64>,
     price: Option<PriceSettings>,
-    /// The date on which the provider ceased to serve it.
+    /// The date on which the provider retired the model.
     retired: Option<String>,
 }
 
@@ -29,12 +30,12 @@ pub struct FactSettings {
 #[serde(deny_unknown_fields)]
 struct PriceSettings {
     input: f64,
-    /// As `input` where it is not said.
+    /// Defaults to `input`.
     cached_input: Option<f64>,
     output: f64,
 }
 
-/// The least reasoning effort that a model takes; empty for models to which none is sent.
+/// The lowest reasoning effort that a model accepts; empty for models to which none is sent.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum LeastEffort {
@@ -89,7 +90,8 @@ impl From<LeastEffort> for Reasoning {
 }
 
 impl ProviderTable {
-    /// Returns what is known about a model. A provider that is not in the table has the facts that hold of any.
+    /// Returns the facts about a model. For a provider that is not in the table, these are the facts for any
+    /// provider.
     pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         let facts: Vec<&FactSettings> =
             self.facts.iter().filter(|facts| facts.is_about(provider, id)).collect();
@@ -107,12 +109,12 @@ impl ProviderTable {
         }
     }
 
-    /// The ids of a provider that stand in the table as a whole and that it serves, newest first.
+    /// Returns the whole ids of a provider in the table that it still serves, newest first.
     pub fn pinned(&self, provider: &str) -> impl Iterator<Item = &str> {
         self.whole_ids(provider).filter(|(_, retired)| !retired).map(|(id, _)| id)
     }
 
-    /// Every whole id of a provider, and whether it is retired.
+    /// Returns every whole id of a provider, and true for those that are retired.
     pub(super) fn whole_ids(&self, provider: &str) -> impl Iterator<Item = (&str, bool)> {
         let own = self.facts.iter().filter(move |facts| facts.provider() == Some(provider));
         own.flat_map(|facts| {

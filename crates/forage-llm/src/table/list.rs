@@ -1,4 +1,4 @@
-//! What a provider offers, by its own list.
+//! Model lists of providers.
 
 use super::ResolvedModel;
 use crate::chat::CallBudget;
@@ -6,41 +6,42 @@ use crate::error::ChatError;
 use crate::recording::Exchanges;
 use crate::wire::ListedModel;
 
-/// The outcome of asking for a list.
+/// The result of requesting a model list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelListing {
-    /// The list.
+    /// The model list.
     Read(Vec<ListedModel>),
-    /// There is none.
+    /// No list could be read.
     Failed(ListFailure),
 }
 
-/// An error of asking a provider for its list.
+/// The error of requesting a model list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListFailure {
-    /// The provider does not accept the key, so no model of it can be asked.
+    /// True if the provider rejected the key, so that none of its models can be used.
     pub key_refused: bool,
-    /// The reason in words, without a key.
+    /// The reason in words, without the key.
     pub why: String,
 }
 
 impl ListFailure {
-    /// A failure that leaves the provider's models usable.
+    /// Creates a failure that leaves the provider's models usable.
     pub fn because(why: impl Into<String>) -> Self {
         Self { key_refused: false, why: why.into() }
     }
 }
 
-/// Asks providers for their lists.
+/// Requests model lists from providers.
 pub trait ModelLister: Sync {
-    /// The models of a provider, in its order.
+    /// Returns the models of a provider, in its order.
     ///
     /// # Errors
-    /// [`ListFailure`]. By the budget's deadline the call has returned.
+    ///
+    /// Returns [`ListFailure`]. The call returns by the budget's deadline.
     fn list(&self, provider: &ResolvedModel, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure>;
 }
 
-/// Asks the providers themselves, each over its wire.
+/// Requests the lists from the providers, each over its wire protocol.
 #[derive(Debug, Default)]
 pub struct WireLister {
     /// The source of answers.

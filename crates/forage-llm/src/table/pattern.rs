@@ -1,8 +1,8 @@
-//! Patterns on the ids of models.
+//! Patterns for model ids.
 
 use serde::Deserialize;
 
-/// A pattern that a whole id has to match, without regard to case; `*` stands for any characters, none included.
+/// A pattern that must match a whole id, ignoring case. `*` matches any characters, including none.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct IdPattern {
@@ -11,14 +11,14 @@ pub struct IdPattern {
 }
 
 impl IdPattern {
-    /// Returns whether the id matches, in any case of ASCII letters.
+    /// Returns true if the id matches, ignoring ASCII case.
     pub fn matches(&self, id: &str) -> bool {
         let mut parts = self.lower.split('*').map(str::as_bytes);
         let id = id.to_ascii_lowercase();
         let id = id.as_bytes();
         let Some(mut rest) = id.strip_prefix(parts.next().unwrap_or_default()) else { return false };
         let Some(last) = parts.next_back() else { return rest.is_empty() };
-        // The first place of each part leaves most for those behind it.
+        // The first occurrence of each part leaves the most text for later parts.
         for part in parts.filter(|part| !part.is_empty()) {
             let Some(at) = rest.windows(part.len()).position(|window| window == part) else { return false };
             rest = &rest[at + part.len()..];
@@ -26,12 +26,12 @@ impl IdPattern {
         rest.ends_with(last)
     }
 
-    /// Returns whether it is the id of one model: it has no `*`.
+    /// Returns true if the pattern has no `*` and therefore names one model.
     pub fn is_exact(&self) -> bool {
         !self.lower.contains('*')
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as written.
     pub fn as_str(&self) -> &str {
         &self.written
     }
@@ -89,7 +89,7 @@ mod tests {
         );
     }
 
-    /// The definition, without regard to time.
+    /// Reference implementation, without regard to time.
     fn naive(pattern: &[u8], id: &[u8]) -> bool {
         match (pattern.split_first(), id.split_first()) {
             (None, None) => true,

@@ -1,4 +1,5 @@
-//! A provider of the table in the user's environment: its address, its key, and why it can't be asked.
+//! Resolves a provider of the table in the user's environment: its address, its key, and the reason if it
+//! cannot be used.
 
 use forage_base::ApiKey;
 
@@ -6,49 +7,50 @@ use super::{Origin, Provider, ProviderTable};
 use crate::endpoint::{Endpoint, EndpointSettings, ModelFacts, is_loopback_url};
 use crate::wire_name::Wire;
 
-/// A provider with its address and its key. `Debug` does not show the key.
+/// A provider with its address and key. `Debug` does not show the key.
 #[derive(Debug, Clone)]
 pub struct ResolvedModel {
-    /// Its name.
+    /// The name of the provider.
     pub name: String,
-    /// The protocol.
+    /// The wire protocol.
     pub wire: Wire,
-    /// The origin of its entry.
+    /// The origin of its table entry.
     pub origin: Origin,
-    /// The address, if there is a valid one.
+    /// The address, if it is valid.
     pub base_url: Option<String>,
-    /// The variable that gave the address.
+    /// The variable that contained the address.
     pub base_url_variable: Option<String>,
-    /// The variables that are looked at for a key, in order; empty when none is needed.
+    /// The variables that are checked for a key, in order; empty if no key is needed.
     pub key_variables: Vec<String>,
-    /// The one that holds the key.
+    /// The variable that contained the key.
     pub key_variable: Option<String>,
-    /// The key. It belongs to this address and to no other.
+    /// The key. It must only be sent to this address.
     pub key: Option<ApiKey>,
-    /// It is on this machine or usually is: it needs no key, and is there only if its list can be read.
+    /// True if the provider is on this machine, or usually is. It needs no key and is available only if its
+    /// model list can be read.
     pub is_local: bool,
-    /// Its models cost nothing.
+    /// True if its models are free.
     pub is_free: bool,
-    /// Whether plain `http` to another machine is permitted.
+    /// True if plain `http` to another machine is permitted.
     pub allow_insecure: bool,
-    /// The reason for which it can't be asked, if there is one.
+    /// The reason why it cannot be used, if any.
     pub obstacle: Option<String>,
 }
 
 impl ProviderTable {
-    /// The provider that the user names, in an environment: `variable` gives the value of a variable, and nothing for
-    /// one that is empty.
+    /// Resolves the provider of the given name. `variable` returns the value of an environment variable, and
+    /// `None` if it is empty.
     pub fn resolve(&self, name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<ResolvedModel> {
         let provider = self.provider(name)?;
         Some(resolve(name, provider, true, variable))
     }
 
-    /// The providers to choose from, ordered by name.
+    /// Resolves all available providers, sorted by name.
     pub fn resolve_all(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<ResolvedModel> {
         self.providers.iter().map(|(name, provider)| resolve(name, provider, false, variable)).collect()
     }
 
-    /// The provider with this address, for facts about its models.
+    /// Returns the provider with this address, to look up facts about its models.
     pub fn provider_at(&self, base_url: &str) -> Option<&str> {
         let same = |own: &str| own.trim_end_matches('/') == base_url.trim().trim_end_matches('/');
         let mut found = self
@@ -96,7 +98,7 @@ fn resolve(
         obstacle: None,
     };
     resolved.obstacle = resolved.fill(provider, base_url, key.map(|(_, value)| value)).err();
-    // Whatever listens on a well-known port of this machine is not asked unless the user says so.
+    // We do not contact an unknown program on a well-known port of this machine unless the user asks for it.
     if provider.is_free() && provider.origin == Origin::BuiltIn && !is_named && resolved.obstacle.is_none() {
         resolved.obstacle = Some(format!(
             "not asked unless the configuration says `[providers.{name}] enabled = true`, or `FORAGE_MODEL={name}/ID` \
@@ -138,16 +140,17 @@ impl ResolvedModel {
         Ok(())
     }
 
-    /// The endpoint of one of its models.
+    /// Creates the endpoint of one of its models.
     ///
     /// # Errors
-    /// Why it can't be asked, in words.
+    ///
+    /// Returns the reason why it cannot be used, in words.
     pub fn endpoint(&self, model: &str, facts: ModelFacts) -> Result<Endpoint, String> {
         let settings = EndpointSettings { facts, ..self.settings(model)? };
         Endpoint::new(settings).map_err(|error| error.to_string())
     }
 
-    /// The endpoint of its list of models.
+    /// Creates the endpoint of its model list.
     pub(crate) fn endpoint_of_list(&self) -> Result<Endpoint, String> {
         Endpoint::without_model(self.settings("")?).map_err(|error| error.to_string())
     }
@@ -164,8 +167,8 @@ impl ResolvedModel {
     }
 }
 
-/// The address for `[scheme://]host[:port][/path]`, read as Ollama reads it. An address that a server binds to reach
-/// all of this machine's addresses is reached at the loopback.
+/// Builds the address for `[scheme://]host[:port][/path]`, interpreted in the same way as Ollama does. A bind
+/// address for all interfaces is replaced by the loopback address.
 fn url_of_host(host: &str, standard: &str) -> String {
     let (_, standard) = standard.split_once("://").unwrap_or(("", standard));
     let (standard_host, path) = standard.split_once('/').unwrap_or((standard, ""));
@@ -175,11 +178,11 @@ fn url_of_host(host: &str, standard: &str) -> String {
         None => ("http", host, standard_port),
         Some((scheme @ "http", rest)) => (scheme, rest, "80"),
         Some((scheme @ "https", rest)) => (scheme, rest, "443"),
-        // Refused later, with the provider's name.
+        // Rejected later, with the provider's name.
         Some(_) => return host.to_owned(),
     };
     let authority = rest.split('/').next().unwrap_or_default();
-    // The colons of an IPv6 address stand in brackets, or are several.
+    // Colons of an IPv6 address are in brackets, or there are several of them.
     let (name, port) = match authority.rsplit_once(':') {
         Some((name, own)) if !name.contains(':') || name.ends_with(']') => {
             (name, if own.is_empty() { port } else { own })

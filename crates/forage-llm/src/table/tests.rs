@@ -10,7 +10,7 @@ fn table() -> ProviderTable {
     ProviderTable::built_in().unwrap()
 }
 
-/// What a user's file would say.
+/// Parses the text of a user's file.
 fn settings(text: &str) -> Result<TableSettings, String> {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ fn changed(text: &str) -> ProviderTable {
     table().with(&settings(text).unwrap()).unwrap()
 }
 
-/// The providers in an environment of these variables.
+/// Resolves the providers with these environment variables.
 fn providers(table: &ProviderTable, variables: &[(&str, &str)]) -> Vec<ResolvedModel> {
     let value =
         |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
@@ -89,7 +89,7 @@ fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
         choice.candidates[1].reason,
         "listed, matches *qwen*coder*, 2 of 2, newest first, price unknown"
     );
-    // The second to be asked is of another provider, whose list nobody waited for.
+    // The second model to ask belongs to another provider, whose list was not requested.
     let picks = choice.picks(2);
     assert_eq!((picks[0].model.as_str(), picks[1].provider.as_str()), (CODER, "openai"));
     assert!(picks[1].reason.starts_with("pinned id: its list is not needed"), "{}", picks[1].reason);
@@ -165,7 +165,7 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
     assert_eq!(choice.candidates[2].reason, "listed, matches *, price unknown");
     assert_eq!(choice.candidates[0].reason, "listed, matches *, $0.10 in, $0.10 out per million tokens");
     assert_eq!(why(&choice, "groq", "dear"), "over the price cap: $1.01 per million input tokens, cap $1.00");
-    // A local server is asked before, because it costs nothing.
+    // A local server comes first because it is free.
     let mut with_local = known;
     with_local.insert("ollama".to_owned(), listed(&[("small:7b", 3)]));
     let choice = choose(&table, ModelRole::Filter, &providers, &with_local);
@@ -229,7 +229,7 @@ fn models_that_take_too_little_are_passed_over() {
     assert!(why(&choice, "ollama", "narrow").starts_with("takes 8192 tokens, less than"));
 }
 
-/// A gateway, the ids that it lists with their times of creation, and the model that is chosen.
+/// A gateway, the ids in its list with their creation times, and the model to choose.
 type Gateway = (&'static str, &'static [(&'static str, u64)], &'static str);
 
 const GATEWAYS: &[Gateway] = &[
@@ -249,7 +249,7 @@ const GATEWAYS: &[Gateway] = &[
         &[("claude-opus-4-5", 9), ("gpt-5", 8), ("claude-sonnet-4-5", 7)],
         "claude-sonnet-4-5",
     ),
-    // One date for all.
+    // The same date for all.
     (
         "LiteLLM",
         &[
@@ -377,7 +377,7 @@ fn the_order_of_the_requirement_holds_for_whatever_a_gateway_lists() {
                 "{role:?} {gateway}: {:?}",
                 names(&choice)
             );
-            // The order of a list says nothing.
+            // The order of a list must not matter.
             let reversed: Vec<(&str, u64)> = ids.iter().rev().copied().collect();
             let reversed = choose(&table, role, &providers, &lists(&[("custom", listed(&reversed))]));
             assert_eq!(names(&reversed), names(&choice), "{gateway}");
@@ -448,7 +448,7 @@ fn a_price_is_the_models_whoever_serves_it() {
     assert_eq!(price("custom", "foo1-large"), None);
 }
 
-/// The cap of prices orders; it refuses nothing.
+/// The price cap only affects the order and never excludes a model entirely.
 #[test]
 fn a_dear_model_is_taken_when_there_is_no_other_and_its_price_is_shown() {
     let table = table();
@@ -467,7 +467,7 @@ fn a_dear_model_is_taken_when_there_is_no_other_and_its_price_is_shown() {
     assert_eq!(dear, "over the price cap: $15.00 per million input tokens, cap $3.00");
 }
 
-/// Patterns rot. Where one matches no id that the table knows, nobody has looked at it for long.
+/// Patterns become outdated. If one matches no id in the table, it needs an update.
 #[test]
 fn every_default_pattern_matches_an_id_of_the_table() {
     let table = table();
@@ -479,7 +479,7 @@ fn every_default_pattern_matches_an_id_of_the_table() {
             let pinned = providers.flat_map(|name| table.whole_ids(name)).map(|(id, _)| id);
             let documents = DOCUMENTS.into_iter().filter(|_| preference.provider == "*");
             let ids: Vec<&str> = pinned.chain(documents).collect();
-            // The makers' own lines are those for any provider, asked earlier.
+            // The makers' own lines repeat those for any provider, which are checked earlier.
             let is_repeated = table.preferences(role).iter().any(|other| {
                 other.provider == "*" && preference.provider != "*" && other.patterns == preference.patterns
             });
@@ -529,7 +529,7 @@ fn facts_of_the_table_fit_the_models() {
     let old = table.facts("openai", "gpt-4.1-mini");
     assert_eq!((old.accepts_temperature, old.reasoning), (true, Reasoning::AsItIs));
     assert_eq!(table.facts("fireworks", "accounts/x/gpt-oss-20b").reasoning, Reasoning::Effort("low"));
-    // Nothing is known of a stranger.
+    // An unknown model has no facts.
     assert_eq!(table.facts("", "stranger"), crate::endpoint::ModelFacts::default());
 }
 
@@ -625,15 +625,15 @@ fn what_cant_be_an_address_or_a_key_is_an_obstacle_that_shows_neither() {
         let found = found.iter().find(|it| it.name == provider).unwrap();
         let obstacle = found.obstacle.as_deref().unwrap_or_default();
         assert!(!obstacle.is_empty(), "{value}");
-        // The host of an address may be told, a password and a key may not.
+        // An error may contain the host of an address, but neither a password nor a key.
         assert!(!obstacle.contains("hunter2") || value.starts_with("http://"), "{obstacle}");
         assert!(!format!("{found:?}").contains("hunter2@"));
     }
 }
 
 proptest! {
-    /// Whatever lists and keys there are: nothing is chosen twice, unlisted or excluded, every candidate has a key or
-    /// is local, and the answer does not depend on the order of a list.
+    /// For any lists and keys: no model is chosen twice, unlisted models and excluded ones are never chosen,
+    /// every candidate has a key or is local, and the result does not depend on the order of a list.
     #[test]
     fn a_choice_holds_to_its_rules(
         keys in proptest::collection::vec(proptest::bool::ANY, 4),

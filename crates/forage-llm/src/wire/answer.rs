@@ -1,4 +1,4 @@
-//! What the wires share when they make an answer of what a server said.
+//! Shared code that builds a [`ChatAnswer`] from a parsed response.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::finish::Finish;
 use crate::reasoning::{self, without_reasoning};
 use crate::wire_name::Wire;
 
-/// The answer, or the error for one that says nothing.
+/// Builds the answer. Returns an error if it is empty.
 pub(super) fn build(
     wire: Wire,
     endpoint: &Endpoint,
@@ -25,12 +25,13 @@ pub(super) fn build(
     let is_cut = reasoning::is_cut(&text);
     let text = without_reasoning(&text);
     if text.is_empty() && calls.is_empty() {
-        // Servers that end a text at a limit of their own call it complete; reasoning without an end tells.
+        // Servers that stop at a limit of their own report the answer as complete. Unfinished reasoning
+        // reveals this case.
         let finish = if is_cut && finish == Finish::Complete { Finish::Length } else { finish };
         return Err(ChatError::EmptyAnswer { model: name, finish });
     }
     let finish = match finish {
-        // Some servers say of an answer with calls that it is complete.
+        // Some servers report an answer with calls as complete.
         Finish::Complete if !calls.is_empty() => Finish::ToolCalls,
         finish => finish,
     };
@@ -47,7 +48,7 @@ pub(super) fn build(
     })
 }
 
-/// Gives every call an id of its own. Servers leave ids out or repeat them; the conversation needs unique ones.
+/// Assigns a unique id to every call. Servers omit or repeat ids, but the conversation needs unique ones.
 pub(super) fn unique_ids(calls: &mut [ToolCall]) {
     let mut taken: HashSet<String> = calls.iter().map(|call| call.id.clone()).collect();
     let mut seen = HashSet::new();
@@ -61,8 +62,8 @@ pub(super) fn unique_ids(calls: &mut [ToolCall]) {
     }
 }
 
-/// The arguments of a call as the object that servers want back. What a model wrote that is none is wrapped, since a
-/// server would refuse the conversation.
+/// Returns the arguments of a call as an object, as servers expect. Anything else that a model wrote is
+/// wrapped in an object because a server would reject the conversation otherwise.
 pub(super) fn arguments_object(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
         return Value::Object(Map::new());
@@ -73,7 +74,8 @@ pub(super) fn arguments_object(arguments: &str) -> Value {
     }
 }
 
-/// The arguments of a call as text: what a model wrote, or the object that a server has read already.
+/// Returns the arguments of a call as text, given either text written by the model or an object already
+/// parsed by the server.
 pub(super) fn arguments_text(arguments: &Value) -> String {
     match arguments {
         Value::String(text) => text.clone(),
@@ -82,7 +84,8 @@ pub(super) fn arguments_text(arguments: &Value) -> String {
     }
 }
 
-/// Appends a turn, to the one before it when that has the same role: some protocols demand that roles alternate.
+/// Appends a turn, or merges it into the previous one if that has the same role. Some protocols require
+/// alternating roles.
 pub(super) fn push_turn(turns: &mut Vec<Value>, role: &str, field: &str, parts: Vec<Value>) {
     if parts.is_empty() {
         return;

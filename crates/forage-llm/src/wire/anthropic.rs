@@ -13,7 +13,7 @@ use crate::wire_name::Wire;
 
 pub(super) struct Anthropic;
 
-/// The effort that stands for no reasoning at all, for which this protocol has another field.
+/// The effort that means no reasoning at all. This protocol has another field for it.
 const NO_EFFORT: &str = "none";
 
 impl Protocol for Anthropic {
@@ -31,11 +31,11 @@ impl Protocol for Anthropic {
 
     fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value {
         let facts = endpoint.facts();
-        // A conversation with tools is sent again with every turn; a single question never is, and writing to the
-        // cache costs more than not using it.
+        // A conversation with tools is sent again with every turn. A single question never is, and writing to
+        // the cache costs more than not using it.
         let caches = !request.tools.is_empty();
         let mut messages = messages(request, &endpoint.name());
-        // Thinking can't be marked, and a model's turn may end in it.
+        // Thinking blocks cannot be marked for caching, and a model's turn may end with one.
         if caches
             && let Some(last) = messages.last_mut().filter(|last| last["role"] == "user")
             && let Some(blocks) = last["content"].as_array_mut()
@@ -107,7 +107,7 @@ impl Protocol for Anthropic {
             Some("refusal") => Finish::Refused,
             _ => Finish::Other,
         };
-        // Thinking is signed, and has to come back as it was; what is only text and calls can be written anew.
+        // Thinking is signed and must be returned unchanged. Plain text and calls can be serialised again.
         let is_signed = |block: &Value| !matches!(block["type"].as_str(), Some("text" | "tool_use"));
         let state = blocks.iter().any(is_signed).then(|| Value::Array(blocks));
         Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usage"]), state })
@@ -134,7 +134,7 @@ impl Protocol for Anthropic {
     }
 }
 
-/// The calls among the blocks, whose ids are made unique in both places.
+/// Extracts the calls from the blocks and makes their ids unique in both places.
 fn take_calls(blocks: &mut [Value]) -> Vec<ToolCall> {
     let is_call = |block: &&mut Value| block["type"] == "tool_use" && block["name"].is_string();
     let mut calls: Vec<ToolCall> = blocks
@@ -154,10 +154,11 @@ fn take_calls(blocks: &mut [Value]) -> Vec<ToolCall> {
     calls
 }
 
-/// The turns, alternating between user and model; all results of a turn are in one message, before the user's words.
+/// Builds the turns, alternating between user and model. All results of a turn are in one message, before the
+/// user's text.
 fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut messages = Vec::new();
-    // Of the last turn, where another model made it: the ids of its calls, and those that this server takes.
+    // Maps the last turn's call ids to ids that this server accepts, if another model made the turn.
     let mut renamed: Vec<(&str, String)> = Vec::new();
     for (index, message) in request.messages.iter().enumerate() {
         match message {
@@ -165,7 +166,8 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
                 push_turn(&mut messages, "user", "content", vec![text_block(text.as_str())]);
             }
             ChatMessage::Model(turn) => {
-                // Ids of others need not be unique in the conversation, nor made of letters and digits alone.
+                // Other providers' ids may not be unique in the conversation, or may contain other characters
+                // than letters and digits.
                 let new = |(number, call)| {
                     let call: &ToolCall = call;
                     (call.id.as_str(), format!("call_{index}_{number}"))
@@ -193,13 +195,13 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     messages
 }
 
-/// The blocks of a turn that this very model made.
+/// Returns the blocks of a turn if this model made it.
 fn own_blocks<'a>(turn: &'a ModelTurn, name: &str) -> Option<&'a Vec<Value>> {
     turn.state(Wire::Anthropic.name(), name)?.as_array()
 }
 
 fn turn_blocks(turn: &ModelTurn, name: &str, renamed: &[(&str, String)]) -> Vec<Value> {
-    // The server refuses empty text, also in a turn of its own.
+    // The server rejects empty text, even in a turn of its own.
     let is_sayable = |block: &Value| {
         block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
     };
@@ -232,7 +234,7 @@ fn tool(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
 }
 
-/// The token counts. Those of the cache are counted beside `input_tokens`.
+/// Parses the token counts. Cache tokens are counted separately from `input_tokens`.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |name: &str| usage[name].as_u64();
     let (input, output) = (count("input_tokens"), count("output_tokens"));
@@ -248,7 +250,7 @@ fn usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-/// An answer in blocks that grow.
+/// Assembles an answer from incremental content blocks.
 #[derive(Default)]
 struct ContentBlocks {
     blocks: Vec<PartialBlock>,
@@ -265,7 +267,7 @@ struct PartialBlock {
 }
 
 impl ContentBlocks {
-    /// Accounts for what is kept.
+    /// Adds to the size of the stored data and checks the limit.
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.bytes += bytes;
         if self.bytes > MAX_ANSWER_BYTES {
@@ -300,7 +302,7 @@ impl ContentBlocks {
         let piece = piece.as_str().unwrap_or_default();
         self.keep(piece.len())?;
         let index = event["index"].as_u64();
-        // The index is only compared, never counted with.
+        // The index is only compared and never used in arithmetic.
         let at = self.blocks.iter().rposition(|block| index.is_none() || block.index == index);
         let Some(partial) = at.map(|at| &mut self.blocks[at]) else {
             return Err(Fault::Bad("a piece of it belongs to no block"));
@@ -362,7 +364,7 @@ impl Events for ContentBlocks {
     fn whole(self: Box<Self>) -> Value {
         let block = |PartialBlock { mut block, input, .. }: PartialBlock| {
             if !input.is_empty() {
-                // What is no JSON stays as the text that it is; its reader will see.
+                // Invalid JSON is kept as text; the caller will detect it.
                 block["input"] = serde_json::from_str(&input).unwrap_or(Value::String(input));
             }
             block

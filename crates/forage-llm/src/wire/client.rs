@@ -1,4 +1,4 @@
-//! A model behind any wire.
+//! A chat model over any wire protocol.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::limits::{MAX_ANSWER_BYTES, MAX_STREAM_BYTES};
 use crate::recording::Exchanges;
 use crate::wire_name::Wire;
 
-/// A model behind an endpoint. `Debug` does not show the key.
+/// A model at an endpoint. `Debug` does not show the key.
 #[derive(Debug)]
 pub struct WireClient {
     wire: Wire,
@@ -27,12 +27,12 @@ pub struct WireClient {
 }
 
 impl WireClient {
-    /// A client of the endpoint. Connects only when asked something.
+    /// Creates a client of the endpoint. It connects only when it is called.
     pub fn new(wire: Wire, endpoint: Endpoint, exchanges: Exchanges) -> Self {
         Self { wire, endpoint, http: HttpClient::new(exchanges) }
     }
 
-    /// Makes the call and gives it to `send`.
+    /// Builds the call and passes it to `send`.
     fn call<T>(
         &self,
         request: &ChatRequest,
@@ -54,7 +54,7 @@ impl WireClient {
         })
     }
 
-    /// Asks with or without the schema, as the request has it.
+    /// Sends the request, with or without the schema.
     fn ask(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
         let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
@@ -119,8 +119,9 @@ impl ChatModel for WireClient {
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let shaped = request.shaped(self.endpoint.facts().answer_schema);
         match self.ask(&shaped, budget) {
-            // The table can be wrong about an endpoint. Servers word this refusal in too many ways to tell it from
-            // others; a request that is wrong in itself is refused again, with its own reason.
+            // The table can be wrong about an endpoint. Servers word this rejection in too many ways to
+            // recognise it, so we try again without the schema. A request that is invalid for another reason
+            // is rejected again with that reason.
             Err(ChatError::BadRequest { .. } | ChatError::ModelUnusable { status: 400 | 422, .. })
                 if shaped.answer_schema.is_some() =>
             {
@@ -143,7 +144,7 @@ impl ChatModel for WireClient {
         let sent = self.call(request, true, |call| self.http.send(call, budget, Some(&mut take)));
         match sent {
             Ok(reply) => self.check_status(&reply, request)?,
-            // All was said, and only the end of the transfer is missing.
+            // The answer is complete; only the end of the transfer is missing.
             Err(
                 ChatError::ConnectionLost { .. }
                 | ChatError::Stalled { .. }

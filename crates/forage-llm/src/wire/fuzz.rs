@@ -1,4 +1,5 @@
-//! Whatever a server answers: no panic, no more memory than it sent, and nothing that hangs on how it was cut.
+//! Properties for any server response: no panics, no more memory than the response's size, and a result that
+//! does not depend on how the bytes were split.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +20,7 @@ use crate::limits::MAX_MODEL_ID_BYTES;
 
 const KEY: &str = "sk-fuzz-0123456789abcdef0123456789abcdef";
 
-/// What a stream in these pieces says, in words, with the text that was passed on meanwhile.
+/// Returns a description of a stream in these pieces, with the text that was passed on.
 fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<RawAnswer>) {
     let mut reader = StreamReader::new(protocol(wire).events());
     let (mut text, mut fault) = (String::new(), None);
@@ -93,7 +94,7 @@ fn a_list_of_models_names_only_what_can_be_asked_for() {
                     "{model:?}"
                 );
             }
-            // It comes back in an address, as one value of a query.
+            // The cursor is sent back in an address, as one value of a query.
             let path = protocol(wire).listing_path(cursor.as_deref());
             assert!(path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'), "{path}");
         }

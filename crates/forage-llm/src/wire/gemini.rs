@@ -15,10 +15,10 @@ use crate::wire_name::Wire;
 
 pub(super) struct Gemini;
 
-/// What stands before every id in a list, and may stand before one in a configuration.
+/// The prefix of every id in a model list; optional in a configuration.
 const ID_PREFIX: &str = "models/";
 
-/// The effort that stands for no reasoning at all, which is a budget of no tokens here.
+/// The effort that means no reasoning at all: a budget of zero tokens in this protocol.
 const NO_EFFORT: &str = "none";
 
 impl Protocol for Gemini {
@@ -45,7 +45,7 @@ impl Protocol for Gemini {
             Reasoning::Effort(NO_EFFORT) => config["thinkingConfig"] = json!({"thinkingBudget": 0}),
             Reasoning::Effort(effort) => config["thinkingConfig"] = json!({"thinkingLevel": effort}),
         }
-        // Models before Gemini 3 refuse a schema beside tools.
+        // Models before Gemini 3 reject a schema together with tools.
         if let Some(AnswerSchema { schema, .. }) = &request.answer_schema
             && request.tools.is_empty()
         {
@@ -86,7 +86,7 @@ impl Protocol for Gemini {
             _ if blocked => Finish::Refused,
             Some("STOP") => Finish::Complete,
             Some("MAX_TOKENS") => Finish::Length,
-            // Gemini itself says `STOP` of calls; servers that speak its protocol say this.
+            // Gemini itself returns `STOP` for calls; other servers that use its protocol return this.
             Some("FUNCTION_CALL") => Finish::ToolCalls,
             Some(
                 "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
@@ -94,7 +94,7 @@ impl Protocol for Gemini {
             ) => Finish::Refused,
             _ => Finish::Other,
         };
-        // Signatures have to come back with the very parts that they came with.
+        // Signatures must be returned with the same parts that contained them.
         let is_signed = |part: &Value| part["thoughtSignature"].is_string();
         let state = parts.iter().any(is_signed).then(|| Value::Array(parts));
         Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usageMetadata"]), state })
@@ -128,7 +128,7 @@ impl Protocol for Gemini {
     }
 }
 
-/// The calls among the parts. Ids are this crate's own where the server gave none.
+/// Extracts the calls from the parts. If the server sent no ids, we create them.
 fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
     let is_call = |part: &&mut Value| part["functionCall"]["name"].is_string();
     let mut calls: Vec<ToolCall> = parts
@@ -145,7 +145,7 @@ fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
         .collect();
     unique_ids(&mut calls);
     for (part, call) in parts.iter_mut().filter(is_call).zip(&calls) {
-        // A part without an id goes back without one, as it came.
+        // A part that came without an id is sent back without one.
         if part["functionCall"]["id"].as_str().is_some_and(|id| !id.is_empty()) {
             part["functionCall"]["id"] = json!(call.id);
         }
@@ -153,10 +153,10 @@ fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
     calls
 }
 
-/// The turns, alternating between user and model; all results of a turn are in one of them.
+/// Builds the turns, alternating between user and model. All results of a turn are in one turn.
 fn contents(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut contents = Vec::new();
-    // The ids that the server gave the calls of the last turn; it knows no others.
+    // The ids that the server sent for the calls of the last turn. It does not know any others.
     let mut ids: Vec<String> = Vec::new();
     for message in &request.messages {
         match message {
@@ -187,7 +187,7 @@ fn turn_parts(turn: &ModelTurn, name: &str) -> Vec<Value> {
     text.into_iter().chain(turn.calls().iter().map(call)).collect()
 }
 
-/// Results without an id belong to the calls in their order.
+/// Builds the part of a result. Results without an id are matched to calls by their order.
 fn result_part(result: &ToolResult, ids: &[String]) -> Value {
     let field = if result.is_error { "error" } else { "output" };
     let mut response = json!({"name": result.name, "response": {field: result.text.as_str()}});
@@ -198,11 +198,12 @@ fn result_part(result: &ToolResult, ids: &[String]) -> Value {
 }
 
 fn tool(tool: &ToolDefinition) -> Value {
-    // `parameters` takes only a subset of JSON Schema.
+    // `parameters` supports only a subset of JSON Schema.
     json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters})
 }
 
-/// The token counts. Reasoning is counted beside the answer, cached tokens within those of the prompt.
+/// Parses the token counts. Reasoning tokens are separate from the answer's; cached tokens are included in
+/// the prompt's.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |name: &str| usage[name].as_u64();
     let (input, output) = (count("promptTokenCount"), count("candidatesTokenCount"));
@@ -218,7 +219,7 @@ fn usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-/// An answer in responses, each with some more parts.
+/// Assembles an answer from responses that each contain some of the parts.
 #[derive(Default)]
 struct Responses {
     parts: Vec<Value>,
@@ -237,7 +238,7 @@ impl Responses {
         if part["thought"] != true {
             text.push_str(part["text"].as_str().unwrap_or_default());
         }
-        // Plain text goes on; anything else, and what is signed, stays a part of its own.
+        // Adjacent plain text is joined. Anything else, and signed parts, must stay separate.
         let is_plain = |part: &Value| {
             part["text"].is_string() && part["thoughtSignature"].is_null() && part["functionCall"].is_null()
         };
@@ -270,7 +271,7 @@ impl Events for Responses {
         if event["promptFeedback"]["blockReason"].is_string() {
             self.feedback = event["promptFeedback"].take();
         }
-        // `get_mut`, because an index panics in what is no object.
+        // We use `get_mut` because indexing panics if the value is not an object.
         let candidate = event.get_mut("candidates").and_then(|candidates| candidates.get_mut(0));
         let Some(candidate) = candidate else { return Ok(()) };
         if candidate["finishReason"].is_string() {
@@ -290,7 +291,7 @@ impl Events for Responses {
     }
 
     fn is_over(&self) -> bool {
-        // Nothing marks the end but the end; token counts may follow the reason.
+        // Only the end of the stream marks the end; token counts may follow the finish reason.
         false
     }
 

@@ -1,4 +1,4 @@
-//! A model as its provider lists it, and what is read of it.
+//! Models in a provider's list, and parsers for their fields.
 
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -7,27 +7,27 @@ use time::format_description::well_known::Rfc3339;
 use crate::endpoint::{Price, is_price};
 use crate::limits::MAX_MODEL_ID_BYTES;
 
-/// A model as its provider lists it.
+/// A model in a provider's list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedModel {
-    /// The id to ask for. It comes from the server, but is printable ASCII without spaces, of at most
-    /// [`MAX_MODEL_ID_BYTES`].
+    /// The model id. It comes from the server, but is always printable ASCII without spaces, of at most
+    /// [`MAX_MODEL_ID_BYTES`] bytes.
     pub id: String,
-    /// The time at which it came to be, in seconds since 1970 (UTC), where the provider says so.
+    /// The creation time, in seconds since 1970 (UTC), if the provider reports it.
     pub created: Option<u64>,
-    /// Its price, where the provider says so.
+    /// The price, if the provider reports it.
     pub price: Option<Price>,
-    /// Tokens of request and answer together, where the provider says so.
+    /// Maximum number of tokens of request and answer together, if the provider reports it.
     pub context_tokens: Option<u64>,
 }
 
 impl ListedModel {
-    /// A model of which nothing but the id is known.
+    /// Creates a model with only an id.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), created: None, price: None, context_tokens: None }
     }
 
-    /// `None` for an id that can't be asked for.
+    /// Creates a model, or returns `None` for an unusable id.
     pub(super) fn read(id: &str, created: Option<i64>) -> Option<Self> {
         let is_fit = !id.is_empty()
             && id.len() <= MAX_MODEL_ID_BYTES
@@ -37,12 +37,12 @@ impl ListedModel {
     }
 }
 
-/// `{"prompt": "0.0000001", …}`, dollars per token as text (OpenRouter), or `{"input": 0.1, …}`, dollars per million
-/// tokens (Together).
+/// Parses `{"prompt": "0.0000001", …}`, in dollars per token as text (OpenRouter), or `{"input": 0.1, …}`, in
+/// dollars per million tokens (Together).
 pub(super) fn price(pricing: &Value) -> Option<Price> {
     let number = |field: &str| pricing[field].as_f64().filter(|price| is_price(*price));
     let text = |field: &str| {
-        // Rounded, so that a decimal fraction stays what it was.
+        // Rounded to preserve the decimal fraction.
         let price = (pricing[field].as_str()?.parse::<f64>().ok()? * 1e12).round() / 1e6;
         is_price(price).then_some(price)
     };
@@ -54,13 +54,14 @@ pub(super) fn price(pricing: &Value) -> Option<Price> {
         .or_else(|| of(number("input"), number("cached_input"), number("output")))
 }
 
-/// Tokens of request and answer together, under the names that servers give them.
+/// Returns the maximum number of tokens of request and answer together, under the various names that servers
+/// use.
 pub(super) fn context_tokens(model: &Value) -> Option<u64> {
     let names = ["context_length", "context_window", "max_model_len", "max_context_length"];
     names.iter().find_map(|name| model[*name].as_u64()).filter(|tokens| *tokens > 0)
 }
 
-/// A time in seconds since 1970; some servers write 0 for unknown, some milliseconds.
+/// Normalises a time in seconds since 1970. Some servers use 0 for unknown, and some use milliseconds.
 pub(super) fn unix_seconds(created: i64) -> Option<i64> {
     const YEAR_5138: i64 = 100_000_000_000;
     match created {
@@ -70,8 +71,8 @@ pub(super) fn unix_seconds(created: i64) -> Option<i64> {
     }
 }
 
-/// A time as `2026-10-19T07:00:00Z` in seconds since 1970. Fractions and offsets are left out: they do not change which
-/// model is newer, and a server that forgets the offset is understood.
+/// Converts a time such as `2026-10-19T07:00:00Z` to seconds since 1970. Fractions and offsets are ignored
+/// because they do not change which model is newer, and some servers omit the offset.
 pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
     let to_the_second = text.get(..19)?;
     let time = OffsetDateTime::parse(&format!("{to_the_second}Z"), &Rfc3339).ok()?;
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(rfc3339_seconds("2100-03-01T00:00:00Z"), Some(4_107_542_400));
         assert_eq!(rfc3339_seconds("2025-10-15T00:00:00+02:00"), Some(1_760_486_400));
         assert_eq!(rfc3339_seconds("2025-10-15 00:00:00"), Some(1_760_486_400));
-        // What Anthropic sends for a model whose date it does not know.
+        // Anthropic sends this for a model with an unknown date.
         assert_eq!(rfc3339_seconds("1970-01-01T00:00:00Z"), None);
         for odd in
             ["", "soon", "2025-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2025-1ä-01T00:00:00Z", "9999999999"]

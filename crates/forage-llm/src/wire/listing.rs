@@ -1,4 +1,4 @@
-//! Asking a provider for its models.
+//! Requests the list of a provider's models.
 
 use serde_json::Value;
 

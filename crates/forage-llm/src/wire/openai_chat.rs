@@ -1,4 +1,4 @@
-//! The wire protocol of OpenAI chat completions, which most hosted and all common local servers speak.
+//! The wire protocol of OpenAI chat completions, which most hosted and all common local servers support.
 
 use serde_json::{Map, Value, json};
 
@@ -13,11 +13,11 @@ use crate::wire_name::Wire;
 
 pub(super) struct OpenAiChat;
 
-/// Fields of a message that hold reasoning, and that servers which send them want back with the calls that came of it:
-/// DeepSeek and others the first, OpenRouter the second.
+/// Message fields that contain reasoning. Servers that send them want them back with the calls that resulted
+/// from it. DeepSeek and others use the first, OpenRouter the second.
 const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
-/// Where Gemini's front for this protocol keeps the signature of a call.
+/// The field in which Gemini's front end for this protocol keeps the signature of a call.
 const CALL_EXTRA: &str = "extra_content";
 
 impl Protocol for OpenAiChat {
@@ -73,7 +73,7 @@ impl Protocol for OpenAiChat {
                 false => Fault::Error(answer),
             });
         }
-        // A gateway's way to say that the server behind it failed in the middle.
+        // Gateways report in this way that the server after them failed during the answer.
         if !choice["error"].is_null() {
             return Err(Fault::Error(choice.clone()));
         }
@@ -101,7 +101,7 @@ impl Protocol for OpenAiChat {
     }
 
     fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)> {
-        // One server leaves the envelope out.
+        // One server omits the envelope.
         let data = page["data"].as_array().or(page.as_array())?;
         let model = |model: &Value| {
             let listed =
@@ -139,7 +139,7 @@ fn model_message(turn: &ModelTurn, name: &str) -> Value {
         }
     }
     let call = |(index, call): (usize, &ToolCall)| {
-        // Servers that fill a template with the arguments read them, and fail on what is no JSON.
+        // Servers that fill a template with the arguments parse them, and fail if they are not JSON.
         let arguments = match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
             Ok(_) => call.arguments.clone(),
             Err(_) => arguments_object(&call.arguments).to_string(),
@@ -165,7 +165,7 @@ fn tool(tool: &ToolDefinition) -> Value {
     })
 }
 
-/// What the server wants back beside text and calls.
+/// Returns the data that the server wants back in addition to text and calls.
 fn state(message: &Value, calls: &[ToolCall]) -> Option<Value> {
     if calls.is_empty() {
         return None;
@@ -201,8 +201,8 @@ fn calls(calls: &Value) -> Result<Vec<ToolCall>, Fault> {
     Ok(calls)
 }
 
-/// The text of `content`: a string, or an array whose text parts are joined; parts of reasoning have no `text`
-/// or a `type` that says so.
+/// Returns the text of `content`, which is a string or an array whose text parts are joined. Reasoning parts
+/// have no `text`, or a `type` that marks them.
 fn content_text(content: &Value) -> String {
     let part = |part: &Value| match part["type"].as_str() {
         None | Some("text" | "output_text") => part["text"].as_str().or(part.as_str()).map(str::to_owned),
@@ -215,7 +215,7 @@ fn content_text(content: &Value) -> String {
     }
 }
 
-/// The token counts; `None` when the provider sent none, or an empty object.
+/// Parses the token counts. Returns `None` if the provider sent none, or an empty object.
 fn usage(usage: &Value) -> Option<Usage> {
     let input = usage["prompt_tokens"].as_u64();
     let output = usage["completion_tokens"].as_u64();
@@ -229,7 +229,7 @@ fn usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-/// An answer in chunks.
+/// Assembles an answer from chunks.
 #[derive(Default)]
 struct Chunks {
     content: String,
@@ -252,7 +252,7 @@ struct PartialCall {
 }
 
 impl Chunks {
-    /// Accounts for what is kept.
+    /// Adds to the size of the stored data and checks the limit.
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.bytes += bytes;
         if self.bytes > MAX_ANSWER_BYTES {
@@ -265,8 +265,8 @@ impl Chunks {
         let index = delta["index"].as_u64();
         let id = delta["id"].as_str().unwrap_or_default();
         let name = delta["function"]["name"].as_str().filter(|name| !name.is_empty());
-        // The index only tells calls apart; nothing is ever sized by it. Some servers leave it out, or give every
-        // call the same one, so an id or a name of its own begins a call as well.
+        // The index is only used to distinguish calls and never to size anything. Some servers omit it or use
+        // the same one for every call, so a new id or name also starts a call.
         let fits = |call: &PartialCall| {
             let same_id = id.is_empty() || call.id.is_empty() || call.id == id;
             match (index, call.index) {
@@ -286,7 +286,7 @@ impl Chunks {
             }
         };
         let arguments = match &delta["function"]["arguments"] {
-            // What begins with `null` goes on with text.
+            // Some servers start with `null` and continue with text.
             Value::Null => String::new(),
             value => arguments_text(value),
         };
@@ -354,7 +354,7 @@ impl Events for Chunks {
     }
 
     fn is_over(&self) -> bool {
-        // Token counts come after the reason; `[DONE]` ends the stream.
+        // Token counts come after the finish reason; `[DONE]` ends the stream.
         false
     }
 
@@ -384,8 +384,8 @@ impl Events for Chunks {
     }
 }
 
-/// Appends pieces of OpenRouter's reasoning: those with the index and type of the one before go on with its text, and
-/// the rest of their fields, such as a signature that comes last, is taken over.
+/// Appends pieces of OpenRouter's reasoning. A piece with the index and type of the previous one continues
+/// its text, and its other fields, such as a final signature, are copied.
 fn join_details(details: &mut Vec<Value>, pieces: &[Value]) -> Result<(), Fault> {
     for piece in pieces {
         let goes_on = |last: &Value| {
@@ -467,7 +467,7 @@ mod tests {
         let none = Value::Null;
         let huge = json!(u64::MAX);
         let cases = [
-            // As OpenAI does it.
+            // The format of OpenAI.
             vec![
                 part(json!(0), "a", json!("f"), ""),
                 part(json!(0), "", none.clone(), "{\"x\":"),
@@ -475,19 +475,19 @@ mod tests {
                 part(json!(0), "", none.clone(), "1}"),
                 part(json!(1), "", none.clone(), "}"),
             ],
-            // An index that would take all memory if anything were sized by it.
+            // An index that would exhaust memory if anything were sized by it.
             vec![
                 part(huge.clone(), "a", json!("f"), "{\"x\":"),
                 part(huge, "", none.clone(), "1}"),
                 part(json!(4_294_967_295_u64), "b", json!("g"), "{}"),
             ],
-            // No index.
+            // Without an index.
             vec![
                 part(none.clone(), "a", json!("f"), "{\"x\":"),
                 part(none.clone(), "", none.clone(), "1}"),
                 part(none.clone(), "b", json!("g"), "{}"),
             ],
-            // The same index for all, and the id repeated.
+            // The same index for all calls, and a repeated id.
             vec![
                 part(json!(0), "a", json!("f"), "{\"x\":"),
                 part(json!(0), "a", json!("f"), "1}"),

@@ -1,4 +1,4 @@
-//! What differs from wire to wire, and the pieces that protocols are put together from.
+//! The interface of a wire protocol, and shared parts that protocols are built from.
 
 use forage_http::ureq::http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -10,75 +10,77 @@ use crate::endpoint::Endpoint;
 use crate::error::ChatError;
 use crate::finish::Finish;
 
-/// What differs from wire to wire.
+/// The parts that differ between wire protocols.
 pub(super) trait Protocol: Sync {
-    /// The path behind the base address. A base address that ends with the path's first segment already holds it.
+    /// Returns the path after the base address. A base address that ends with the path's first segment
+    /// already contains it.
     fn path(&self, model: &str, streamed: bool) -> String;
 
-    /// The header that carries a key, and the text in front of the key.
+    /// Returns the name of the header that carries a key, and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str);
 
-    /// Further headers.
+    /// Returns additional headers.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// The request's document.
+    /// Returns the request's document.
     fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value;
 
-    /// Reads a whole answer.
+    /// Parses a whole answer.
     fn read(&self, answer: Value) -> Result<RawAnswer, Fault>;
 
-    /// Begins to read an answer in events.
+    /// Starts parsing an answer in events.
     fn events(&self) -> Box<dyn Events>;
 
-    /// The path of the list of models; `cursor` is what the page before said.
+    /// Returns the path of the model list. `cursor` comes from the previous page.
     fn listing_path(&self, cursor: Option<&str>) -> String;
 
-    /// The models of a page, and the cursor of the next one.
+    /// Parses a page: the models, and the cursor of the next page.
     fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)>;
 }
 
-/// Puts a whole answer together from its events.
+/// Assembles a whole answer from its events.
 pub(super) trait Events {
-    /// Takes an event and appends the answer's text in it to `text`. An event that has no meaning is passed over.
+    /// Adds an event and appends its part of the answer's text to `text`. An event without a meaning is
+    /// ignored.
     fn take(&mut self, event: Value, text: &mut String) -> Result<(), Fault>;
 
-    /// Whether the model has said why it stopped, so that all of the answer is there.
+    /// Returns true if the model has sent its finish reason, so that the answer is complete.
     fn is_whole(&self) -> bool;
 
-    /// Whether nothing more will come.
+    /// Returns true if nothing more will arrive.
     fn is_over(&self) -> bool;
 
-    /// The answer as it would have come whole.
+    /// Returns the answer in the form in which it would have arrived whole.
     fn whole(self: Box<Self>) -> Value;
 }
 
-/// What an answer says, before what all wires share is done to it.
+/// A parsed answer, before the processing that all wire protocols share.
 #[derive(Debug, PartialEq)]
 pub(super) struct RawAnswer {
-    /// The text, perhaps with reasoning in marks.
+    /// The text, which may contain reasoning between marks.
     pub(super) text: String,
-    /// The calls, with `unique_ids` of `answer`.
+    /// The calls, after `unique_ids` of `answer`.
     pub(super) calls: Vec<ToolCall>,
     pub(super) finish: Finish,
     pub(super) usage: Option<Usage>,
-    /// What the provider wants back.
+    /// Data that the provider wants back.
     pub(super) state: Option<Value>,
 }
 
-/// Why an answer can't be used.
+/// The reason why an answer cannot be used.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It is not what the protocol says.
+    /// The answer does not follow the protocol.
     Bad(&'static str),
-    /// It is an error of the server's, in a document with an `error`.
+    /// An error of the server, in a document with an `error`.
     Error(Value),
-    /// It passed a limit, in bytes.
+    /// The answer exceeded a limit, in bytes.
     TooLarge(usize),
 }
 
-/// The headers of a request to the endpoint.
+/// Builds the headers of a request to the endpoint.
 pub(super) fn headers(
     protocol: &dyn Protocol,
     endpoint: &Endpoint,
@@ -87,7 +89,7 @@ pub(super) fn headers(
         protocol.headers().iter().map(|(name, value)| (*name, HeaderValue::from_static(value))).collect();
     if let Some(key) = endpoint.key() {
         let (name, prefix) = protocol.key_header();
-        // Cannot fail: a key is printable ASCII. An error is still better than a panic.
+        // This cannot fail because a key is printable ASCII, but an error is still better than a panic.
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose()))
             .map_err(|_| ChatError::Unauthorized { model: endpoint.name(), status: 401 })?;
         value.set_sensitive(true);
@@ -96,21 +98,22 @@ pub(super) fn headers(
     Ok(headers)
 }
 
-/// The base address, without the path's first segment where the user has written that too.
+/// Returns the base address, without the path's first segment if the user has included it.
 pub(super) fn base<'a>(endpoint: &'a Endpoint, path: &str) -> &'a str {
     let url = endpoint.base_url();
     let segment = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    // Only versions are written twice; `…/chat` + `/chat/completions` could be meant.
+    // Only versions are written twice; `…/chat` + `/chat/completions` could be intended.
     match segment.starts_with('v') {
         true => url.strip_suffix(segment).and_then(|url| url.strip_suffix('/')).unwrap_or(url),
         false => url,
     }
 }
 
-/// All but what RFC 3986 calls unreserved.
+/// All characters except those that RFC 3986 calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Text as one segment of a path or one value of a query: only what RFC 3986 calls unreserved stays.
+/// Encodes text as one path segment or one query value. Only characters that RFC 3986 calls unreserved are
+/// kept.
 pub(super) fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }

@@ -1,4 +1,4 @@
-//! Which protocol a wire is.
+//! Maps each wire to its protocol.
 
 use super::anthropic::Anthropic;
 use super::gemini::Gemini;

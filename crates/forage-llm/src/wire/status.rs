@@ -1,4 +1,4 @@
-//! What a server's refusal means: statuses and error documents to [`ChatError`].
+//! Maps rejections of a server (statuses and error documents) to [`ChatError`].
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::error::ChatError;
 use crate::exchange::pause;
 use crate::message::{reason_of, server_message};
 
-/// A refusal as it came.
+/// A rejection as received.
 pub(super) struct StatusRefusal<'a> {
     pub(super) endpoint: &'a Endpoint,
-    /// What was asked; none for a list of models.
+    /// The request; `None` for a list of models.
     pub(super) request: Option<&'a ChatRequest>,
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
     pub(super) body: &'a [u8],
 }
 
-/// Codes by which servers tell apart what they all give the same status; the message is looked at only where there is
-/// no code, because its words change.
+/// Codes by which servers distinguish errors with the same status. The message is only checked if there is no
+/// code, because its wording changes.
 const OVERFLOW_CODES: [&str; 3] =
     ["exceed_context_size_error", "context_length_exceeded", "request_too_large"];
 const CREDIT_CODES: [&str; 4] =
@@ -64,7 +64,7 @@ const MODEL_WORDS: [&str; 14] = [
 ];
 
 impl StatusRefusal<'_> {
-    /// The error, `None` when the status is one of success.
+    /// Returns the error, or `None` for a success status.
     pub(super) fn error(&self) -> Option<ChatError> {
         let model = self.endpoint.name();
         let status = self.status;
@@ -111,14 +111,15 @@ impl StatusRefusal<'_> {
     }
 }
 
-/// The forms with a name in the middle: «The model `x` does not exist», «model 'x' not found».
+/// Matches messages with a name in the middle, for example “The model `x` does not exist” or “model 'x' not
+/// found”.
 fn names_a_missing_model(lower: &str) -> bool {
     lower.split_once("model").is_some_and(|(_, rest)| {
         ["does not exist", "not found", "is not available"].iter().any(|words| rest.contains(words))
     })
 }
 
-/// The server's own names for what went wrong, in lower case.
+/// Returns the server's own error codes, in lower case.
 fn codes(document: &Value) -> Vec<String> {
     let document = if document.is_array() { &document[0] } else { document };
     let error = &document["error"];
@@ -131,7 +132,7 @@ fn codes(document: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The pause that Gemini asks for in the document, such as `"17s"`.
+/// Returns the pause that Gemini asks for in the document, such as `"17s"`.
 fn retry_delay(document: &Value) -> Option<Duration> {
     let document = if document.is_array() { &document[0] } else { document };
     let details = document["error"]["details"].as_array()?;
@@ -139,8 +140,8 @@ fn retry_delay(document: &Value) -> Option<Duration> {
     pause(delay.strip_suffix('s')?.parse().ok()?)
 }
 
-/// The status that an error within a successful response stands for. Gateways report the failure of the server behind
-/// them in this way, and every server one that happens in the middle of a stream.
+/// Returns the status equivalent to an error within a successful response. Gateways report failures of the
+/// server after them in this way, and so does every server if it fails during a stream.
 pub(super) fn status_of(document: &Value) -> u16 {
     let first = if document.is_array() { &document[0] } else { document };
     let code = &first["error"]["code"];
@@ -184,7 +185,7 @@ mod tests {
         refusal.error().unwrap()
     }
 
-    /// The documents are what the servers of the names at the line ends were seen or are documented to send.
+    /// Each document was observed from, or is documented for, the servers named at the end of the line.
     #[test]
     fn documents_tell_apart_what_shares_a_status() {
         for (status, body, kind) in [

@@ -1,4 +1,4 @@
-//! Reads a response in events, whatever the pieces that it comes in.
+//! Parses a response in events, in pieces of any size.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::limits::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
 use crate::reasoning::SpokenText;
 use crate::sse::EventReader;
 
-/// The event that ends an OpenAI stream, and the only one that is no JSON.
+/// The event that ends an OpenAI stream, and the only one that is not JSON.
 const DONE: &[u8] = b"[DONE]";
 
 pub(super) struct StreamReader {
@@ -21,19 +21,19 @@ pub(super) struct StreamReader {
     has_events: bool,
 }
 
-/// What the server sends. It shows in the first byte: no line of an event begins like JSON.
+/// The form of the response. The first byte decides it, because no line of an event begins like JSON.
 enum StreamForm {
     Unknown,
     Events,
-    /// The whole answer, because the server does not stream, or an error.
+    /// The whole answer, if the server does not stream, or an error.
     Whole(Vec<u8>),
 }
 
-/// What became of a stream that has ended.
+/// The result of a stream that has ended.
 pub(super) enum StreamEnd {
-    /// The answer, as it would have come whole.
+    /// The answer in the form in which it would have arrived whole.
     Whole(Value),
-    /// It ended before the model had said why it stopped, so that part of it may be missing.
+    /// The stream ended before the finish reason, so part of the answer may be missing.
     Cut,
 }
 
@@ -49,7 +49,7 @@ impl StreamReader {
         }
     }
 
-    /// Takes a piece, hands the answer's text in it on and says whether more is wanted.
+    /// Adds a piece, passes on the answer's text in it, and returns true if more is needed.
     pub(super) fn push(
         &mut self,
         piece: &[u8],
@@ -70,7 +70,7 @@ impl StreamReader {
             return Ok(ControlFlow::Continue(()));
         }
         let mut events = Vec::new();
-        // Events before one that is too long are of use: they may hold the server's error.
+        // Events before one that is too long are still processed because they may contain the server's error.
         let read = self.lines.push(piece, &mut events);
         for event in events {
             self.take(&event, on_text)?;
@@ -95,7 +95,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// Whether nothing more is needed, also when the connection breaks now.
+    /// Returns true if the answer is complete, even if the connection is lost now.
     pub(super) fn is_whole(&self) -> bool {
         self.events.is_whole()
     }
@@ -104,14 +104,14 @@ impl StreamReader {
         self.is_done || self.events.is_over()
     }
 
-    /// What there is when nothing more comes.
+    /// Returns the result at the end of the response.
     pub(super) fn end(mut self, on_text: &mut dyn FnMut(&str)) -> Result<StreamEnd, Fault> {
         if let StreamForm::Whole(body) = &self.form {
             let whole = serde_json::from_slice(body).map_err(|_| Fault::Bad("it is not JSON"))?;
             return Ok(StreamEnd::Whole(whole));
         }
         if !self.is_over() {
-            // Half an event is the sign of a cut, not of a server that writes no JSON.
+            // An incomplete event means that the stream was cut, not that the server does not write JSON.
             let last = self.lines.end().map_err(|_| Fault::TooLarge(MAX_EVENT_BYTES))?;
             match last {
                 Some(event) if event == DONE || serde_json::from_slice::<Value>(&event).is_ok() => {
@@ -134,7 +134,7 @@ impl StreamReader {
         Ok(StreamEnd::Whole(self.events.whole()))
     }
 
-    /// Whether the answer came whole, so that its text was not passed on yet.
+    /// Returns true if the answer arrived whole, so that its text has not been passed on yet.
     pub(super) fn is_one_document(&self) -> bool {
         matches!(self.form, StreamForm::Whole(_))
     }

@@ -1,4 +1,4 @@
-//! What holds for every wire: names, addresses, and that an answer in events is the answer that comes whole.
+//! Properties of all wire protocols: names, addresses, and that an answer in events equals the whole answer.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ fn a_model_id_stays_one_segment() {
     }
 }
 
-/// One answer as it comes whole and in events, with all that a wire knows: reasoning, text of several bytes a
-/// character, two calls, signatures, token counts.
+/// One answer as a whole and in events, with everything that a wire protocol supports: reasoning, multi-byte
+/// text, two calls, signatures and token counts.
 pub(super) struct Sample {
     wire: Wire,
     pub(super) whole: Value,
@@ -168,7 +168,7 @@ impl Sample {
     }
 }
 
-/// What a stream in these pieces says, and the text that was passed on meanwhile.
+/// Returns the result of a stream in these pieces, and the text that was passed on.
 fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(RawAnswer, String)>, Fault> {
     let mut reader = StreamReader::new(protocol(wire).events());
     let mut text = String::new();
@@ -205,7 +205,7 @@ fn a_stream_that_ends_early_is_cut_wherever_it_ends() {
         let said_why = lines.rfind("reason\":\"").or(lines.rfind("Reason\":\"")).unwrap();
         for end in 0..said_why {
             let outcome = streamed(sample.wire, &[&lines.as_bytes()[..end]]);
-            // Before the first event has come there is no telling a stream from something else.
+            // Before the first event, a stream cannot be distinguished from other responses.
             let is_cut =
                 matches!(outcome, Ok(None)) || matches!(outcome, Err(Fault::Bad("it has no events")));
             assert!(is_cut, "{:?} {:?}", sample.wire, &lines.get(..end));

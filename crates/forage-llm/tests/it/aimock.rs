@@ -1,4 +1,5 @@
-//! The wires against a server that is not ours: aimock, which its authors hold to the real ones.
+//! Tests the wire protocols against an independent server: aimock, whose authors test it against the real
+//! ones.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,19 +15,20 @@ use serde_json::json;
 
 use crate::{KEY, ample, client, settings};
 
-/// The variable that names another program than the one that `cargo xtask peers` installs; `skip` leaves these tests out.
+/// The variable that names another program than the one installed by `cargo xtask peers`; `skip` skips these
+/// tests.
 const VARIABLE: &str = "FORAGE_TEST_AIMOCK";
 
 /// A running server.
 struct Aimock {
     child: Child,
-    /// Kept open, because a server that can't write its log ends.
+    /// Kept open because the server exits if it cannot write its log.
     _output: BufReader<ChildStdout>,
     url: String,
 }
 
 impl Aimock {
-    /// `None` when the user has asked for these tests to be left out.
+    /// Starts the server. Returns `None` if the user has asked to skip these tests.
     #[expect(clippy::disallowed_methods, reason = "tests find and run the server that they compare with")]
     fn start() -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -59,7 +61,7 @@ impl Aimock {
         Some(Self { child, _output: output, url })
     }
 
-    /// The address as each wire wants it.
+    /// Returns the address in the form that each wire protocol expects.
     fn base(&self, wire: Wire) -> String {
         match wire {
             Wire::OpenAiChat => format!("{}/v1", self.url),
@@ -81,7 +83,7 @@ impl Drop for Aimock {
     }
 }
 
-/// Asks in one way or the other; what a stream passes on is its answer's text.
+/// Asks with or without streaming, and checks that a stream passes on exactly the answer's text.
 fn ask(wire: Wire, is_stream: bool, base: &str, request: &ChatRequest) -> Result<ChatAnswer, ChatError> {
     let model = client(wire, base);
     if !is_stream {
@@ -175,7 +177,7 @@ fn its_faults_are_told_apart() {
 #[test]
 fn its_rate_limit_is_waited_for() {
     for wire in Wire::ALL {
-        // A server each, because it counts requests.
+        // One server each because it counts requests.
         let Some(aimock) = Aimock::start() else { return };
         let error = aimock.ask(wire, true, "limit me").unwrap_err();
         assert_eq!(error.retry_after(), Some(Duration::from_secs(1)), "{wire:?} {error:?}");

@@ -17,7 +17,7 @@ fn first(peers: &[&Peer], budget: &CallBudget) -> Result<(ChatAnswer, Vec<ChatEr
     first_of(&named, budget)
 }
 
-/// As [`first`], with the providers' names.
+/// Like [`first`], with the providers' names.
 fn first_of(
     peers: &[(String, &Peer)],
     budget: &CallBudget,
@@ -120,7 +120,7 @@ fn what_rules_out_a_provider_passes_over_its_models() {
         assert_eq!((answer.text.as_str(), errors.len(), peers[1].requests().len()), ("three", 1, 0));
         assert!(errors[0].rules_out_provider() && errors[0].rules_out_model(), "{errors:?}");
     }
-    // A model that is gone says nothing about the others of its provider.
+    // A retired model says nothing about the other models of its provider.
     let peers = [Peer::start([status(404)]), Peer::start([good("two")])];
     let named = ["acme", "acme"].map(str::to_owned).into_iter().zip(&peers).collect::<Vec<_>>();
     let (answer, errors) = first_of(&named, &ample()).unwrap();
@@ -155,7 +155,7 @@ fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
         first(&[&one, &two], &budget).unwrap_err()
     });
     assert!(failed.is_cancelled(), "{failed}");
-    // The pause is twenty.
+    // The pause is 20 seconds.
     assert!(started.elapsed() < Duration::from_secs(15));
     assert_eq!((one.requests().len(), two.requests().len()), (1, 0));
 }

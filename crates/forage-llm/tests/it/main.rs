@@ -1,4 +1,5 @@
-//! The crate through its outer boundary: real sockets on the loopback, a scripted server, real deadlines.
+//! Tests the crate through its public boundary, with real sockets on the loopback, a scripted server and real
+//! deadlines.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -21,7 +22,7 @@ use forage_llm::{
     Redacted, Redactor, Wire, WireClient,
 };
 
-/// The key of every test; no output may hold it.
+/// The key of every test; no output may contain it.
 const KEY: &str = "test-key-0f9e8d7c6b5a";
 
 fn request(user: &str) -> ChatRequest {
@@ -43,19 +44,19 @@ fn client(wire: Wire, base_url: &str) -> WireClient {
     WireClient::new(wire, Endpoint::new(settings(base_url)).unwrap(), Exchanges::Live)
 }
 
-/// A budget that no healthy test comes near.
+/// A budget that no healthy test exhausts.
 fn ample() -> CallBudget {
     CallBudget::until(Instant::now() + Duration::from_secs(30))
 }
 
-/// A budget that has time, and whose caller has none.
+/// A budget with time left, whose caller cancels.
 fn given_up(time: Duration) -> CallBudget {
     let budget = CallBudget::until(Instant::now() + time);
     budget.stop.cancel();
     budget
 }
 
-/// Asks once, and checks what holds for every outcome.
+/// Asks once, and checks the properties of every outcome.
 fn ask(base_url: &str) -> Result<ChatAnswer, ChatError> {
     let outcome = model(base_url).complete(&request("the question of this test"), &ample());
     if let Err(error) = &outcome {
@@ -64,7 +65,7 @@ fn ask(base_url: &str) -> Result<ChatAnswer, ChatError> {
     outcome
 }
 
-/// What holds for every error: it names the model, and shows neither key nor request.
+/// Checks the properties of every error: it names the model, and shows neither key nor request.
 fn check_error(error: &ChatError) {
     let shown = format!("{error} {error:?}");
     assert!(shown.starts_with("acme") && shown.contains("/small-1: "), "{shown}");

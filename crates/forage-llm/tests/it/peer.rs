@@ -1,4 +1,4 @@
-//! A scripted HTTP/1.1 server on the loopback that records what it receives.
+//! A scripted HTTP/1.1 server on the loopback that records all requests.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,22 +10,22 @@ use std::time::Duration;
 /// One reply of the script, for one connection.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// These bytes, then the end of the connection.
+    /// Sends these bytes, then closes the connection.
     Raw(Vec<u8>),
-    /// These bytes in pieces of the given size with a pause between them.
+    /// Sends these bytes in pieces of the given size with a pause between them.
     Drip(Vec<u8>, usize, Duration),
-    /// These bytes as soon as it is time for them.
+    /// Sends these bytes once the condition is true.
     #[allow(dead_code, reason = "for the tests of the command")]
     Held(Vec<u8>, Arc<dyn Fn() -> bool + Send + Sync>),
-    /// These bytes (none: not even a status line), then silence until the client leaves.
+    /// Sends these bytes (if empty, not even a status line), then nothing until the client leaves.
     Hang(Vec<u8>),
-    /// These bytes at once, whatever the client sends.
+    /// Sends these bytes at once, independent of what the client sends.
     Blurt(&'static [u8]),
-    /// Not even the request is read, until the client leaves.
+    /// Does not even read the request, until the client leaves.
     Deaf,
 }
 
-/// A response of JSON with the given status.
+/// Returns a JSON response with the given status.
 pub(crate) fn json(status: u16, extra_headers: &str, body: &str) -> Reply {
     let length = body.len();
     let head =
@@ -33,17 +33,17 @@ pub(crate) fn json(status: u16, extra_headers: &str, body: &str) -> Reply {
     Reply::Raw(format!("{head}{extra_headers}\r\n{body}").into_bytes())
 }
 
-/// A good answer with the given `content`, itself JSON.
+/// Returns a valid answer with the given `content`, itself JSON.
 pub(crate) fn content(content: &str) -> Reply {
     json(200, "", &answer_body(content))
 }
 
-/// A good answer with the given text.
+/// Returns a valid answer with the given text.
 pub(crate) fn good(text: &str) -> Reply {
     content(&format!("\"{text}\""))
 }
 
-/// The body of a good answer with the given `content`.
+/// Returns the body of a valid answer with the given `content`.
 pub(crate) fn answer_body(content: &str) -> String {
     format!(
         r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":{content}}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{{"cached_tokens":5}}}}}}"#
@@ -73,7 +73,7 @@ impl Peer {
                     if over.load(Ordering::SeqCst) {
                         return;
                     }
-                    // A client that leaves in the middle is what several tests are about.
+                    // Several tests are about clients that leave early, so errors are ignored.
                     let _ = stream.and_then(|stream| serve(stream, replies.next(), &requests));
                 }
             }
@@ -85,17 +85,18 @@ impl Peer {
         format!("http://{}/v1", self.address)
     }
 
-    /// The address without a path.
+    /// Returns the address without a path.
     pub(crate) fn root(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Everything received, head and body, one text per connection.
+    /// Returns everything received, head and body, one text per connection.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The same when all connections that were made are over: a client may have its answer before its request is read.
+    /// Like `requests`, but waits until all connections are closed: a client may get its answer before its
+    /// request is read.
     #[allow(dead_code, reason = "for the tests of the client")]
     pub(crate) fn into_requests(mut self) -> Vec<String> {
         self.end();
@@ -120,7 +121,7 @@ impl Drop for Peer {
 }
 
 fn serve(mut stream: TcpStream, reply: Option<Reply>, requests: &Mutex<Vec<String>>) -> std::io::Result<()> {
-    // A test that hangs fails instead of blocking the suite.
+    // A test that hangs should fail instead of blocking the suite.
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     if matches!(reply, Some(Reply::Deaf)) {
         thread::sleep(Duration::from_millis(1000));

@@ -1,11 +1,11 @@
-//! What must never leave: secrets of the text, the key to another host, either of them in an error.
+//! Data that must never leave: secrets in the text, the key to another host, and either of them in an error.
 
 use forage_llm::{ChatError, ChatModel, ChatRequest, Redacted, Redactor};
 
 use crate::peer::{Peer, good, json};
 use crate::{KEY, ample, ask, check_error, model};
 
-/// Put together at run time, so that scanners of source code do not take it for a live secret.
+/// Assembled at run time so that scanners of source code do not report it as a live secret.
 fn planted() -> [String; 3] {
     ["AKIA", "ghp_16C7e42F292c6912", "x8Kz2mQ9vR4t"]
         .into_iter()

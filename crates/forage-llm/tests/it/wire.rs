@@ -1,4 +1,4 @@
-//! The wire protocol: what is sent, and what comes of every kind of response.
+//! The wire protocol: the requests sent, and the result for every kind of response.
 
 use std::time::Duration;
 
@@ -140,7 +140,7 @@ fn bodies_come_chunked_in_pieces_and_until_the_connection_ends() {
     for reply in [
         Reply::Raw(chunked.clone()),
         Reply::Raw(unbounded),
-        // One piece per more than one wait of the client.
+        // Each piece takes longer than one wait of the client.
         Reply::Drip(chunked, 40, Duration::from_millis(50)),
     ] {
         let peer = Peer::start([reply]);
@@ -201,7 +201,7 @@ fn statuses_become_errors() {
         let peer = Peer::start([reply(status, headers, r#"{"error":{"message":"no such model"}}"#)]);
         assert_eq!(ask(&peer.url()).unwrap_err(), expected);
     }
-    // Gateways put the status of the server behind them into a good response.
+    // Gateways put the status of the server after them into a success response.
     let peer = Peer::start([reply(200, "", r#"{"error":{"code":429,"message":"slow down"}}"#)]);
     assert_eq!(ask(&peer.url()).unwrap_err(), ChatError::RateLimited { model: name(), retry_after: None });
 }
@@ -224,13 +224,13 @@ fn a_cut_connection_is_a_lost_one() {
 
 #[test]
 fn where_nobody_listens_nothing_is_reached() {
-    // Bound, so that nobody else gets the port, and never listened on.
+    // Bound so that no other process gets the port, but never listened on.
     let held = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     held.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = held.local_addr().unwrap().as_socket().unwrap();
     let error = ask(&format!("http://{address}")).unwrap_err();
     assert!(matches!(error, ChatError::Unreachable { .. }), "{error:?}");
-    // A server that does not speak TLS: the request, and with it the key, stays here.
+    // A server that does not speak TLS: the request, and with it the key, must not be sent.
     let peer = Peer::start([Reply::Blurt(b"HTTP/1.1 400 Bad Request\r\n\r\n")]);
     let error = ask(&peer.url().replace("http:", "https:")).unwrap_err();
     assert!(matches!(error, ChatError::Unreachable { .. }), "{error:?}");
