@@ -1,8 +1,9 @@
-//! Files cut at their definitions.
+//! Splits files into chunks at their definitions.
 //!
-//! Definitions are found by line: a keyword of the language after modifiers, or a shape that has none. That is less
-//! than a parser knows; what the ranking needs of a file is where things begin and what they are called, and it finds
-//! the right file as often with it as with syntax trees, which take thirty times as long (`bench/README.md`).
+//! Definitions are found line by line: a keyword of the language after modifiers, or a known shape without a
+//! keyword. A parser would find more, but the ranking only needs to know where definitions begin and what
+//! they are called. It finds the right file as often with this as with syntax trees, which take thirty times
+//! as long (`bench/README.md`).
 
 mod definition;
 
@@ -14,59 +15,59 @@ use forage_fs::lines;
 use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
 
-/// What a line is, for the weights of its words.
+/// The kind of a line, which determines the weights of its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
-    /// Nothing but white space.
+    /// Only white space.
     Blank,
     /// A comment, or documentation in a string.
     Comment,
-    /// Code up to this byte, a comment from there on.
+    /// Code up to this byte offset, then a comment.
     Code(usize),
 }
 
-/// A definition, where it stands.
+/// A definition and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkSymbol {
-    /// The name, without what qualifies it.
+    /// The name without its qualifier.
     pub name: String,
-    /// What it names.
+    /// The kind of definition.
     pub kind: DefinitionKind,
-    /// Its line, from 0.
+    /// The 0-based line.
     pub line: u32,
-    /// White space before it, in columns.
+    /// The indentation, in columns.
     pub indent: u32,
 }
 
 /// Lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileChunk {
-    /// The first line, from 1.
+    /// The first line, 1-based.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// Definitions in it, as a range of [`Outline::symbols`].
+    /// The definitions in the chunk, as a range of [`Outline::symbols`].
     pub symbols: std::ops::Range<usize>,
 }
 
-/// A file as the index sees it.
+/// The structure of a file, as used by the index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outline {
     /// One per line.
     pub lines: Vec<LineKind>,
-    /// All definitions, in the order of lines.
+    /// All definitions, ordered by line.
     pub symbols: Vec<ChunkSymbol>,
-    /// All lines, cut.
+    /// Chunks that cover all lines.
     pub chunks: Vec<FileChunk>,
 }
 
-/// Cuts a text.
+/// Computes the outline of a text.
 #[must_use]
 pub(crate) fn outline(text: &str, language: &LanguageRow) -> Outline {
     outline_with(text, language, |_, _, _| ())
 }
 
-/// The same; `each` is given every line, what it is, and whether it begins within a string that is a value.
+/// Like `outline`, and calls `each` with every line, its kind, and true if it begins within a string value.
 pub(crate) fn outline_with<'t>(
     text: &'t str,
     language: &LanguageRow,
@@ -74,9 +75,10 @@ pub(crate) fn outline_with<'t>(
 ) -> Outline {
     let mut outline = Outline::default();
     let mut reader = LineClassifier::new(language);
-    // Where the chunk of a definition would begin: at the comment and the attributes above it.
+    // The first line of a definition's chunk: that of the comment and the attributes above it.
     let mut lead: Option<u32> = None;
-    // The comment above is documentation, which a blank line parts from nothing.
+    // True if the comment above is documentation. A blank line does not separate documentation from its
+    // definition.
     let mut is_documented = false;
     let mut before = LineKind::Blank;
     let mut starts: Vec<(u32, u32)> = Vec::new();
@@ -97,7 +99,7 @@ pub(crate) fn outline_with<'t>(
                     lead = None;
                 }
                 if lead.is_none() {
-                    // What a file begins with is its licence.
+                    // The comment at the start of a file is its licence.
                     is_documented = number > 0 && is_documentation(line.trim_start());
                 }
                 lead.get_or_insert(number);
@@ -109,7 +111,7 @@ pub(crate) fn outline_with<'t>(
                 let code = &line[..end];
                 let trimmed = code.trim_start();
                 let indent = indent(code);
-                // What a string quotes defines nothing here.
+                // Quoted code in a string does not define anything.
                 let found = if within_string { None } else { definition(code, language) };
                 if found.is_some() {
                     starts.push((lead.unwrap_or(number), indent));
@@ -135,7 +137,7 @@ fn push(symbols: &mut Vec<ChunkSymbol>, found: Option<SymbolDefinition<'_>>, lin
     }
 }
 
-/// White space in front of a line, in columns.
+/// Returns the indentation of a line, in columns.
 pub(crate) fn indent(line: &str) -> u32 {
     line.bytes()
         .map_while(|byte| match byte {
@@ -146,14 +148,16 @@ pub(crate) fn indent(line: &str) -> u32 {
         .sum()
 }
 
-/// Whether a comment begins as documentation of what comes next does, not as one about the lines around it.
+/// Returns true if a comment starts like documentation of the next definition, as opposed to a comment about
+/// the surrounding lines.
 fn is_documentation(trimmed: &str) -> bool {
     let begins = ["/**", "///", "-- |", "--|", "(**"].iter().any(|mark| trimmed.starts_with(mark));
-    // Lines of stars and slashes are drawn above parts of a file.
+    // Lines of stars or slashes separate parts of a file.
     begins && !trimmed.starts_with("/***") && !trimmed.starts_with("////")
 }
 
-/// Attributes, decorators and template heads stand above what they belong to.
+/// Returns true for attributes, decorators and template heads, which precede the definition that they belong
+/// to.
 pub(crate) fn is_lead(trimmed: &str) -> bool {
     trimmed.starts_with('@')
         || trimmed.starts_with("#[")
@@ -161,36 +165,36 @@ pub(crate) fn is_lead(trimmed: &str) -> bool {
         || trimmed.starts_with("template")
 }
 
-/// Tells the lines of a file apart, one after the other.
+/// Classifies the lines of a file in order.
 pub(crate) struct LineClassifier<'l> {
     language: &'l LanguageRow,
     open: Option<OpenBlock>,
 }
 
 impl<'l> LineClassifier<'l> {
-    /// At the beginning of a file.
+    /// Starts at the beginning of a file.
     pub(crate) fn new(language: &'l LanguageRow) -> Self {
         Self { language, open: None }
     }
 
-    /// Whether the next line begins within a string that is a value, or within the code of a document.
+    /// Returns true if the next line begins within a string value, or within a code block of a document.
     pub(crate) fn is_in_string(&self) -> bool {
         matches!(self.open, Some(OpenBlock::String(_) | OpenBlock::Fence(..)))
     }
 
-    /// What the next line is.
+    /// Classifies the next line.
     pub(crate) fn read(&mut self, line: &str) -> LineKind {
         line_kind(line, self.language, &mut self.open)
     }
 }
 
-/// What a line leaves open, with the mark that ends it.
+/// A construct that continues on the next line, with the mark that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenBlock {
     Comment(&'static str),
-    /// A string of several lines that is a value, not documentation.
+    /// A multi-line string that is a value, not documentation.
     String(&'static str),
-    /// Code in Markdown, with the character of its fence and their number.
+    /// A code block in Markdown, with the character of its fence and the length.
     Fence(char, usize),
 }
 
@@ -221,7 +225,7 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
     }
     if language.name == "markdown"
         && let Some((sign, length, info)) = fence(line)
-        // Three back quotes may also enclose code in a line.
+        // Three backquotes may also enclose inline code.
         && !(sign == '`' && info.contains(sign))
     {
         *open = Some(OpenBlock::Fence(sign, length));
@@ -240,14 +244,14 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
     {
         return LineKind::Comment;
     }
-    // Behind code: a marker that follows white space. One within a string is rare enough to be taken for one.
+    // A trailing comment: a marker after white space. A marker within a string is rare enough to be ignored.
     let code = line.trim_end().len();
     let bytes = line.as_bytes();
     let end = language
         .line_comments
         .iter()
         .filter_map(|marker| {
-            // For a mark of one or two bytes a searcher takes longer to be made than a line to be looked at.
+            // For a marker of one or two bytes, building a searcher takes longer than scanning a line.
             memchr::memchr_iter(marker.as_bytes()[0], bytes)
                 .filter(|&at| at > 0 && bytes[at - 1].is_ascii_whitespace())
                 .find(|&at| bytes[at..].starts_with(marker.as_bytes()))
@@ -258,7 +262,7 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
     LineKind::Code(end)
 }
 
-/// Returns the sign of a line that begins or ends code in Markdown, the number of signs and what follows them.
+/// Parses a Markdown fence: returns its character, its length and the info string after it.
 fn fence(line: &str) -> Option<(char, usize, &str)> {
     let trimmed = line.trim();
     let sign = trimmed.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
@@ -267,8 +271,8 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
     (length >= 3).then_some((sign, length, info.trim()))
 }
 
-/// Opens and closes strings of several lines, which documentation is written in as well: without this the end of
-/// `SQL = """` would begin a comment, and all that follows be taken for the other of the two.
+/// Opens and closes multi-line strings. Documentation is written in them as well, so without this the end of
+/// `SQL = """` would start a comment, and from there on code and comments would be swapped.
 fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Option<OpenBlock>) {
     let marks = || language.block_comments.iter().filter(|(start, end)| start == end).map(|(mark, _)| *mark);
     let find = |mark: &str, from: usize| {
@@ -283,7 +287,7 @@ fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Op
         let next = marks().filter_map(|mark| Some((find(mark, at)?, mark))).min();
         let Some((start, mark)) = next.filter(|(start, _)| *start < code) else { return };
         at = start + mark.len();
-        // `'"""'` is a short string with the mark in it.
+        // `'"""'` is a short string that contains the mark.
         let around = |place: Option<usize>| place.and_then(|place| line.as_bytes().get(place)).copied();
         let (before, behind) = (around(start.checked_sub(1)), around(Some(at)));
         let quoted = before == behind && matches!(before, Some(b'"' | b'\''));
@@ -293,7 +297,7 @@ fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Op
     }
 }
 
-/// The rest of a line that begins a comment or a documentation string.
+/// Returns the rest of a line that begins a comment or a documentation string.
 fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
     if let Some(rest) = trimmed.strip_prefix(start) {
         return Some(rest);
@@ -311,13 +315,14 @@ fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
     None
 }
 
-/// `#define` and `#[…]` are no comments where `#` is none, and in some languages `#[…]` is an attribute.
+/// Returns true for `#[…]` in languages where this is an attribute and not a comment.
 fn is_directive(trimmed: &str, language: &LanguageRow) -> bool {
     trimmed.starts_with("#[") && language.has(Habit::Attributes)
 }
 
-/// Cuts before definitions. A chunk is long enough to be understood and short enough to be read: what is shorter
-/// than [`limits::SHORT_CHUNK`] takes in what follows at the same depth or deeper.
+/// Splits before definitions. A chunk should be long enough to be understood and short enough to be read, so
+/// a chunk shorter than [`limits::SHORT_CHUNK`] also takes the following definitions at the same depth or
+/// deeper.
 fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     let total = outline.lines.len() as u32;
     let mut cuts: Vec<u32> = vec![0];
@@ -350,7 +355,8 @@ fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     chunks
 }
 
-/// Where to cut what is too long: at the last blank line that leaves at least half.
+/// Returns the line at which to split a chunk that is too long: the last blank line that leaves at least half
+/// of it.
 fn blank_before(outline: &Outline, start: u32) -> u32 {
     let longest = start + limits::LONG_CHUNK;
     let shortest = start + limits::LONG_CHUNK / 2;

@@ -1,11 +1,11 @@
-//! How good a ranking is, on queries whose answers are known.
+//! Measures the quality of a ranking, on queries with known answers.
 //!
-//! As semble's benchmark has it: a result is a chunk; the rank of a target is that of the first result in its file,
-//! and overlapping its lines where it has some; relevant and secondary targets count alike. What a target is that the
-//! index lacks, [`Places`] says.
+//! This follows semble's benchmark: a result is a chunk. The rank of a target is that of the first result in
+//! its file that overlaps its lines, if it has any. Relevant and secondary targets count the same. [`Places`]
+//! defines how a target that is not in the index counts.
 //!
-//! A set's queries are answered once ([`answer`]). Other weights of the rules then take arithmetic alone, for they order
-//! candidates and don't choose them: [`ablate`].
+//! The queries of a set are answered once ([`answer`]). After that, trying other weights of the rules only
+//! takes arithmetic because the rules order candidates but do not choose them: [`ablate`].
 
 mod answered;
 mod figures;
@@ -19,17 +19,17 @@ use crate::limits;
 pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
 pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
 
-/// First and last lines of files, by path.
+/// First and last lines of ranges, by path.
 pub type FileLines = BTreeMap<String, Vec<[u32; 2]>>;
 
-/// Counts lines, those that are named twice as two.
+/// Counts lines; a line that is listed twice counts twice.
 #[must_use]
 pub fn count_lines(lines: &FileLines) -> u64 {
     let of = |[first, last]: &[u32; 2]| u64::from(last.saturating_sub(*first)) + 1;
     lines.values().flatten().map(of).fold(0, u64::saturating_add)
 }
 
-/// Queries on a repository.
+/// Queries on one repository.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct QuerySet {
     /// The repository's name.
@@ -37,53 +37,54 @@ pub struct QuerySet {
     /// Its main language.
     #[serde(default)]
     pub language: String,
-    /// The URL that it comes from; empty where the set names none.
+    /// The URL of the repository; empty if the set does not name one.
     #[serde(default)]
     pub url: String,
-    /// The commit that the answers hold for.
+    /// The commit for which the answers hold.
     #[serde(default)]
     pub revision: String,
-    /// The directory that is indexed, where it isn't the whole.
+    /// The indexed directory, if it is not the whole repository.
     #[serde(default)]
     pub benchmark_root: Option<String>,
     /// The queries.
     pub queries: Vec<KnownQuery>,
 }
 
-/// A query with which its set can't be run.
+/// An invalid query, with which its set cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("query {number} of the set `{set}` {problem}")]
 pub struct SetError {
-    /// The set's name.
+    /// The name of the set.
     pub set: String,
-    /// The query's number, from 1.
+    /// The 1-based number of the query.
     pub number: usize,
-    /// What is wrong with it.
+    /// The problem with the query.
     pub problem: QueryProblem,
 }
 
-/// The reasons for which a query can't be asked.
+/// The reason why a query is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryProblem {
     /// It has no words.
     #[error("is empty")]
     Empty,
-    /// It has no answer.
+    /// It has no target.
     #[error("has no target: name a path in its `relevant`")]
     NoTarget,
-    /// It has this many answers, more than are looked for.
+    /// It has this many targets, more than the maximum.
     #[error("has {0} targets; give at most {most}", most = limits::TARGETS)]
     ManyTargets(usize),
-    /// It is about more lines than are counted.
+    /// It covers more lines than the maximum.
     #[error("is about more than {most} lines", most = limits::KNOWN_LINES)]
     ManyLines,
 }
 
 impl QuerySet {
-    /// Checks that it can be run.
+    /// Checks that the set can be run.
     ///
     /// # Errors
-    /// A query has no words, no targets, or too many targets or lines.
+    ///
+    /// Returns an error if a query has no words, no targets, or too many targets or lines.
     pub fn check(&self) -> Result<(), SetError> {
         for (nth, query) in self.queries.iter().enumerate() {
             if let Err(problem) = query.check() {
@@ -94,26 +95,26 @@ impl QuerySet {
     }
 }
 
-/// A query and its answers.
+/// A query and its known answers.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct KnownQuery {
     /// The text of the query.
     pub query: String,
-    /// The targets that have to be found.
+    /// The targets that must be found.
     pub relevant: Vec<EvaluationTarget>,
-    /// The targets that are good to find too.
+    /// The targets that are also good to find.
     #[serde(default)]
     pub secondary: Vec<EvaluationTarget>,
-    /// The kind of query.
+    /// The category of the query.
     #[serde(default)]
     pub category: String,
-    /// The commit that it was made of.
+    /// The commit from which the query was derived.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub commit: String,
-    /// Lines that it is about, for how many of them an answer shows.
+    /// The lines that the query is about, used to count how many of them an answer shows.
     #[serde(default, skip_serializing_if = "FileLines::is_empty")]
     pub lines: FileLines,
-    /// Lines that are changed, by path.
+    /// Lines that the commit changes, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edits: BTreeMap<String, Vec<u32>>,
 }
@@ -122,7 +123,7 @@ pub struct KnownQuery {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum EvaluationTarget {
-    /// A file.
+    /// A whole file.
     File(String),
     /// Lines of a file.
     Lines {
@@ -136,7 +137,7 @@ pub enum EvaluationTarget {
 }
 
 impl EvaluationTarget {
-    /// The file's path.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
@@ -144,7 +145,7 @@ impl EvaluationTarget {
         }
     }
 
-    /// Returns whether a path is the target's: either may begin further down.
+    /// Returns true if a path is the target's. Either path may be relative to a deeper directory.
     #[must_use]
     pub fn is_in(&self, path: &str) -> bool {
         let within = |longer: &str, shorter: &str| {
@@ -153,7 +154,8 @@ impl EvaluationTarget {
         within(path, self.path()) || within(self.path(), path)
     }
 
-    /// Returns whether lines, both counted in, overlap the target's; those of a whole file always do.
+    /// Returns true if the lines from `start` to `end` (inclusive) overlap the target's lines. A whole file
+    /// always overlaps.
     #[must_use]
     pub fn covers(&self, start: u32, end: u32) -> bool {
         match self {
@@ -181,14 +183,14 @@ impl KnownQuery {
         Ok(())
     }
 
-    /// All targets.
+    /// Returns all targets.
     pub fn targets(&self) -> impl Iterator<Item = &EvaluationTarget> {
         self.relevant.iter().chain(&self.secondary)
     }
 }
 
-/// Normalised discounted cumulative gain of the first `cut` results (Järvelin and Kekäläinen, 2002), where `expected`
-/// targets could be found.
+/// Returns the normalised discounted cumulative gain of the first `cut` results (Järvelin and Kekäläinen,
+/// 2002), for `expected` targets that could be found.
 #[must_use]
 pub fn ndcg(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     let gain = |rank: usize| 1.0 / ((rank + 1) as f64).log2();
@@ -202,7 +204,7 @@ pub fn ndcg(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     distinct.into_iter().map(gain).sum::<f64>() / ideal
 }
 
-/// Share of the expected targets among the first `cut` results.
+/// Returns the share of the expected targets that are among the first `cut` results.
 #[must_use]
 pub fn recall(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     if expected == 0 {
@@ -211,7 +213,7 @@ pub fn recall(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     ranks.iter().filter(|rank| **rank <= cut).count() as f64 / expected as f64
 }
 
-/// One over the rank of the first target.
+/// Returns the reciprocal of the first target's rank.
 #[must_use]
 pub fn reciprocal_rank(ranks: &[usize]) -> f64 {
     ranks.iter().min().map_or(0.0, |rank| 1.0 / *rank as f64)

@@ -1,11 +1,12 @@
-//! Messages of commits as words of the files that they changed.
+//! Uses commit messages as additional text of the files that they changed.
 //!
-//! Who mended something wrote what went wrong in the words of those who met it, which the code need not have. Commits
-//! whose messages resemble a query lend to their files: each its resemblance beside that of the best commit, in equal
-//! shares. What files get by being changed often, whatever is asked, is taken off again.
+//! A commit message that fixes a bug often describes it in the words of the user, which the code may not
+//! contain. Commits whose messages match a query add to the scores of their files. The contribution of each
+//! is its own score relative to that of the best commit, divided equally among its files. The score that a
+//! file would get for any query, only because it is changed often, is subtracted.
 //!
-//! What is known of the commits is a function of the one that is checked out ([`read()`]), so that an index answers as one
-//! that was made anew, whatever was checked out before.
+//! The known history is a function of the commit that is checked out ([`read()`]). So an updated index
+//! answers like a new one, independent of previous checkouts.
 
 mod file;
 mod lend;
@@ -22,52 +23,52 @@ use crate::tokens::{TokenParts, is_question_word, stem, words};
 pub(crate) use lend::Lent;
 pub(crate) use read::read;
 
-/// The commits that are known, with the words of their messages.
+/// The known commits and the words of their messages.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct History {
-    /// What decided about it when it was read; of a history that was read.
+    /// The state that determined the history when it was read; `None` if none was read.
     state: Option<HistoryState>,
-    /// All that is to be read has been.
+    /// True if everything has been read.
     is_whole: bool,
-    /// Commits that are not there, or whose trees are not, or that are damaged.
+    /// Number of commits that are missing, have missing trees, or are damaged.
     unread: u32,
-    /// Where there are such, a hash of the packs of then.
+    /// If there are unread commits, a hash of the packs at that time.
     packs: u64,
-    /// In the order of the walk, the newest first.
+    /// The commits in the order of the walk, newest first.
     commits: Vec<KnownCommit>,
     words: SortedTexts,
     paths: SortedTexts,
-    /// Files of all commits, by their numbers in `paths`.
+    /// Files of all commits, as indexes into `paths`.
     files: Vec<u32>,
-    /// Words of all commits, by their numbers in `words`, with how often each has them.
+    /// Words of all commits, as indexes into `words`, with the number of occurrences in each.
     counts: Vec<(u32, u16)>,
 }
 
-/// A commit. One whose files are not used, a merge for one, has neither files nor words.
+/// A commit. If its files are not used, for example because it is a merge, it has neither files nor words.
 #[derive(Clone, Debug, PartialEq)]
 struct KnownCommit {
     id: ObjectId,
     time: i64,
     parents: Vec<ObjectId>,
-    /// Places in [`History::files`].
+    /// Range of [`History::files`].
     files: Range<usize>,
-    /// Places in [`History::counts`].
+    /// Range of [`History::counts`].
     counts: Range<usize>,
 }
 
 impl History {
-    /// Commits whose messages are used.
+    /// Returns the number of commits whose messages are used.
     fn used(&self) -> usize {
         self.commits.iter().filter(|commit| !commit.files.is_empty()).count()
     }
 
-    /// Whether a commit was met, by its name or the first digits of it.
+    /// Returns true if a commit was visited, given its id or a prefix of it.
     pub(crate) fn has(&self, name: &str) -> bool {
         name.len() >= limits::SHORT_NAME
             && self.commits.iter().any(|commit| commit.id.to_string().starts_with(name))
     }
 
-    /// What is known, in words.
+    /// Describes the known history in words.
     pub(crate) fn note(&self) -> String {
         let mut note =
             format!("messages of {} commits are evidence of the files that they changed", self.used());
@@ -81,7 +82,7 @@ impl History {
         note
     }
 
-    /// The files of a commit, and its words.
+    /// Returns the files and the words of a commit.
     fn told_of<'a>(&'a self, commit: &KnownCommit) -> CommitContents<'a> {
         CommitContents {
             files: self.files[commit.files.clone()].iter().map(|&nth| self.paths.get(nth)).collect(),
@@ -93,13 +94,13 @@ impl History {
     }
 }
 
-/// What is used of a commit.
+/// The parts of a commit that are used.
 struct CommitContents<'a> {
     files: Vec<&'a str>,
     words: Vec<(&'a str, u16)>,
 }
 
-/// Texts in their order, each once.
+/// Sorted, deduplicated texts.
 #[derive(Debug, Default, PartialEq)]
 struct SortedTexts {
     text: String,
@@ -136,7 +137,7 @@ impl SortedTexts {
     }
 }
 
-/// Gathers the texts of commits, each under the number of its first appearance.
+/// Collects the texts of commits and numbers them in the order of their first occurrence.
 #[derive(Default)]
 struct TextNumbers(HashMap<String, u32>);
 
@@ -146,9 +147,9 @@ impl TextNumbers {
         *self.0.entry_ref(text).or_insert(next)
     }
 
-    /// The texts in their order, and the new number of each.
+    /// Returns the sorted texts, and the new number of each.
     fn sorted(self) -> (SortedTexts, Vec<u32>) {
-        // Most differ in their first bytes, which are compared at once.
+        // Most differ in their first eight bytes, which a single comparison covers.
         let first_bytes = |text: &str| {
             let mut first = [0; 8];
             let count = text.len().min(first.len());
@@ -167,7 +168,7 @@ impl TextNumbers {
     }
 }
 
-/// A history that is being put together, commit by commit.
+/// Builds a history commit by commit.
 #[derive(Default)]
 struct HistoryBuilder {
     history: History,
@@ -201,7 +202,8 @@ impl HistoryBuilder {
     }
 }
 
-/// The words of a message with how often it has each: those of its lines but for who signed, reviewed and reported.
+/// Returns the words of a message and how often each occurs, without the trailers for people who signed,
+/// reviewed or reported.
 fn message_words(message: &str) -> HashMap<String, u16> {
     let mut found = HashMap::new();
     let mut parts = TokenParts::default();
@@ -221,7 +223,8 @@ fn message_words(message: &str) -> HashMap<String, u16> {
     found
 }
 
-/// Whether a line of a message is `Name-of-it: value` (`git interpret-trailers`) and tells of people or of other systems.
+/// Returns true if a line of a message is a trailer, `Name-of-it: value` (`git interpret-trailers`), that
+/// refers to people or other systems.
 fn is_trailer(line: &str) -> bool {
     let Some((key, _)) = line.split_once(": ") else { return false };
     let is_key = key.starts_with(|first: char| first.is_ascii_uppercase())
@@ -229,7 +232,7 @@ fn is_trailer(line: &str) -> bool {
     is_key && (key.contains("-by") || key.contains("-By") || TRAILERS.contains(&key)) || key == "git-svn-id"
 }
 
-/// Keys of trailers that have no `by` in them.
+/// Keys of trailers that do not contain `by`.
 const TRAILERS: [&str; 9] =
     ["Change-Id", "Cc", "CC", "Link", "Bug", "Reviewers", "Reviewed", "PiperOrigin-RevId", "Co-Authored"];
 

@@ -1,9 +1,9 @@
-//! The index: one document per file, with the places of its words.
+//! The index: one document per file, with the positions of its words.
 //!
-//! A file is one document so that it comes and goes in one piece; its chunks are ranges of positions, kept beside it.
-//! Nothing of what a query is scored by depends on deleted documents or on how documents are spread over segments:
-//! counts are taken while posting lists are read, of living documents only. So an index that was brought up to date
-//! answers as one that was made anew.
+//! A file is one document so that it can be added and removed as a unit. Its chunks are ranges of positions,
+//! stored separately. Nothing that affects scores depends on deleted documents or on the distribution of
+//! documents over segments, because documents are counted while posting lists are read, and only living ones.
+//! So an updated index answers like a new one.
 
 mod encoded;
 #[cfg(test)]
@@ -44,38 +44,38 @@ use crate::limits;
 use crate::project;
 use crate::segments::{Files, Manifest, Trust, guarded};
 
-/// Hashes of a file as it was when it was read for an index.
+/// Hashes of a file at the time when it was indexed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
-    /// A hash of what was read of it.
+    /// A hash of the content that was read.
     pub content: u64,
-    /// A hash of its state; 0 for one that can't tell of a change.
+    /// A hash of the file's state; 0 for a state that does not reliably show changes.
     pub state: u64,
 }
 
-/// An index, on disk or in memory.
+/// A ranked index, on disk or in memory.
 pub struct RankIndex {
     files: Files,
     schema: Schema,
     fields: Fields,
     state: RwLock<Arc<IndexState>>,
     history: RwLock<Arc<ReadHistory>>,
-    /// What the project calls itself.
+    /// The names of the project.
     names: RwLock<Arc<[String]>>,
     evidence: RwLock<Arc<ReadEvidence>>,
     /// Held by who writes.
     writing: Mutex<()>,
-    /// The engine failed, whatever the files were when they were opened.
+    /// Set if the engine failed although the files were intact when they were opened.
     is_damaged: AtomicBool,
     never: Stop,
 }
 
-/// What is known of the project's commits.
+/// The known commits of the project.
 #[derive(Debug, Default)]
 struct ReadHistory {
-    /// What was read last. It is kept where nothing is used of it, for the next time.
+    /// The history that was read last. It is kept even if it is not used, for the next time.
     history: Arc<History>,
-    /// Why nothing of it is used.
+    /// The reason why the history is not used.
     lacks: Option<NoHistory>,
 }
 
@@ -92,20 +92,20 @@ struct ReadEvidence {
 #[derive(Default)]
 pub(crate) struct IndexState {
     pub(crate) segments: Vec<Arc<RankedSegment>>,
-    /// Living documents with words.
+    /// Number of living documents with words.
     pub(crate) files: u32,
     manifest: Manifest,
 }
 
-/// Indexes as if they were one: how rare a word is, and how long files are, is told of all of them.
+/// Several indexes searched as one: document frequencies and mean lengths are computed over all of them.
 pub(crate) struct JoinedIndexes {
-    /// Each with the number of its index.
+    /// All segments, each with the number of its index.
     pub(crate) segments: Vec<(usize, Arc<RankedSegment>)>,
-    /// Mean words of [`Fields::words`] over living documents with words.
+    /// Mean number of words per field of [`Fields::words`], over living documents with words.
     pub(crate) means: [f32; FIELD_COUNT],
-    /// Living documents with words.
+    /// Number of living documents with words.
     pub(crate) files: u32,
-    /// What they are about together.
+    /// The sum of their latent vectors.
     pub(crate) latent: LatentSum,
     pub(crate) fields: Fields,
     /// What the project of each index says of its paths.
@@ -113,7 +113,7 @@ pub(crate) struct JoinedIndexes {
 }
 
 impl JoinedIndexes {
-    /// As they are now; `None` where there are none.
+    /// Joins the current states of the indexes; `None` if there are none.
     pub(crate) fn of(indexes: &[&RankIndex]) -> Option<Self> {
         let fields = indexes.first()?.fields.clone();
         let (mut segments, mut files) = (Vec::new(), 0);
@@ -145,35 +145,40 @@ impl IndexState {
         Self { segments, files, manifest }
     }
 
-    /// The files with their stamps, in no order.
+    /// Returns the files with their stamps, in no particular order.
     pub(crate) fn living(&self) -> impl Iterator<Item = (&str, Stamp)> {
         self.segments.iter().flat_map(|segment| segment.living()).map(|(_, path, stamp)| (path, stamp))
     }
 }
 
 impl RankIndex {
-    /// An empty index in memory.
+    /// Creates an empty index in memory.
     ///
     /// # Errors
-    /// The engine refuses.
+    ///
+    /// Returns an error if the engine fails.
     pub fn in_memory() -> Result<Self, IndexError> {
         Ok(Self::empty(Files::in_memory()))
     }
 
-    /// The index in a directory that exists; an empty one if there is none. All of its files are read and compared with
-    /// what was written before the engine is given any.
+    /// Opens the index in an existing directory; it is empty if there is none yet. All of its files are read
+    /// and compared with the manifest before the engine uses them.
     ///
     /// # Errors
-    /// The directory can't be used, holds something else, or there was no time to read it ([`IndexError::Stopped`]).
+    ///
+    /// Returns an error if the directory cannot be used, contains something else, or there was no time to
+    /// read it ([`IndexError::Stopped`]).
     pub fn in_directory(directory: &Path, stop: &Stop) -> Result<Self, IndexError> {
         Self::open(directory, Trust::Nothing, stop)
     }
 
-    /// Begins the index in an empty directory with what is in another one, so that only the files which are not the same have to
-    /// be read for it: the next update sees to that. What was copied is checked when it is opened.
+    /// Initialises the index in an empty directory with a copy of another one, so that the next update only
+    /// needs to read files that differ. The copied files are checked when the index is opened.
     ///
     /// # Errors
-    /// There is none in `from`, one of the directories can't be used, or the time was over.
+    ///
+    /// Returns an error if there is no index in `from`, one of the directories cannot be used, or the time
+    /// was over.
     pub fn copy(from: &Path, to: &Path, stop: &Stop) -> Result<(), IndexError> {
         let (from, to) = (Files::in_directory(from)?, Files::in_directory(to)?);
         let manifest = from.manifest(FORMAT)?.ok_or(IndexError::Damaged)?;
@@ -217,7 +222,7 @@ impl RankIndex {
         }
     }
 
-    /// Opens what a manifest names, but for what is open.
+    /// Opens the segments that a manifest names, reusing those that are already open.
     fn read(&self, manifest: Manifest, trust: Trust, stop: &Stop) -> Result<IndexState, IndexError> {
         let known = self.state();
         let opening =
@@ -233,15 +238,18 @@ impl RankIndex {
         Ok(IndexState::new(segments, manifest))
     }
 
-    /// Opens the index for changes; there is one writer at a time. Processes have to agree among themselves.
+    /// Opens the index for writing. There is one writer at a time within this process; processes must
+    /// coordinate among themselves.
     ///
     /// # Errors
-    /// Another writer has it ([`IndexError::Busy`]).
+    ///
+    /// Returns [`IndexError::Busy`] if there is another writer.
     pub fn writer(&self, threads: usize) -> Result<Writer<'_>, IndexError> {
         self.writer_until(threads, threads > 1, &self.never)
     }
 
-    /// The same for changes that end in time, whether they are done or not: of many files, or a few.
+    /// Like `writer`, but writing ends when `stop` says so, even if it is incomplete. `has_many` is true for
+    /// changes to many files.
     pub(crate) fn writer_until(
         &self,
         threads: usize,
@@ -251,10 +259,11 @@ impl RankIndex {
         Writer::new(self, threads, has_many, stop)
     }
 
-    /// Sees what was committed since the last time.
+    /// Loads changes committed since the last time.
     ///
     /// # Errors
-    /// The files can't be read.
+    ///
+    /// Returns an error if the files cannot be read.
     #[cfg(test)]
     fn reload(&self) -> Result<(), IndexError> {
         let manifest = self.files.manifest(FORMAT)?.unwrap_or_default();
@@ -329,7 +338,7 @@ impl RankIndex {
         }
     }
 
-    /// Whether a commit is among those that are known.
+    /// Returns true if a commit is known.
     pub(crate) fn knows_commit(&self, name: &str) -> bool {
         self.used_history().is_some_and(|history| history.has(name))
     }
@@ -338,12 +347,12 @@ impl RankIndex {
         Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What the project calls itself, as words of a query.
+    /// Returns the project's own names, in the form of query words.
     pub(crate) fn names(&self) -> Arc<[String]> {
         Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The commits that are evidence now.
+    /// Returns the commits that are currently used as evidence.
     pub(crate) fn used_history(&self) -> Option<Arc<History>> {
         let read = self.history();
         read.lacks.is_none().then(|| Arc::clone(&read.history))
@@ -353,25 +362,25 @@ impl RankIndex {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Files in the index that can be found.
+    /// Returns the number of files that can be found.
     #[must_use]
     pub fn files(&self) -> u64 {
         u64::from(self.state().files)
     }
 
-    /// Files in the index that have no words: binary ones, and what can't be read.
+    /// Returns the number of files without words: binary files, and files that cannot be read.
     #[must_use]
     pub fn wordless_files(&self) -> u64 {
         self.state().segments.iter().map(|segment| segment.wordless().count() as u64).sum()
     }
 
-    /// Files longer than [`limits::FILE_BYTES`], of which only the beginning is in the index.
+    /// Returns the number of files longer than [`limits::FILE_BYTES`]. Only their beginning is indexed.
     #[must_use]
     pub fn files_in_part(&self) -> u64 {
         self.state().segments.iter().map(|segment| segment.beginnings().count() as u64).sum()
     }
 
-    /// Returns whether a file that can be found is one of these, by its path.
+    /// Returns true if `is_one` accepts the path of any file that can be found.
     pub fn any_file(&self, is_one: impl Fn(&str) -> bool) -> bool {
         self.state().segments.iter().any(|segment| {
             let mut living = segment.reader.doc_ids_alive();
@@ -379,8 +388,8 @@ impl RankIndex {
         })
     }
 
-    /// Files that can be found and are such, by their paths; `None` if it was stopped before all were looked at. How
-    /// often it asks is as for a search.
+    /// Returns the number of findable files whose paths the predicate accepts; `None` if it was stopped
+    /// before it had seen all of them. The stop is checked as often as in a search.
     pub fn count_files(
         &self,
         is_such: impl Fn(&str) -> bool,
@@ -396,7 +405,7 @@ impl RankIndex {
         Some(count)
     }
 
-    /// Of [`RankIndex::wordless_files`] those that could not be opened or must not be.
+    /// Returns how many of the [`RankIndex::wordless_files`] could not be opened or must not be.
     #[must_use]
     pub fn unread_files(&self) -> u64 {
         let state = self.state();
@@ -409,29 +418,30 @@ impl RankIndex {
         state.segments.iter().map(|segment| unread(segment) as u64).sum()
     }
 
-    /// Returns whether another process has written the index since it was opened here. What is seen of it is as it was;
-    /// who wants to write has to open it anew.
+    /// Returns true if another process has written the index since it was opened here. Readers continue to
+    /// see the old state; a writer must open the index again.
     ///
     /// # Errors
-    /// The files can't be read, or are of another version by now.
+    ///
+    /// Returns an error if the files cannot be read or now have another version.
     pub fn is_outdated(&self) -> Result<bool, IndexError> {
         let state = self.state();
         match (&self.files, self.files.manifest(FORMAT)?) {
             (Files::Memory(_), _) => Ok(false),
             (Files::Disk { .. }, Some(newest)) => Ok(newest != state.manifest),
-            // Removed, or not there yet.
+            // The index was removed, or does not exist yet.
             (Files::Disk { .. }, None) => Ok(state.manifest != Manifest::default()),
         }
     }
 
-    /// Returns whether the engine failed since the index was opened, so that another has to come in its place. The
-    /// files were as they should be when they were checked.
+    /// Returns true if the engine has failed since the index was opened, so that the index must be rebuilt.
+    /// The files were intact when they were checked.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)
     }
 
-    /// Does what uses the engine. Damage that it meets is remembered.
+    /// Runs code that uses the engine, and remembers damage that it encounters.
     pub(crate) fn using<T>(&self, work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
         let result = guarded(work);
         if result.as_ref().is_err_and(IndexError::is_damage) {
@@ -509,7 +519,7 @@ fn settings() -> IndexSettings {
 }
 
 fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
-    // What is larger is data; its beginning tells what it is.
+    // A larger file is data, and its beginning shows what kind.
     let text = &text[..text.floor_char_boundary(limits::FILE_BYTES)];
     let language = language(path);
     let outline = outline(text, language);
@@ -550,7 +560,8 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
         position = body.push_words(&mut vocabulary, &line[..code], position);
         position = comments.push_words(&mut vocabulary, &line[code..], position);
         while let Some(symbol) = symbols.next_if(|symbol| symbol.line == number) {
-            // A name that is cut out of a word may have more parts than its line; those behind it are the next line's.
+            // A name cut out of a word may have more parts than its line. The positions beyond it belong to
+            // the next line.
             let end = definitions.push_words(&mut vocabulary, &symbol.name, start).min(position);
             record.push_symbol(symbol, start, end - start);
         }

@@ -1,6 +1,6 @@
-//! What is asked for.
+//! Parses queries.
 //!
-//! Nothing that a person or a model types is an error: what isn't understood as syntax is words.
+//! No input of a person or a model is an error. Text that is not valid syntax is treated as words.
 
 mod filter;
 mod frames;
@@ -14,37 +14,38 @@ use crate::languages::{called, language};
 use crate::limits;
 use crate::tokens::{TokenParts, abbreviation, is_question_word, is_weak_word, stem, synonyms, words};
 
-/// A query, taken apart.
+/// A parsed query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RankQuery {
-    /// What is looked up, in the order of the query.
+    /// The concepts to look up, in the order of the query.
     pub(crate) concepts: Vec<Concept>,
-    /// Names as they stand in the query: identifiers that look like no plain word, or the whole query.
+    /// Names as written in the query: identifiers that do not look like plain words, or the whole query.
     pub(crate) names: Vec<String>,
-    /// Files that a text names.
+    /// Files that the text mentions.
     pub(crate) files: Vec<ReportedFile>,
     /// Files that a short query names.
     pub(crate) asked_files: Vec<AskedFile>,
     /// The query is one name.
     pub(crate) is_symbol: bool,
-    /// The query is a text, of more than [`limits::SHORT_QUERY`] words.
+    /// True if the query is a text of more than [`limits::SHORT_QUERY`] words.
     pub(crate) is_long: bool,
-    /// The query tells more than it names, having more than [`limits::NAMING_QUERY`] words.
+    /// True if the query describes more than it names, with more than [`limits::NAMING_QUERY`] words.
     pub(crate) is_telling: bool,
-    /// Concepts that have to stand at these distances from the first of them.
+    /// Phrases: concepts that must occur at these distances from the first one.
     pub(crate) phrases: Vec<Vec<(usize, u32)>>,
-    /// What a file's path must have and be.
+    /// Conditions on the path of a file.
     pub(crate) filters: Filters,
-    /// What was understood as syntax, as it was written.
+    /// The parts that were understood as syntax, as written.
     pub(crate) understood: Vec<String>,
-    /// What looks like a filter and is none.
+    /// Parts that look like filters but are not.
     pub(crate) ignored: Vec<String>,
-    /// Tokens that a file must not have.
+    /// Tokens that a file must not contain.
     pub(crate) excluded: Vec<String>,
 }
 
 impl RankQuery {
-    /// A word as the query has it: that of a name is its letters and digits alone, in lower case.
+    /// Returns a word as written in the query. For a name, a concept only has its letters and digits in lower
+    /// case.
     pub(crate) fn as_written<'a>(&'a self, word: &'a str) -> &'a str {
         let is_it = |name: &&String| {
             let letters = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
@@ -98,22 +99,22 @@ impl AskedFile {
 pub(crate) struct Concept {
     /// The word in lower case.
     pub(crate) word: String,
-    /// Tokens with what an occurrence counts, the word's own first.
+    /// Tokens with the weight of an occurrence; the word's own token comes first.
     pub(crate) tokens: Vec<(String, f32)>,
-    /// How much it matters beside its rarity.
+    /// The weight in addition to the idf.
     pub(crate) weight: f32,
-    /// What it is.
+    /// The role of the concept.
     pub(crate) role: PieceRole,
-    /// How often the query has it, by what its parts count.
+    /// The number of occurrences in the query, weighted by part.
     pub(crate) times: f32,
-    /// Whether the title of a text has it.
+    /// True if it occurs in the title of a text.
     pub(crate) is_of_title: bool,
-    /// Whether it is what the project calls itself, beside words that tell more.
+    /// True if it is a name of the project itself and the query has more specific words.
     pub(crate) is_own_name: bool,
 }
 
 impl Concept {
-    /// Another word for it.
+    /// Adds a synonym.
     fn also(&mut self, word: &str, weight: f32) {
         let token = stem(word).into_owned();
         if weight > 0.0 && self.tokens.iter().all(|(known, _)| *known != token) {
@@ -122,26 +123,26 @@ impl Concept {
     }
 }
 
-/// The word before, for what the two are together.
+/// The previous word, used to join it with the next one.
 struct PreviousWord {
-    /// The byte behind it.
+    /// The byte offset after it.
     end: usize,
     word: String,
-    /// The place of its last part.
+    /// The concept of its last part.
     concept: usize,
 }
 
-/// What is known of the words that are being read.
+/// The state of the words that are being parsed.
 struct QueryReading {
-    /// None of them is left out for saying nothing.
+    /// True if stop words must not be dropped.
     all_matter: bool,
-    /// They are a path.
+    /// True if they are a path.
     is_path: bool,
-    /// They are the title of a text.
+    /// True if they are the title of a text.
     is_title: bool,
-    /// How much each of them counts.
+    /// The weight of each of them.
     share: f32,
-    /// A preposition stands before them.
+    /// True if they follow a preposition.
     is_later: bool,
 }
 
@@ -171,22 +172,22 @@ pub(crate) enum PieceRole {
     Word,
     /// A name of several parts, as a whole.
     Name,
-    /// Neighbours written as one; nothing is missed where code has none.
+    /// Neighbouring words written as one. Code that does not contain it is not penalised.
     Joined,
 }
 
-/// The weights of the parts of a query, where a word that is searched for as it is has 1.
+/// Weights of the parts of a query, relative to a plain word, which has weight 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryWeights {
-    /// Parts of a name, beside the whole.
+    /// Parts of a name, in addition to the whole.
     pub part: f32,
-    /// Neighbouring words as one name.
+    /// Neighbouring words joined to one name.
     pub joined: f32,
-    /// Words that questions have whatever they are about.
+    /// Words that occur in questions on any subject.
     pub weak: f32,
-    /// An occurrence of another word for the same.
+    /// An occurrence of a synonym.
     pub synonym: f32,
-    /// Words behind the first preposition: what is asked for comes first.
+    /// Words after the first preposition, because the main subject comes first.
     pub later: f32,
 }
 
@@ -197,7 +198,7 @@ impl Default for QueryWeights {
 }
 
 impl RankQuery {
-    /// Takes a query apart.
+    /// Parses a query.
     pub(crate) fn parse(text: &str, weights: &QueryWeights) -> Self {
         let text = &text[..text.floor_char_boundary(limits::QUERY_BYTES)];
         let mut query = Self::default();
@@ -247,7 +248,8 @@ impl RankQuery {
         query.is_long = !is_short;
         query.is_telling = !is_short || plain.split_whitespace().nth(limits::NAMING_QUERY).is_some();
         if query.is_long {
-            // A text comes back to what it is about. The root, for a log or a listing repeats words that it isn't about.
+            // A text repeats the words that it is about. We take the square root because a log or a listing
+            // also repeats words that it is not about.
             for concept in &mut query.concepts {
                 concept.weight *= concept.times.sqrt();
             }
@@ -280,7 +282,7 @@ impl RankQuery {
         self.ignored.push(written.to_owned());
     }
 
-    /// All words of a phrase with their places. Those that a question would have for its grammar are looked up here.
+    /// Adds all words of a phrase with their positions. In a phrase, we also look up stop words.
     fn push_phrase(&mut self, tokens: &[String]) {
         let mut places = Vec::new();
         for (nth, token) in tokens.iter().enumerate() {
@@ -295,31 +297,32 @@ impl RankQuery {
         self.phrases.push(places);
     }
 
-    /// Whether the query says where, and nothing of what: all files there are its answer.
+    /// Returns true if the query only has path filters and no words, so that all files there match.
     pub(crate) fn is_of_paths(&self) -> bool {
         self.concepts.is_empty() && !self.filters.is_empty()
     }
 
-    /// Words that say what is asked for. A text has all kinds of words; its title says it, if it has one.
+    /// Returns the words of the main subject. For a text, these are the words of its title, if it has one,
+    /// because the rest contains many others.
     pub(crate) fn asked_words(&self) -> impl Iterator<Item = &str> {
         let has_title = self.concepts.iter().any(|concept| concept.is_of_title);
         let asked = self.concepts.iter().filter(move |concept| !has_title || concept.is_of_title);
         asked.map(|concept| concept.word.as_str())
     }
 
-    /// Whether a concept is a word of a phrase.
+    /// Returns true if a concept is a word of a phrase.
     pub(crate) fn is_in_phrase(&self, concept: usize) -> bool {
         self.phrases.iter().flatten().any(|(of_phrase, _)| *of_phrase == concept)
     }
 
-    /// Reads a query that was written for a search.
+    /// Parses a query that was written for a search.
     fn read(&mut self, text: &str, weights: &QueryWeights) {
         let path_name = path_name(text);
         self.is_symbol = path_name.is_none()
             && !text.is_empty()
             && !text.contains(char::is_whitespace)
             && looks_like_name(text);
-        // `Option::Some` and `From::from` are names, whatever their words are elsewhere.
+        // `Option::Some` and `From::from` are names, even if their words are stop words elsewhere.
         let all_matter =
             self.is_symbol || path_name.is_some() || words(text).all(|(_, word)| says_nothing(word));
         let mut reading =
@@ -328,7 +331,7 @@ impl RankQuery {
         if self.is_symbol
             && let Some(last) = self.names.pop()
         {
-            // What qualifies a name is context.
+            // The qualifier of a name is only context.
             self.names = vec![last];
         }
         if let Some(name) = path_name {
@@ -336,7 +339,7 @@ impl RankQuery {
         }
     }
 
-    /// Reads the words of a query, or of a part of one.
+    /// Parses the words of a query or of a part of it.
     fn read_words(&mut self, text: &str, reading: &mut QueryReading, weights: &QueryWeights) {
         let mut parts = TokenParts::default();
         let mut before: Option<PreviousWord> = None;
@@ -392,7 +395,7 @@ impl RankQuery {
         }
     }
 
-    /// A concept that is there already counts once, with the greater weight. Returns its place.
+    /// Adds a concept and returns its index. A duplicate only keeps the greater weight.
     fn push(&mut self, concept: Concept) -> usize {
         let same = |known: &Concept| known.tokens[0].0 == concept.tokens[0].0;
         match self.concepts.iter().position(same) {
@@ -414,7 +417,7 @@ impl RankQuery {
     }
 }
 
-/// Whether a word is there for the grammar. A single letter is, unless it is a name (the `X` monad, `C`).
+/// Returns true for stop words. A single letter is a stop word unless it is a name (the `X` monad, `C`).
 fn says_nothing(word: &str) -> bool {
     let is_letter = word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
     is_letter || is_question_word(&word.to_lowercase())
@@ -444,7 +447,7 @@ fn looks_like_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "_.:$!?#@/\\->".contains(c))
 }
 
-/// The tokens of a name as a whole: code that writes it as one word has that word's stem.
+/// Returns the tokens of a name as a whole. Code that writes it as one word has the stem of this word.
 fn whole_tokens(whole: &str) -> Vec<(String, f32)> {
     let stemmed = stem(whole).into_owned();
     let differs = stemmed != whole;
@@ -455,7 +458,7 @@ fn whole_tokens(whole: &str) -> Vec<(String, f32)> {
     tokens
 }
 
-/// The name of the file where a query is a path: of a language that is known, or of several names.
+/// Returns the file name without its extension if a query is the path of a file in a known language.
 fn path_name(text: &str) -> Option<&str> {
     let name = text.rsplit('/').next()?;
     let (bare, _) = name.rsplit_once('.')?;
@@ -467,16 +470,16 @@ fn path_name(text: &str) -> Option<&str> {
     is_path.then_some(bare)
 }
 
-/// Whether a word of a sentence is a name. A capital at the start of the query is grammar.
+/// Returns true if a word of a sentence is a name. A capital at the start of the query is only grammar.
 fn is_identifier(word: &str, at: usize) -> bool {
     let inner_capital = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
     word.contains('_') || inner_capital || (at > 0 && word.starts_with(|c: char| c.is_uppercase()))
 }
 
-/// What a word of a phrase matters that would be none of a question: enough to be looked up.
+/// The weight of stop words in a phrase: just enough to be looked up.
 const SILENT: f32 = 0.05;
 
-/// What is asked for stands before, how and whereto behind.
+/// The subject comes before these words; the manner and the target come after them.
 const PREPOSITIONS: &[&str] = &[
     "for", "to", "with", "in", "from", "using", "via", "into", "on", "by", "of", "when", "as", "through",
     "without",
@@ -486,13 +489,13 @@ enum QueryPiece<'a> {
     Word(&'a str),
     Phrase(&'a str),
     Filter(FieldFilter<'a>),
-    /// The token, and how it was written.
+    /// The token, and the text as written.
     Excluded(String, &'a str),
 }
 
 struct FieldFilter<'a> {
     written: &'a str,
-    /// It leaves out what it names.
+    /// True if it excludes its value.
     without: bool,
     what: What<'a>,
 }
@@ -502,8 +505,8 @@ enum What<'a> {
     Language(&'a str),
 }
 
-/// What is pasted (a report, a patch, a command) has quotes and minus signs of its own: in a long text they are none
-/// of ours.
+/// Splits a text into pieces. Pasted text (a report, a patch, a command) contains its own quotes and minus
+/// signs, so in a long text these are not our syntax.
 fn pieces(text: &str, is_short: bool) -> Vec<QueryPiece<'_>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -521,7 +524,8 @@ fn pieces(text: &str, is_short: bool) -> Vec<QueryPiece<'_>> {
     found
 }
 
-/// A phrase touches its quotes, and no word touches them from without: a stray quote begins none.
+/// Parses a phrase. It must touch its quotes, and no word may touch them from outside, so that a stray quote
+/// does not start a phrase.
 fn phrase(rest: &str) -> Option<(&str, &str)> {
     let inner = rest.strip_prefix('"')?;
     let (phrase, after) = inner.split_once('"')?;
@@ -548,7 +552,7 @@ fn piece(word: &str, is_short: bool) -> QueryPiece<'_> {
     }
 }
 
-/// The token of what follows a minus sign. `-1`, `-x`, `--flag` and `->` are something else.
+/// Returns the token of the text after a minus sign. `-1`, `-x`, `--flag` and `->` are not exclusions.
 fn excluded(bare: &str) -> Option<String> {
     let is_word = words(bare).next().is_some_and(|(_, word)| word.len() == bare.len());
     if !is_word || bare.chars().count() < 3 || !bare.starts_with(char::is_alphabetic) {

@@ -1,15 +1,17 @@
-//! From the words of a query to files that may answer it, with where the words stand in them.
+//! Retrieves candidate files for the concepts of a query, with the positions of their words.
 //!
-//! In the order of the code:
+//! The steps in the order of the code:
 //!
-//! 1. [`count_files`] and [`keep_the_rarest`]: of a long query, a whole bug report, only the rare concepts are looked up. A
-//!    concept is a word with its stem and synonyms.
-//! 2. [`RetrieveScope::read_segment`]: the posting lists of each segment once through, frequencies weighted by field.
-//! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, and a bonus for
-//!    names, which only chooses candidates.
-//! 4. [`RetrieveScope::choose`]: what paths, languages, left out words and phrases allow.
-//! 5. [`RetrieveScope::read_candidates`]: the best of all segments, [`Demand::most`] of them, with the places of every
-//!    concept in them ([`ConceptHit`]), from which the rules judge definitions, lines and chunks.
+//! 1. [`count_files`] and [`keep_the_rarest`]: for a long query, such as a whole bug report, only the rare
+//!   concepts are looked up. A concept is a word with its stem and synonyms.
+//! 2. [`RetrieveScope::read_segment`]: reads the posting lists of each segment once. Frequencies are weighted
+//!   by field.
+//! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, plus
+//!   a bonus for names, which is only used to choose candidates.
+//! 4. [`RetrieveScope::choose`]: applies the filters for paths, languages, excluded words and phrases.
+//! 5. [`RetrieveScope::read_candidates`]: reads the best files of all segments, at most [`Demand::most`],
+//!   with the positions of every concept in them ([`ConceptHit`]). From these, the rules score definitions,
+//!   lines and chunks.
 
 use std::ops::Range;
 
@@ -27,25 +29,26 @@ use crate::query::{Concept, PieceRole, RankQuery};
 use crate::rules::PathWords;
 use crate::search::AllowFile;
 
-/// Weights of fields and the shape of the term weighting (Robertson and Zaragoza, «The Probabilistic Relevance
-/// Framework: BM25 and Beyond», 2009, section 3.6: BM25F).
+/// Weights of fields and parameters of the term weighting (Robertson and Zaragoza, “The Probabilistic
+/// Relevance Framework: BM25 and Beyond”, 2009, section 3.6: BM25F).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FieldWeights {
-    /// Weights of path, definitions, body, comments.
+    /// Weights of path, definitions, body and comments.
     pub weight: [f32; FIELD_COUNT],
-    /// Length normalisation of each, 0 for none, 1 for full.
+    /// Length normalisation of each field, from 0 (none) to 1 (full).
     pub length: [f32; FIELD_COUNT],
-    /// Beside BM25F: rarity of words in paths.
+    /// Weight of the idf of words in paths, in addition to BM25F.
     pub path_names: f32,
-    /// Beside BM25F: rarity of words in names of definitions.
+    /// Weight of the idf of words in names of definitions, in addition to BM25F.
     pub definition_names: f32,
     /// Saturation of a term's frequency in a file.
     pub saturation: f32,
-    /// Saturation in a chunk.
+    /// Saturation of a term's frequency in a chunk.
     pub chunk_saturation: f32,
     /// Length normalisation of a chunk.
     pub chunk_length: f32,
-    /// Beside BM25F: how near a file's words are to the query's, as a share of all the query's rarity.
+    /// Weight of the similarity of a file's words to the query's, in addition to BM25F, as a share of the
+    /// query's total idf.
     pub nearness: f32,
 }
 
@@ -64,7 +67,7 @@ impl Default for FieldWeights {
     }
 }
 
-/// A file that may answer.
+/// A candidate file.
 #[derive(Debug)]
 pub(crate) struct FileCandidate {
     /// The number of its index.
@@ -75,16 +78,16 @@ pub(crate) struct FileCandidate {
     pub(crate) kinds: FileKinds,
     /// What it was chosen by.
     pub(crate) choice: f32,
-    /// BM25F of the whole file.
+    /// The BM25F score of the whole file.
     pub(crate) score: f32,
-    /// Weighted frequency per concept in the file.
+    /// The weighted frequency of each concept in the file.
     pub(crate) frequencies: Vec<f32>,
-    /// Occurrences, in the order of positions.
+    /// Occurrences, ordered by position.
     pub(crate) hits: Vec<ConceptHit>,
-    /// A word of a phrase has occurrences beyond [`limits::PHRASE_HITS`] that are not among them.
+    /// True if `hits` omits occurrences of a word of a phrase beyond [`limits::PHRASE_HITS`].
     pub(crate) is_cut: bool,
     pub(crate) tokens: u32,
-    /// How near its words are to the query's ([`LatentQuery::nearness`]).
+    /// The similarity of its words to the query's ([`LatentQuery::nearness`]).
     pub(crate) nearness: f32,
 }
 
@@ -93,18 +96,18 @@ pub(crate) struct FileCandidate {
 pub(crate) struct ConceptHit {
     pub(crate) position: u32,
     pub(crate) concept: u16,
-    /// Of [`FIELD_COUNT`], never the path.
+    /// Index of the field, below [`FIELD_COUNT`]; never the path.
     pub(crate) field: u8,
     pub(crate) weight: f32,
 }
 
-/// The field of names of definitions among those of hits.
+/// The field of a hit in names of definitions.
 pub(crate) const DEFINITIONS: u8 = 1;
 
-/// What a look at the place of a file is beside a look at a posting.
+/// The cost of comparing one latent vector, relative to reading one posting.
 const DIMENSION_STEPS: usize = 8;
 
-/// Share of its score that a file of tests, documentation or data loses when candidates are chosen.
+/// The share of its score that a file of tests, documentation or data loses when candidates are chosen.
 const ASIDE_SHARE: f32 = 0.5;
 
 /// Added to the choice of a file that the query names, so that it is a candidate however little else it has.
@@ -114,19 +117,19 @@ const ASKED_BONUS: f32 = 1e4;
 #[derive(Debug, Default)]
 pub(crate) struct Retrieved {
     pub(crate) candidates: Vec<FileCandidate>,
-    /// Rarity of each concept, with its weight; 0 for what the index doesn't know.
+    /// The idf of each concept times its weight; 0 for concepts that are not in the index.
     pub(crate) idf: Vec<f32>,
-    /// Files in the index.
+    /// Number of files in the index.
     pub(crate) files: f32,
-    /// Mean words per file.
+    /// Mean number of words per file.
     pub(crate) mean_tokens: f32,
-    /// Rarity of each concept in paths and in names of definitions.
+    /// The idf of each concept in paths and in names of definitions.
     pub(crate) named_idf: [Vec<f32>; 2],
-    /// Files with the concept.
+    /// The document frequency of each concept.
     pub(crate) document_frequency: Vec<u32>,
-    /// Files that have something of what is looked up and that the filters let through.
+    /// Number of files that contain any of the concepts looked up and pass the filters.
     pub(crate) matching: usize,
-    /// Files with all words of the phrases that were not looked at for their places, or not to the end.
+    /// Number of files with all words of the phrases whose positions were not checked, or not completely.
     pub(crate) not_looked_at: usize,
 }
 
@@ -134,26 +137,28 @@ struct SegmentView<'a> {
     index: usize,
     reader: &'a SegmentReader,
     scores: Vec<f32>,
-    /// What the names add to the scores for the choice of candidates.
+    /// The bonus for names, added to the scores when candidates are chosen.
     bonus: Vec<f32>,
-    /// How near the files that have something of the query are to it.
+    /// The similarity to the query of the files that match any concept.
     nearness: Vec<f32>,
     paths: &'a Paths,
     evidence: &'a ProjectEvidence,
     /// Per concept: files and weighted frequencies.
     found: Vec<Vec<(DocId, f32)>>,
-    /// Per concept: files with it in their paths, and in names of definitions, with what the occurrences weigh.
+    /// Files with the concept in their paths, and in names of definitions, with the weight of the
+    /// occurrences, per concept.
     named: [Vec<Vec<(DocId, f32)>>; 2],
 }
 
-/// Rarity of what so many of the files have.
+/// BM25 inverse document frequency for a document frequency of `count` among `total` files.
 pub(crate) fn rarity(total: f32, count: u32) -> f32 {
     let count = count as f32;
     (1.0 + (total - count + 0.5) / (count + 0.5)).ln()
 }
 
-/// Of a long query (a whole bug report) the rare words tell what it is about; the others cost time and blur. Words of
-/// phrases are looked up whatever they are: without them no file would have the phrase.
+/// Selects the rare concepts of a long query, such as a whole bug report. They show what it is about; the
+/// others take time and blur the result. Words of phrases are always looked up because otherwise no file
+/// would match the phrase.
 fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
     let value = |nth: usize| {
         let known = if counts[nth] > 0 { rarity(total, counts[nth]) } else { 0.0 };
@@ -168,7 +173,7 @@ fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
     kept
 }
 
-/// Living files with each concept.
+/// Returns the number of living files that contain each concept.
 fn count_files(
     joined: &JoinedIndexes,
     query: &RankQuery,
@@ -193,8 +198,8 @@ fn count_files(
     Ok(counts)
 }
 
-/// Visits the living files of a segment that have a concept, once for each of its tokens in each field, for as long as the
-/// visitor goes on.
+/// Visits the living files of a segment that contain a concept, once for each of its tokens in each field,
+/// until the visitor stops.
 pub(crate) fn visit_living(
     reader: &SegmentReader,
     fields: &[Field],
@@ -222,23 +227,23 @@ pub(crate) fn visit_living(
     Ok(())
 }
 
-/// What candidates are looked for, and where.
+/// The parameters of a retrieval.
 pub(crate) struct Demand<'a> {
     pub(crate) joined: &'a JoinedIndexes,
     pub(crate) query: &'a RankQuery,
     pub(crate) weights: &'a FieldWeights,
-    /// Which paths of which index may be candidates, beside what the query says of them.
+    /// Restricts the paths of each index, in addition to the filters of the query.
     pub(crate) allow: Option<&'a AllowFile<'a>>,
     pub(crate) pace: &'a HaltPace<'a>,
-    /// Candidates at most.
+    /// Maximum number of candidates.
     pub(crate) most: usize,
 }
 
-/// A document that may become a candidate: what it is chosen by, its segment, itself.
+/// A document that may become a candidate: its score, its segment, and its id.
 type SegmentChoice = (f32, usize, DocId);
 
-/// Finds the files with the highest BM25F, the best first, and reads where the words stand in them. The first of
-/// many are the same as of few.
+/// Finds the files with the highest BM25F, best first, and reads the positions of the words in them. A larger
+/// maximum does not change the first results.
 pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     let Demand { joined, query, weights, pace, .. } = *demand;
     let means = &joined.means;
@@ -280,7 +285,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     for place in 0..2 {
         for (nth, concept) in query.concepts.iter().enumerate() {
             let count: usize = segments.iter().map(|segment| segment.named[place][nth].len()).sum();
-            // What names have nowhere is no rarity of theirs.
+            // For a concept that no name contains, an idf of names makes no sense.
             let idf = if count > 0 { rarity(total, count as u32) * concept.weight } else { 0.0 };
             retrieved.named_idf[place].push(idf);
         }
@@ -301,7 +306,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
 }
 
 impl SegmentView<'_> {
-    /// Adds to the choice what the files are about.
+    /// Adds the similarity of latent vectors to the scores for the choice.
     fn add_nearness(
         &mut self,
         query: &LatentQuery,
@@ -318,7 +323,7 @@ impl SegmentView<'_> {
         Ok(())
     }
 
-    /// Adds up what the files have.
+    /// Computes the scores of the files.
     fn score(
         &mut self,
         retrieved: &Retrieved,
@@ -343,7 +348,8 @@ impl SegmentView<'_> {
         Ok(())
     }
 
-    /// Only for the choice of candidates and for who is nearest: whether a test is what is asked for, the rules decide.
+    /// Reduces the scores of tests and similar files. This only affects the choice of candidates and the
+    /// nearest files; the rules decide if the query asks for a test.
     fn put_aside(&mut self) {
         let (paths, evidence) = (self.paths, self.evidence);
         let has_any = |document: DocId| self.scores[document as usize] > 0.0;
@@ -356,18 +362,18 @@ impl SegmentView<'_> {
     }
 }
 
-/// What is the same for all segments of a query.
+/// The data that all segments of a query share.
 struct RetrieveScope<'a> {
     demand: &'a Demand<'a>,
-    /// Concepts that are looked up.
+    /// The concepts to look up.
     kept: &'a [bool],
     fields: [Field; FIELD_COUNT],
     means: &'a [f32; FIELD_COUNT],
 }
 
 impl RetrieveScope<'_> {
-    /// The documents of a segment that the query allows, before any of them is read: paths, languages, words that are
-    /// left out, and that all words of the phrases are there.
+    /// Returns the documents of a segment that the query allows, before any of them is read. Checks paths,
+    /// languages, excluded words, and that all words of the phrases occur.
     fn choose(
         &self,
         nth: usize,
@@ -387,7 +393,7 @@ impl RetrieveScope<'_> {
             {
                 continue;
             }
-            // A path is looked at in many steps, with filters in thousands.
+            // Checking a path takes many steps, and with filters it takes thousands.
             pace.step(if query.filters.is_empty() { limits::STOP_STEPS / 64 } else { PATH_STEPS })?;
             let path = segment.paths.get(id);
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
@@ -399,7 +405,7 @@ impl RetrieveScope<'_> {
         Ok(())
     }
 
-    /// Per document whether it has a word that is left out; nothing where none is.
+    /// Returns, per document, true if it contains an excluded word; empty if the query excludes none.
     fn excluded(&self, segment: &SegmentView<'_>) -> Result<Vec<bool>, HaltReason> {
         let Demand { query, pace, .. } = *self.demand;
         let mut excluded = Vec::new();
@@ -423,7 +429,7 @@ impl RetrieveScope<'_> {
         Ok(excluded)
     }
 
-    /// Reads the best of what was chosen, with phrases as many as it takes.
+    /// Reads the best chosen documents. With phrases, it reads as many as are needed.
     fn read(
         &self,
         segments: &[SegmentView<'_>],
@@ -431,7 +437,7 @@ impl RetrieveScope<'_> {
         retrieved: &mut Retrieved,
     ) -> Result<(), HaltReason> {
         let Demand { query, most, .. } = *self.demand;
-        // Of equal files the first by path: the order of documents is that of threads and merges.
+        // Ties are ordered by path, because the order of documents depends on threads and merges.
         let path = |entry: &SegmentChoice| (segments[entry.1].paths.get(entry.2), segments[entry.1].index);
         let order = |left: &SegmentChoice, right: &SegmentChoice| {
             right.0.total_cmp(&left.0).then_with(|| path(left).cmp(&path(right)))
@@ -528,7 +534,7 @@ impl RetrieveScope<'_> {
                     }
                 }
                 if nth < 2 {
-                    // A file counts once, with the best of its words.
+                    // A file counts once, with its best word.
                     here.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
                     here.dedup_by_key(|entry| entry.0);
                     named[nth].push(here);
@@ -638,15 +644,16 @@ impl RetrieveScope<'_> {
 }
 
 impl FileCandidate {
-    /// By which equal ones are in order.
+    /// Returns the key that orders ties.
     pub(crate) fn place(&self) -> (&str, usize) {
         (&self.record.path, self.index)
     }
 
-    /// Whether the words of a phrase stand where they have to somewhere.
+    /// Returns true if the words of a phrase occur at the required distances anywhere.
     pub(crate) fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
         let Some(((first, _), rest)) = phrase.split_first() else { return true };
-        // A name is also among the definitions, at the beginning of its line: there it stands behind nothing.
+        // A name is also among the definitions, at the start of its line, where it does not follow the
+        // previous word.
         let counts = |hit: &ConceptHit| hit.weight >= 1.0 && hit.field != DEFINITIONS;
         let stands = |position: u32, concept: usize| {
             let from = self.hits.partition_point(|hit| hit.position < position);
@@ -657,7 +664,7 @@ impl FileCandidate {
         starts.into_iter().any(|hit| rest.iter().all(|&(concept, step)| stands(hit.position + step, concept)))
     }
 
-    /// The hits of a chunk, as a range of `hits`.
+    /// Returns the hits of a chunk, as a range of `hits`.
     pub(crate) fn hits_of_chunk(&self, chunk: usize) -> Range<usize> {
         let start = self.record.chunks[chunk].position;
         let end = start + self.record.chunk_length(chunk);
@@ -668,7 +675,7 @@ impl FileCandidate {
 }
 
 impl RankQuery {
-    /// What it is about.
+    /// Computes the latent vector of the query.
     fn latent(&self) -> LatentText {
         let mut text = LatentText::default();
         for concept in self.concepts.iter().filter(|concept| concept.role == PieceRole::Word) {
@@ -677,7 +684,7 @@ impl RankQuery {
         text
     }
 
-    /// Whether a concept is one whose absence is a lack.
+    /// Returns true if a file without this concept should be penalised.
     pub(crate) fn is_expected(&self, concept: usize) -> bool {
         self.concepts[concept].role != PieceRole::Joined
     }

@@ -1,8 +1,8 @@
-//! Checked files of an index of the engine.
+//! Verified files of an index of the engine.
 //!
-//! An index is a directory of segments, which never change, and a [`Manifest`] that binds their names to lengths and
-//! hashes. The engine is given only bytes that are as they were written, so that damage is an error and no wrong answer.
-//! The ranked index and the embedded store of `forage-lookup` are made of these.
+//! An index is a directory of immutable segments, and a [`Manifest`] that records the lengths and hashes of
+//! their files. The engine only receives bytes that are as written, so that damage causes an error and never
+//! a wrong answer. Both the ranked index and the embedded store of `forage-lookup` use this module.
 
 mod files;
 mod manifest;
@@ -23,22 +23,24 @@ use tantivy::{BitSet, Index, SegmentReader};
 use crate::error::IndexError;
 use files::Sealed;
 
-/// A segment that the engine has open.
+/// A segment opened by the engine.
 #[derive(Clone)]
 pub struct OpenSegment {
-    /// The segment, to be merged.
+    /// The engine's segment, for merging.
     pub engine: tantivy::Segment,
-    /// Documents that were not removed; `None` if none was.
+    /// Documents that were not removed; `None` if none was removed.
     pub alive: Option<AliveBitSet>,
-    /// Reads the documents that were not removed.
+    /// A reader of the documents that were not removed.
     pub reader: SegmentReader,
 }
 
 impl OpenSegment {
-    /// Opens a segment. All of its bytes are checked before the engine is given any of them.
+    /// Opens a segment. All of its bytes are checked before the engine uses them.
     ///
     /// # Errors
-    /// A file is missing or differs from what the manifest says, the schema is another one, or the time is over.
+    ///
+    /// Returns an error if a file is missing or differs from the manifest, the schema differs, or the time is
+    /// over.
     pub fn open(
         files: &Files,
         entry: &SegmentEntry,
@@ -67,17 +69,18 @@ impl OpenSegment {
         Self::with_alive(engine, alive.map(AliveBitSet::open))
     }
 
-    /// Opens a segment that is open already with another set of documents that were not removed.
+    /// Opens an already open segment with another set of documents that were not removed.
     ///
     /// # Errors
-    /// The engine refuses.
+    ///
+    /// Returns an error if the engine fails.
     pub fn with_alive(engine: tantivy::Segment, alive: Option<AliveBitSet>) -> Result<Self, IndexError> {
         let reader = SegmentReader::open_with_custom_alive_set(&engine, alive.clone())?;
         Ok(Self { engine, alive, reader })
     }
 }
 
-/// Returns the documents that were not removed, as a set that more can be removed from.
+/// Returns the documents that were not removed, as a set from which more can be removed.
 #[must_use]
 pub fn living(reader: &SegmentReader) -> BitSet {
     let mut living = BitSet::with_max_value_and_full(reader.max_doc());
@@ -85,7 +88,7 @@ pub fn living(reader: &SegmentReader) -> BitSet {
     living
 }
 
-/// The name of the file with the engine's description of a segment.
+/// Returns the name of the file with the engine's description of a segment.
 fn description_name(id: &str) -> String {
     format!("{id}.meta")
 }

@@ -1,8 +1,8 @@
-//! Words of code and of questions about it.
+//! Tokenizes code and questions about it.
 //!
-//! An identifier is taken as its parts and as a whole: `parseHTTPHeader` is `parse`, `http`, `header` and
-//! `parsehttpheader`. Parts are reduced to stems, so that «parsing» and `parser` meet; wholes are kept as they are,
-//! so that a name asked for is told from its relatives.
+//! An identifier yields its parts and the whole: `parseHTTPHeader` yields `parse`, `http`, `header` and
+//! `parsehttpheader`. Parts are stemmed so that “parsing” matches `parser`. Wholes are kept unchanged, so
+//! that an exact name can be distinguished from similar ones.
 
 mod stem;
 mod synonyms;
@@ -17,15 +17,15 @@ use crate::limits;
 /// A token of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TextToken {
-    /// What is indexed: a stem, or the whole of a compound identifier in lower case.
+    /// The indexed form: a stem, or the whole of a compound identifier in lower case.
     pub text: String,
-    /// Count of parts before it; a whole stands where its first part does.
+    /// The number of parts before it. A whole has the position of its first part.
     pub position: u32,
-    /// The whole of a compound identifier.
+    /// True for the whole of a compound identifier.
     pub whole: bool,
 }
 
-/// The tokens of a text, for tests and for the curious; the index goes through [`words`] without allocating.
+/// Returns the tokens of a text, for tests. The index uses [`words`], which does not allocate.
 #[must_use]
 pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     let mut found = Vec::new();
@@ -48,8 +48,9 @@ pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     found
 }
 
-/// Identifiers and words of a text with their byte offsets: runs of letters, digits and `_`. Chinese characters are
-/// words of their own, since nothing divides them, and Japanese syllables are runs beside them.
+/// Returns the identifiers and words of a text with their byte offsets: runs of letters, digits and `_`. Each
+/// Chinese character is a word because Chinese has no word separators, and runs of Japanese syllables are
+/// separate words.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -79,7 +80,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Bytes that are [`Script::Letters`] by themselves; nearly all of code.
+/// ASCII bytes that are [`Script::Letters`], which covers nearly all code.
 const ASCII_LETTERS: [bool; 256] = {
     let mut letters = [false; 256];
     let mut byte = 0;
@@ -90,10 +91,10 @@ const ASCII_LETTERS: [bool; 256] = {
     letters
 };
 
-/// What a character may stand beside in a word.
+/// The class of a character, which determines the characters it forms words with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
-    /// No part of a word.
+    /// Not part of a word.
     None,
     /// Letters, digits and `_`.
     Letters,
@@ -102,7 +103,7 @@ enum Script {
     Katakana,
 }
 
-/// The script of the character at a byte, and the character's bytes.
+/// Returns the script of the character at a byte offset, and its length in bytes.
 fn script(text: &str, at: usize) -> Option<(Script, usize)> {
     let byte = *text.as_bytes().get(at)?;
     if byte.is_ascii() {
@@ -111,16 +112,16 @@ fn script(text: &str, at: usize) -> Option<(Script, usize)> {
     }
     let character = text[at..].chars().next()?;
     let script = match character {
-        // Marks of sounds stand after their syllables.
+        // Sound marks follow their syllables.
         '\u{3099}' | '\u{309A}' if is_after_katakana(&text[..at]) => Script::Katakana,
-        // The mark of a long vowel belongs to both kinds of syllables, mostly to this.
+        // The long-vowel mark belongs to both kinds of syllables, but mostly to this one.
         '\u{30A0}'..='\u{30FF}' if character != '\u{30FB}' => Script::Katakana,
         '\u{3041}'..='\u{309F}' => Script::Hiragana,
         '\u{3400}'..='\u{4DBF}'
         | '\u{4E00}'..='\u{9FFF}'
         | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{3FFFF}' => Script::Ideographs,
-        // Accents that stand after their letters.
+        // Combining accents follow their letters.
         '\u{300}'..='\u{36F}' => Script::Letters,
         _ if character.is_alphanumeric() => Script::Letters,
         _ => Script::None,
@@ -132,19 +133,19 @@ fn is_after_katakana(before: &str) -> bool {
     before.chars().next_back().is_some_and(|character| ('\u{30A0}'..='\u{30FF}').contains(&character))
 }
 
-/// The parts of one identifier, in buffers that are used again.
+/// The parts of one identifier, in reusable buffers.
 #[derive(Debug, Default)]
 pub(crate) struct TokenParts {
     /// The identifier in lower case, without `_`.
     whole: String,
-    /// Ends of the parts within `whole`.
+    /// The ends of the parts within `whole`.
     ends: Vec<usize>,
     lower: String,
 }
 
 impl TokenParts {
-    /// Splits an identifier at `_`, between lower and upper case, before the last capital of several (`HTTPHeader`),
-    /// and between letters and digits. A hexadecimal number is its digits in one.
+    /// Splits an identifier at `_`, between lower and upper case, before the last of several capitals
+    /// (`HTTPHeader`), and between letters and digits. The digits of a hexadecimal number are one part.
     pub(crate) fn split(&mut self, word: &str) {
         self.whole.clear();
         self.ends.clear();
@@ -189,22 +190,22 @@ impl TokenParts {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of parts.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether the whole is another token than its parts.
+    /// Returns true if the whole differs from its parts.
     pub(crate) fn is_compound(&self) -> bool {
         self.ends.len() > 1
     }
 
-    /// All parts in one.
+    /// Returns all parts joined.
     pub(crate) fn whole(&self) -> &str {
         &self.whole
     }
 
-    /// The parts in their order, in lower case.
+    /// Returns the parts in order, in lower case.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -215,8 +216,8 @@ impl TokenParts {
     }
 }
 
-/// The digits of `0x1F` and `0X1fUL`. Cut between letters and digits, such numbers would be a tenth of all tokens of a
-/// kernel, and `a`, `f` and `0` that nobody means.
+/// Returns the digits of `0x1F` and `0X1fUL`. If such numbers were split between letters and digits, they
+/// would be a tenth of all tokens of a kernel, such as `a`, `f` and `0`, which no query needs.
 fn hexadecimal(word: &str) -> Option<&str> {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"))?;
     let digits = digits.trim_end_matches(['u', 'U', 'l', 'L']);
@@ -227,7 +228,7 @@ fn hexadecimal(word: &str) -> Option<&str> {
 fn begins_part(word: &[u8], at: usize) -> bool {
     let (before, here) = (word[at - 1], word[at]);
     let next_is_lower = word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
-    // The `s` of a plural of capitals (`URLs`) begins nothing.
+    // The plural `s` after capitals (`URLs`) does not begin a part.
     let plural = next_is_lower
         && word[at + 1] == b's'
         && !word.get(at + 2).is_some_and(u8::is_ascii_lowercase)

@@ -1,7 +1,7 @@
-//! Keeping an index true to a tree.
+//! Keeps an index in sync with a directory tree.
 //!
-//! [`update`] compares the index with what a walk finds, reads what has changed and nothing else, and commits that. The
-//! index then answers as one that was made of the tree anew.
+//! [`update`] compares the index with the result of a walk, reads only files that have changed, and commits
+//! the changes. The index then answers like a new index of the tree.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -23,28 +23,29 @@ use crate::index::{DocumentAddress, IndexState, RankIndex, Stamp, Writer};
 use crate::limits;
 use crate::segments::guarded;
 
-/// What has to be done to an index.
+/// The changes to apply to an index.
 #[derive(Default)]
 struct Changes {
-    /// The index that the tree was compared with.
+    /// The index state that the tree was compared with.
     state: Arc<IndexState>,
     /// Files to read.
     read: Vec<Changed>,
-    /// Files to remove.
+    /// Documents to remove.
     gone: Vec<DocumentAddress>,
-    /// Files that are in the index as they are, but for a state that tells of later changes: this one.
+    /// Documents with unchanged content whose file now has this state, which will reliably show later
+    /// changes.
     settled: Vec<(DocumentAddress, u64)>,
-    /// Files that the next comparison may have to open, whatever it is told of changes.
+    /// Number of files that the next comparison may have to open, even if it is notified of changes.
     unsettled: u64,
-    /// How the walk went. One that ended early tells nothing of what it has not come to.
+    /// The report of the walk. A walk that ended early says nothing about files that it did not reach.
     report: WalkReport,
 }
 
-/// A file that is not in the index as it is, and where it is as it was.
+/// A file that differs from the index, and its old document, if any.
 struct Changed {
     path: RelPath,
     before: Option<DocumentAddress>,
-    /// What was read of it to find out, for it to be read once.
+    /// The content, if the comparison already had to read it, so that it is read only once.
     read: Option<(Read, Vec<u8>)>,
 }
 
@@ -54,16 +55,16 @@ impl Changes {
     }
 }
 
-/// The reasons for which an index is not as its tree.
+/// The reasons why an index is not in sync with its tree.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
-    /// The tree can't be walked.
+    /// The tree cannot be walked.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The index can't be read or written.
+    /// The index cannot be read or written.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// The time was over before all was read. What was read is kept.
+    /// The time was over before everything was read. The files read so far are kept.
     #[error(
         "the ranked index is being built: {done} of {all} files that are new or have changed are in it, and the time of \
          this call is over; call again to go on"
@@ -71,31 +72,31 @@ pub enum UpdateError {
     Unfinished {
         /// Files that this call has read.
         done: u64,
-        /// Those that it had to read.
+        /// Files that this call had to read.
         all: u64,
     },
-    /// The time was over before it was known what has changed.
+    /// The time was over before the changed files were known.
     #[error(
         "there was no time to see which files have changed since the ranked index was written; allow more time, or name a \
          smaller root"
     )]
     NoTime,
-    /// Whoever asked has gone.
+    /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// Another process has written the index since it was opened: it has to be opened anew.
+    /// Another process has written the index since it was opened, so it must be opened again.
     #[error("the ranked index was written by another process")]
     Outdated,
-    /// Another call or process is at it, and the time was over before it was done.
+    /// Another call or process is updating the index, and the time was over before it finished.
     #[error("the ranked index is being brought up to date by another call; call again in a few seconds")]
     Busy,
-    /// It can't be locked, so that it can't be written.
+    /// The index cannot be locked, and therefore not written.
     #[error("{0}")]
     Locked(String),
 }
 
 impl UpdateError {
-    /// Returns what can be done about it beside what the message says, if anything.
+    /// Returns advice in addition to the message, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         match self {
@@ -114,29 +115,29 @@ impl UpdateError {
 /// The threads and the time that an update may use.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateEffort {
-    /// Worker threads; with 0, one walks for each processor, and one writes.
+    /// Number of worker threads. With 0, there is one walking thread per processor, and one that writes.
     pub threads: usize,
-    /// Ends it.
+    /// Ends the update.
     pub stop: Stop,
-    /// Ends it earlier if it is large. That goes by [`Stop::end_within`], so `stop` must be its own ([`Stop::apart`]).
+    /// Ends a large update earlier, by [`Stop::end_within`]. So `stop` must not be shared ([`Stop::apart`]).
     pub large_end: Option<Instant>,
-    /// Counts files that are read, for whoever shows progress.
+    /// Counts the files read, to show progress.
     pub progress: Arc<UpdateProgress>,
 }
 
-/// How far an update has come.
+/// The progress of an update.
 #[derive(Debug, Default)]
 pub struct UpdateProgress {
     /// Files that have been read.
     pub read: AtomicU64,
-    /// Files that are to be read, as far as that is known: those that were compared and are not as the index has them.
+    /// Files to read, as far as known: those compared so far that differ from the index.
     pub all: AtomicU64,
-    /// Whether it is known to open more than [`limits::SMALL_UPDATE_FILES`].
+    /// True once the update is known to open more than [`limits::SMALL_UPDATE_FILES`].
     pub is_large: AtomicBool,
 }
 
 impl UpdateEffort {
-    /// Notes that the update is large.
+    /// Records that the update is large.
     fn find_large(&self) {
         self.progress.is_large.store(true, Ordering::Relaxed);
         if let Some(end) = self.large_end {
@@ -145,25 +146,27 @@ impl UpdateEffort {
     }
 }
 
-/// An index that is as its tree.
+/// The result of an update: the index is in sync with its tree.
 #[derive(Debug)]
 pub struct Updated {
-    /// The report of the walk that told so.
+    /// The report of the walk that the update is based on.
     pub report: WalkReport,
-    /// Whether the index stays right for as long as nobody tells of a change: some files have to be looked at each time.
+    /// True if the index stays in sync until a change is reported. False if some files must be checked each
+    /// time.
     pub is_settled: bool,
 }
 
-/// Returns the options of the walk that finds the files of a ranked index.
+/// Returns the walk options that find the files of a ranked index.
 pub fn walk_options() -> WalkOptions {
     WalkOptions { noise: NOISE, ..WalkOptions::default() }
 }
 
-/// Brings an index up to date with a tree as a walk finds it, under a lock that is taken only if there is something
-/// to write.
+/// Updates an index to match a tree as found by a walk. The lock is only taken if there is something to
+/// write.
 ///
 /// # Errors
-/// The index is not as the tree.
+///
+/// Returns an error if the index is not in sync with the tree.
 pub fn update<L>(
     index: &RankIndex,
     root: &Arc<Root>,
@@ -197,16 +200,16 @@ pub fn update<L>(
     }
 }
 
-/// What is known of the files of an index.
+/// The known files of an index.
 struct EarlierFiles<'a> {
     places: HashMap<&'a str, (u32, Stamp, DocumentAddress)>,
     seen: Vec<AtomicBool>,
-    /// Documents of files that have another; none is ever written so.
+    /// Documents of files that have another document. We never write such duplicates.
     doubled: Vec<DocumentAddress>,
 }
 
 impl<'a> EarlierFiles<'a> {
-    /// `None` when the time is over.
+    /// Collects the known files; `None` if the time is over.
     fn of(state: &'a IndexState, stop: &Stop) -> Option<Self> {
         let files = state.segments.iter().map(|segment| segment.reader.num_docs() as usize).sum();
         let (mut places, mut doubled) = (HashMap::with_capacity(files), Vec::new());
@@ -227,7 +230,8 @@ impl<'a> EarlierFiles<'a> {
         Some(Self { places, seen, doubled })
     }
 
-    /// Whether the file is in the index as it is, as far as its state tells; what is known of it, if not.
+    /// Compares a file's state with the index. Returns the known data if the state does not show that the
+    /// file is unchanged.
     fn meet(&self, path: &str, state: u64) -> FileDifference {
         let Some(&(number, stamp, place)) = self.places.get(path) else { return FileDifference::New };
         self.seen[number as usize].store(true, Ordering::Relaxed);
@@ -246,22 +250,23 @@ impl<'a> EarlierFiles<'a> {
     }
 }
 
-/// What is to be done about a file.
+/// The action for one file.
 enum FileFinding {
-    /// It has to be read for the index.
+    /// The file must be read for the index.
     Read(Changed),
-    /// Its content is as it was.
+    /// The content is unchanged.
     Settled(DocumentAddress, u64),
 }
 
 enum FileDifference {
     New,
     Same,
-    /// Its content has to be compared.
+    /// The content must be compared.
     Open(Stamp, DocumentAddress),
 }
 
-/// Compares an index with the files below a root that a walk visits; with a listing of it, there is no walk.
+/// Compares an index with the files that a walk below a root visits. With a listing of the files, no walk is
+/// needed.
 fn compare(
     index: &RankIndex,
     root: &Arc<Root>,
@@ -284,7 +289,7 @@ fn compare(
             return WalkStep::Nothing;
         }
         let file = entry.open(skipped);
-        // What must not be opened is looked at no more.
+        // Files that must not be opened will not be checked again, so they do not count.
         if (file.is_some() || root.secrets().denies(&entry.path).is_none())
             && unsettled.fetch_add(1, Ordering::Relaxed) == limits::SMALL_UPDATE_FILES
         {
@@ -325,13 +330,13 @@ fn compare(
         }
         None => walk(root, &RelPath::root(), options, stop, ReadBuffer::default, visit, receive)?,
     };
-    // Nothing is gone that a walk has only not come to.
+    // We must not remove files that the walk merely did not reach.
     let is_whole = report.stopped.is_none() && !report.too_many_entries;
     let gone = if is_whole { known.unseen() } else { Vec::new() };
     Ok(Changes { state: Arc::clone(&state), read, gone, settled, unsettled: unsettled.into_inner(), report })
 }
 
-/// The files of a listing that are not in the index as they are, as bits.
+/// Returns the files of a listing that differ from the index, as a bit set.
 fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
     let mut unlike = vec![0_u64; (listing.files() as usize).div_ceil(64)];
     let mut number = 0;
@@ -345,10 +350,11 @@ fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
     unlike
 }
 
-/// An index in memory of some files alone.
+/// Builds an index in memory of the given files only.
 ///
 /// # Errors
-/// The time was over before all were read.
+///
+/// Returns an error if the time was over before all were read.
 pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Result<RankIndex, UpdateError> {
     let index = RankIndex::in_memory()?;
     let read = files.iter().map(|path| Changed { path: path.clone(), before: None, read: None }).collect();
@@ -356,11 +362,12 @@ pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Resu
     if apply(&index, root, &changes, effort)?.is_done { Ok(index) } else { Err(UpdateError::NoTime) }
 }
 
-/// An index in memory of some files alone, the first of them for which there is time until `end`, and how many these are.
-/// The first `least` are read whatever time that takes.
+/// Builds an index in memory of the first given files, as many as can be read until `end`, and returns their
+/// number. The first `least` files are always read, regardless of `end`.
 ///
 /// # Errors
-/// The time of the effort itself was over before these were read.
+///
+/// Returns an error if the time of the effort itself was over before these files were read.
 pub fn read_first(
     root: &Root,
     files: &[RelPath],
@@ -390,16 +397,19 @@ pub fn read_first(
     if lost > 0 || added < least.min(files.len()) { Err(UpdateError::NoTime) } else { Ok((index, added)) }
 }
 
-/// What was done of some changes.
+/// The result of applying changes.
 struct Applied {
     is_done: bool,
-    /// Files that were read and are in the index now.
+    /// Files that were read and are now in the index.
     files: u64,
 }
 
-/// Reads what has changed and commits it. What is stopped keeps what was written so far, and the next time goes on
-/// there: by a deadline nearly all that was read, since it ends in time to be written; what is cancelled loses what
-/// it was gathering, which is not worth the processor of somebody who has gone.
+/// Reads the changed files and commits them.
+///
+/// An interrupted update keeps the data written so far, and the next one continues there. At a deadline this
+/// includes nearly everything that was read, because reading ends early enough to write it. A cancelled
+/// update loses its buffered documents, because writing them for a caller that has left is not worth the CPU
+/// time.
 fn apply(
     index: &RankIndex,
     root: &Root,
@@ -411,7 +421,7 @@ fn apply(
     let threads = if has_many { effort.threads } else { 1 };
     let writer = index.writer_until(threads, has_many, &effort.stop)?;
     if !Arc::ptr_eq(&changes.state, &index.state()) {
-        // Another call has changed it since it was compared.
+        // Another call has changed the index since the comparison.
         return Err(IndexError::Busy);
     }
     changes.gone.iter().try_for_each(|&place| writer.remove_at(place))?;
@@ -448,7 +458,7 @@ fn apply(
 }
 
 fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut ReadBuffer) -> Result<(), IndexError> {
-    // It has gone meanwhile, or may not be read.
+    // The file has been removed meanwhile, or must not be read.
     let Ok(mut file) = root.open_file(path) else {
         return writer.add_new_wordless(&path.display(), UNREAD);
     };
@@ -456,7 +466,7 @@ fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut ReadBuffer
     add_read(writer, path, &read, buffer)
 }
 
-/// Adds a file that was read.
+/// Adds a file that was already read.
 fn add_read(writer: &Writer<'_>, path: &RelPath, read: &Read, bytes: &[u8]) -> Result<(), IndexError> {
     let (name, &Read { stamp, contents }) = (path.display(), read);
     let DecodedText::Text { bytes, .. } = decode(bytes) else {
@@ -469,13 +479,13 @@ fn add_read(writer: &Writer<'_>, path: &RelPath, read: &Read, bytes: &[u8]) -> R
     }
 }
 
-/// A file that can't be opened, or must not be.
+/// The stamp of a file that cannot be opened, or must not be.
 const UNREAD: Stamp = Stamp { content: 0, state: 0 };
 
-/// A file that was read into a buffer.
+/// A file read into a buffer.
 struct Read {
     stamp: Stamp,
-    /// Nothing if the system refused.
+    /// `None` if the system returned an error.
     contents: Option<Contents>,
 }
 
@@ -483,11 +493,11 @@ impl Read {
     fn new(file: &mut OpenedFile, buffer: &mut ReadBuffer) -> Self {
         let before = file.stable_state();
         let contents = file.read_into(buffer, limits::FILE_BYTES).ok();
-        // A state that it does not have any more, or that a later change may leave as it is, tells nothing.
+        // A state is useless if the file no longer has it, or if a later change may leave it unchanged.
         let settled = before
             .filter(|(state, telling)| *telling == StateReliability::All && file.state_now() == Some(*state));
         match contents {
-            // The next time may do better.
+            // The next attempt may succeed.
             None => return Self { stamp: UNREAD, contents },
             Some(Contents::TooLarge) => buffer.truncate(limits::FILE_BYTES),
             Some(Contents::Whole) => {}
@@ -495,17 +505,17 @@ impl Read {
         let mut hasher = Hash64::default();
         hasher.write_u8(u8::from(contents == Some(Contents::TooLarge)));
         hasher.write(buffer);
-        // Not that of `UNREAD`.
+        // Must differ from `UNREAD`.
         let content = hasher.finish().max(1);
         Self { stamp: Stamp { content, state: settled.map_or(0, |(state, _)| hash_of(&state)) }, contents }
     }
 }
 
-/// How a state is taken: those of another way are not believed, and the content is compared. 2: after the file was written
-/// back.
+/// The version of how states are computed. States of another version are ignored, and the content is compared
+/// instead. Version 2 takes the state after the file was written back.
 const STATES: u8 = 2;
 
-/// Never 0, which stands for no state.
+/// Never returns 0, which means that there is no state.
 fn hash_of(state: &FileState) -> u64 {
     let mut hasher = Hash64::default();
     hasher.write_u8(STATES);

@@ -1,22 +1,22 @@
-//! The definition that a line begins.
+//! Recognises the definition that begins on a line.
 
 use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
 
-/// What a line defines.
+/// The definition that a line begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SymbolDefinition<'a> {
     pub(crate) name: &'a str,
     pub(super) kind: DefinitionKind,
 }
 
-/// Words that are names in no language with brackets.
+/// Words that are not names in any language with braces.
 pub(crate) const STATEMENTS: &[&str] = &[
     "case", "catch", "do", "else", "for", "function", "if", "import", "new", "return", "switch", "throw",
     "try", "while",
 ];
 
-/// Further words that stand before a parenthesis and call nothing, in some language.
+/// More words that may precede a parenthesis without being called, in some language.
 const CONTROL: &[&str] = &[
     "except",
     "finally",
@@ -131,14 +131,14 @@ const MODIFIERS: &[&str] = &[
     "auto",
 ];
 
-/// The definition that a line begins, if it does. The line is code without its comment.
+/// Returns the definition that begins on a line, if any. `line` is code without its comment.
 pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<SymbolDefinition<'a>> {
     let line = &line[..line.floor_char_boundary(limits::DEFINITION_BYTES)];
     let trimmed = line.trim();
     let outermost = !line.starts_with([' ', '\t']);
     if language.style == CommentStyle::Prose {
         let heading = trimmed.strip_prefix('#')?.trim_start_matches('#');
-        // Code is indented by four columns, and `#word` is no heading.
+        // A line indented by four columns is code, and `#word` is not a heading.
         let is_heading = heading.starts_with([' ', '\t']) && super::indent(line) < 4;
         let heading = heading.trim();
         return (is_heading && !heading.is_empty())
@@ -210,7 +210,8 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
     Some(SymbolDefinition { name: found, kind })
 }
 
-/// The last keyword of those that a line begins with, whether modifiers stand there, and the rest.
+/// Returns the kind for the last of the leading keywords, true if there are modifiers, and the rest of the
+/// line.
 fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKind>, bool, &'a str) {
     let mut rest = trimmed;
     let mut found = None;
@@ -218,7 +219,7 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
     loop {
         let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t' | b'<' | b':' | b'\''));
         let word = &rest[..end.unwrap_or(rest.len())];
-        // `(record Name` and the like carry their parenthesis with them.
+        // `(record Name` and similar keywords include the parenthesis.
         let first = word.as_bytes().first();
         let is_word = |keyword: &&&str| {
             keyword.as_bytes().first() == first
@@ -260,7 +261,7 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
             continue;
         }
         if word.starts_with('@') && rest.len() > word.len() && !word.contains('(') {
-            // An annotation before what it annotates.
+            // An annotation before its target.
             rest = rest[word.len()..].trim_start();
             continue;
         }
@@ -268,13 +269,13 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
     }
 }
 
-/// Most words are none of the list, which their first letters tell.
+/// Searches the list. Comparing first letters rejects most words quickly.
 fn is_one_of(list: &[&str], word: &str) -> bool {
     let first = word.as_bytes().first();
     list.iter().any(|known| known.as_bytes().first() == first && *known == word)
 }
 
-/// What follows a bracket that a text begins with; nothing where it doesn't end in the line.
+/// Returns the text after a bracket that `text` begins with. Empty if the bracket is not closed on the line.
 fn after_bracket(text: &str, open: char, close: char) -> &str {
     let mut depth = 0;
     for (at, character) in text.char_indices() {
@@ -290,7 +291,7 @@ fn after_bracket(text: &str, open: char, close: char) -> &str {
     ""
 }
 
-/// The name behind a keyword.
+/// Returns the definition named after a keyword.
 fn named<'a>(
     rest: &'a str,
     kind: DefinitionKind,
@@ -300,7 +301,7 @@ fn named<'a>(
 ) -> Option<SymbolDefinition<'a>> {
     let mut rest = rest;
     match language.style {
-        // Locals are no definitions that anybody asks for.
+        // We leave out local variables because no query looks for them.
         CommentStyle::JavaScript | CommentStyle::C if kind == DefinitionKind::Constant && !outermost => {
             return None;
         }
@@ -348,7 +349,7 @@ fn named<'a>(
         && rest.starts_with('(')
         && (language.style == CommentStyle::JavaScript || language.has(Habit::NamelessFunctions))
     {
-        // A function without a name.
+        // An anonymous function.
         return None;
     }
     if language.style == CommentStyle::Haskell && kind != DefinitionKind::Module {
@@ -386,7 +387,7 @@ fn named<'a>(
     last_name(name).map(|name| SymbolDefinition { name, kind })
 }
 
-/// `CREATE OR REPLACE FUNCTION schema.name(`, `create table if not exists name`.
+/// Matches `CREATE OR REPLACE FUNCTION schema.name(` and `create table if not exists name`.
 fn created(trimmed: &str) -> Option<SymbolDefinition<'_>> {
     const BEFORE: &[&str] =
         &["or", "replace", "temp", "temporary", "global", "unlogged", "unique", "materialized", "virtual"];
@@ -408,7 +409,8 @@ fn created(trimmed: &str) -> Option<SymbolDefinition<'_>> {
         .map(|name| SymbolDefinition { name: name.trim_start_matches(['"', '`', '[']), kind })
 }
 
-/// What `impl Trait for Type<T>`, `extension Type: Protocol` and `instance Class Type` belong to.
+/// Returns the type that `impl Trait for Type<T>`, `extension Type: Protocol` or `instance Class Type`
+/// extends.
 fn extended(rest: &str) -> Option<&str> {
     let mut target = rest.split(" for ").nth(1).unwrap_or(rest).trim_start_matches(['&', '(', ' ']);
     if target.starts_with('\'') {
@@ -422,13 +424,14 @@ fn extended(rest: &str) -> Option<&str> {
     last_name(target[..end].trim_end_matches([':', '.']))
 }
 
-/// The last of several names with dots or colons between them, without what marks it at its end.
+/// Returns the last of several names separated by dots or colons, without trailing marks.
 fn last_name(name: &str) -> Option<&str> {
     let last = name[last_name_start(name)..].trim_end_matches(['?', '!', '=']);
     last.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$').then_some(last)
 }
 
-/// Where the last of several names begins. What is taken off its end tells nothing of that.
+/// Returns the offset of the last of several names. The length of the name would not give it because trailing
+/// marks are removed.
 fn last_name_start(name: &str) -> usize {
     name.rfind(['.', ':', '>', ' ']).map_or(0, |at| at + 1)
 }
@@ -439,15 +442,15 @@ fn identifier(text: &str) -> Option<&str> {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$').then_some(name)
 }
 
-/// The name that something is assigned to, where it stands alone before the sign.
+/// Returns the name that is assigned to, if it is the only text before the sign.
 fn assigned<'a>(trimmed: &'a str, sign: &str) -> Option<&'a str> {
     let name = identifier(trimmed)?;
     let after = trimmed[name.len()..].trim_start();
     (after.starts_with(sign) && !after.starts_with("==")).then_some(name)
 }
 
-/// `struct Name {`, `class EXPORT Name : public Base`, `namespace name`, `typedef … Name;`, `#define NAME`. A line that begins with
-/// a type may as well define a function or a value of it.
+/// Matches `struct Name {`, `class EXPORT Name : public Base`, `namespace name`, `typedef … Name;` and
+/// `#define NAME`. A line that begins with a type may also define a function or a value of this type.
 fn c_type<'a>(
     trimmed: &'a str,
     rest: &'a str,
@@ -496,7 +499,7 @@ fn c_type<'a>(
     if head.is_empty() {
         return None;
     }
-    // Macros for visibility stand before the name.
+    // Visibility macros precede the name.
     let name = if kind == DefinitionKind::Constant {
         identifier(rest)?
     } else {
@@ -505,14 +508,15 @@ fn c_type<'a>(
     Some(SymbolDefinition { name, kind })
 }
 
-/// Whether what stands between the word for a type and a bracket is a type with the name of a function behind it: `Type *name`.
+/// Returns true if the text between the keyword of a type and a bracket is a type followed by a function
+/// name, such as `Type *name`.
 fn is_returned(head: &str) -> bool {
     let head = head.trim_end();
     let start = head.rfind(['*', '&', ' ']).map_or(0, |at| at + 1);
     start > 0 && !head.contains('<')
 }
 
-/// What follows `__attribute__((…))`, `alignas(…)` and macros for the like.
+/// Returns the text after `__attribute__((…))`, `alignas(…)` and similar macros.
 fn without_attributes(rest: &str) -> &str {
     let name = identifier(rest).unwrap_or_default();
     let is_attribute = matches!(name, "__attribute__" | "alignas" | "__declspec")
@@ -523,9 +527,9 @@ fn without_attributes(rest: &str) -> &str {
     }
 }
 
-/// `type name(`, at the margin or indented with a body.
+/// Matches `type name(`, either not indented or indented with a body.
 fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
-    // Most lines are indented, and open no body.
+    // Most lines are indented and open no body, so we check this first.
     if !outermost && !trimmed.ends_with(['{', '}']) {
         return None;
     }
@@ -550,7 +554,7 @@ fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
     (opens && (outermost || (typed && trimmed.ends_with(['{', '}'])))).then_some(name)
 }
 
-/// `modifiers type name(arguments)`; constructors have modifiers and no type.
+/// Matches `modifiers type name(arguments)`. Constructors have modifiers and no type.
 fn typed_function<'a>(trimmed: &'a str, modified: bool, rest: &'a str) -> Option<&'a str> {
     if trimmed.ends_with(';') && !modified {
         return None;
@@ -573,7 +577,8 @@ fn typed_function<'a>(trimmed: &'a str, modified: bool, rest: &'a str) -> Option
     (typed || modified).then_some(name)
 }
 
-/// `name(arguments) {`, `name = (arguments) =>`, `name: function`, `exports.name =`, `Type.prototype.name =`.
+/// Matches `name(arguments) {`, `name = (arguments) =>`, `name: function`, `exports.name =` and
+/// `Type.prototype.name =`.
 fn javascript<'a>(trimmed: &'a str, rest: &'a str, outermost: bool) -> Option<&'a str> {
     let rest =
         ["get ", "set ", "*", "#"].iter().fold(rest, |rest, word| rest.strip_prefix(word).unwrap_or(rest));

@@ -25,7 +25,7 @@ fn documentation_above_a_blank_line_is_of_the_definition_below() {
     assert_eq!(starts(&format!("{documentation}\n")), [1, 23]);
 }
 
-/// What looks like one thing and is another.
+/// Lines that look like a definition of another kind.
 #[test]
 fn odd_shapes() {
     for (path, text, wanted) in [
@@ -242,7 +242,7 @@ fn chunks_cover_every_line_once() {
         next = chunk.end_line + 1;
     }
     assert_eq!(next, text.lines().count() as u32 + 1);
-    // The documentation belongs to what it documents.
+    // Documentation belongs to the definition after it.
     assert!(chunks.iter().any(|chunk| chunk.start_line == 27), "{chunks:?}");
 }
 
@@ -251,7 +251,7 @@ fn an_empty_file_has_no_chunk() {
     assert_eq!(outline("", language("a.rs")).chunks, []);
 }
 
-/// Texts of what definitions are made of, in any order, with any characters between.
+/// Random text built from parts of definitions in any order, with any characters between them.
 pub(crate) fn any_text() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::prelude::*;
     let pieces = prop::sample::select(vec![
@@ -344,7 +344,7 @@ proptest::proptest! {
 
 #[test]
 fn a_name_with_a_mark_behind_it_is_cut_at_a_character() {
-    // H1 of the review: the length of the name isn't where it begins.
+    // Regression test: the length of the name does not give its offset.
     for path in ["a.java", "a.cs", "a.dart"] {
         assert_eq!(symbols(path, "  x é?(y) {\n"), ["Function é"], "{path}");
     }
@@ -352,7 +352,7 @@ fn a_name_with_a_mark_behind_it_is_cut_at_a_character() {
 
 #[test]
 fn a_line_without_end_is_read_once() {
-    // Without a bound, each of these modifiers looks through the rest of the line: minutes.
+    // Without a bound, each of these modifiers scans the rest of the line, which takes minutes.
     let line = "pub()".repeat(limits::FILE_BYTES / 5);
     let began = std::time::Instant::now();
     assert_eq!(symbols("a.rs", &line), [""; 0]);
@@ -363,7 +363,7 @@ fn a_line_without_end_is_read_once() {
 
 #[test]
 fn a_string_of_several_lines_turns_nothing_round() {
-    // H3 of the review: the end of the string began a comment, and what followed was none of the code.
+    // Regression test: the end of the string began a comment, and the code after it was not recognised.
     let text = "SQL = \"\"\"\nclass Quoted:\n\"\"\"\n\nclass Real:\n    \"\"\"One.\"\"\"\n";
     assert_eq!(symbols("a.py", text), ["Constant SQL", "Type Real"]);
     let kinds = outline(text, language("a.py")).lines;

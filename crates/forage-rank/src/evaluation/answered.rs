@@ -1,4 +1,4 @@
-//! Queries answered: their candidates with the values of all rules.
+//! Answered queries: their candidates with the values of all rules.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -10,27 +10,30 @@ use crate::limits;
 use crate::rules::{RULES, RuleWeights};
 use crate::search::{RankWeights, RankedSearch, search};
 
-/// The files of an index, among which targets are looked up.
+/// The files of an index, in which targets are looked up.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Paths with their numbers of lines.
+    /// Paths and line counts of the files.
     files: Vec<(String, u32)>,
     paths: HashSet<String>,
-    /// The directory that is indexed, as targets may name it.
+    /// The indexed directory, which may be part of the targets' paths.
     below: String,
-    /// A target that isn't there is expected all the same, and one that is there by its very path is no other file.
+    /// If true, a target that is not in the index still counts as expected, and a target with an exact match
+    /// does not match other files.
     is_strict: bool,
 }
 
 impl Places {
-    /// As semble's benchmark counts: a path may begin further down, and a target that isn't there is not expected.
+    /// Counts like semble's benchmark: a path may be relative to a deeper directory, and a target that is not
+    /// in the index is not expected.
     #[must_use]
     pub fn of_benchmark(files: Vec<(String, u32)>) -> Self {
         Self { files, paths: HashSet::new(), below: String::new(), is_strict: false }
     }
 
-    /// The files of an index of the directory `below` (empty for the whole). A target that isn't there counts as not
-    /// found. Where a file has the very path of a target no other is meant, though its path may end the same.
+    /// Creates the places of an index of the directory `below` (empty for the whole repository). A target
+    /// that is not in the index counts as not found. If a file has exactly the path of a target, other files
+    /// with the same path suffix do not match.
     #[must_use]
     pub fn of_index(index: &RankIndex, below: &str) -> Self {
         let (mut files, mut paths) = (Vec::new(), HashSet::new());
@@ -41,7 +44,7 @@ impl Places {
         Self { files, paths, below: below.trim_matches('/').to_owned(), is_strict: true }
     }
 
-    /// The path by which a file is in the index, if it has the target's very path.
+    /// Returns the file's path in the index if it exactly matches the target's path.
     fn exact<'a>(&self, target: &'a EvaluationTarget) -> Option<&'a str> {
         let path = target.path();
         let below = || path.strip_prefix(self.below.as_str())?.strip_prefix('/');
@@ -57,41 +60,43 @@ impl Places {
 /// A query with its candidates.
 #[derive(Clone, Debug)]
 pub struct AnsweredQuery {
-    /// The set's name.
+    /// The name of the set.
     pub repository: String,
-    /// The set's language.
+    /// The language of the set.
     pub language: String,
-    /// The kind of query.
+    /// The category of the query.
     pub category: String,
     /// The text of the query.
     pub query: String,
-    /// In the order in which they were ranked.
+    /// Candidates in the order of their ranks.
     pub candidates: Vec<RankedCandidate>,
-    /// Targets that could be found.
+    /// The number of targets that could be found.
     pub expected: usize,
-    /// Paths of the targets.
+    /// The paths of the targets.
     pub targets: Vec<String>,
-    /// Paths of targets that the index lacks.
+    /// The paths of targets that are not in the index.
     pub missing: Vec<String>,
-    /// The time that the ranking took when it was asked for the second time, in milliseconds.
+    /// The time of the second run of the ranking, in milliseconds.
     pub milliseconds: f64,
 }
 
-/// A file that is ranked.
+/// A ranked file.
 #[derive(Clone, Debug)]
 pub struct RankedCandidate {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// Values of the rules, in the order of [`RULES`].
+    /// The values of the rules, in the order of [`RULES`].
     pub values: [f32; RULES.len()],
-    /// The targets that it is, as bits: the lowest for the first of [`AnsweredQuery::targets`].
+    /// The targets that this file matches, as a bit set. The lowest bit is the first of
+    /// [`AnsweredQuery::targets`].
     pub targets: u64,
 }
 
-/// Answers a query of a set, of which no more than [`limits::TARGETS`] targets are looked for.
+/// Answers a query of a set. At most [`limits::TARGETS`] targets are looked up.
 ///
 /// # Errors
-/// The index can't be read.
+///
+/// Returns an error if the index cannot be read.
 pub fn answer(
     index: &RankIndex,
     places: &Places,
@@ -101,11 +106,11 @@ pub fn answer(
 ) -> Result<AnsweredQuery, IndexError> {
     let request = RankedSearch {
         weights: Some(weights),
-        // Its own message would tell what is asked for.
+        // The commit's own message would reveal the answer.
         history: !index.knows_commit(&known.commit),
         ..RankedSearch::new(&known.query, limits::CANDIDATES)
     };
-    // Once to warm up.
+    // A first run to warm up.
     search(index, &request)?;
     let began = Instant::now();
     let ranking = search(index, &request)?;
@@ -142,8 +147,8 @@ pub fn answer(
 }
 
 impl AnsweredQuery {
-    /// Candidates, the best first. What the rule `twin` takes off is what it took off with the weights that the query was
-    /// answered with.
+    /// Returns the indexes of the candidates, best first. The penalty of the rule `twin` is the one computed
+    /// with the weights that the query was answered with.
     #[must_use]
     pub fn order(&self, rules: &RuleWeights) -> Vec<usize> {
         let scores: Vec<f32> = self.candidates.iter().map(|found| rules.score(&found.values)).collect();
@@ -155,21 +160,21 @@ impl AnsweredQuery {
         order
     }
 
-    /// Ranks, from 1, of the targets that are found.
+    /// Returns the 1-based ranks of the targets that were found.
     #[must_use]
     pub fn ranks(&self, rules: &RuleWeights) -> Vec<usize> {
         let order = self.order(rules);
         (0..self.targets.len()).filter_map(|target| self.rank(&order, target)).collect()
     }
 
-    /// The rank of a target in an order.
+    /// Returns the rank of a target in an order.
     #[must_use]
     pub fn rank(&self, order: &[usize], target: usize) -> Option<usize> {
         let at = order.iter().position(|&nth| self.candidates[nth].targets & (1 << target) != 0)?;
         Some(at + 1)
     }
 
-    /// Gain of the first [`NDCG_CUT`] files.
+    /// Returns the NDCG of the first [`NDCG_CUT`] files.
     #[must_use]
     pub fn ndcg(&self, rules: &RuleWeights) -> f64 {
         ndcg(&self.ranks(rules), self.expected, NDCG_CUT)

@@ -1,12 +1,12 @@
-//! Figures over queries.
+//! Metrics over queries.
 
 use super::{AnsweredQuery, ndcg, recall, reciprocal_rank};
 use crate::rules::{RankingRule, RuleWeights};
 
-/// Files that the gain is of.
+/// Number of files considered for NDCG.
 pub const NDCG_CUT: usize = 10;
 
-/// Numbers of files that recall is of.
+/// Numbers of files considered for recall.
 pub const RECALL_CUTS: [usize; 3] = [1, 5, 10];
 
 /// Means over queries.
@@ -14,7 +14,7 @@ pub const RECALL_CUTS: [usize; 3] = [1, 5, 10];
 pub struct Figures {
     /// The number of queries.
     pub queries: usize,
-    /// Gain of the first [`NDCG_CUT`] files.
+    /// NDCG of the first [`NDCG_CUT`] files.
     pub ndcg: f64,
     /// Recall at each of [`RECALL_CUTS`].
     pub recall: [f64; RECALL_CUTS.len()],
@@ -23,7 +23,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Of these queries; all 0 if there are none.
+    /// Computes the means over these queries; all 0 if there are none.
     pub fn of<'a>(queries: impl IntoIterator<Item = &'a AnsweredQuery>, rules: &RuleWeights) -> Self {
         let mut figures = Self::default();
         for query in queries {
@@ -43,20 +43,20 @@ impl Figures {
     }
 }
 
-/// The effect of a rule: the mean gain without it.
+/// The effect of a rule, measured by the mean NDCG without it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ablated {
     /// The rule.
     pub rule: &'static RankingRule,
-    /// The weight that it has.
+    /// The weight of the rule.
     pub weight: f32,
-    /// Mean gain without it.
+    /// Mean NDCG without the rule.
     pub ndcg: f64,
-    /// That against the mean gain with all rules: negative for a rule that helps.
+    /// Difference to the mean NDCG with all rules: negative for a rule that helps.
     pub difference: f64,
 }
 
-/// Computes the mean gain without each rule, the worst first. The others' weights stay as they are.
+/// Computes the mean NDCG without each rule, worst first. The weights of the other rules stay unchanged.
 #[must_use]
 pub fn ablate(queries: &[AnsweredQuery], rules: &RuleWeights) -> Vec<Ablated> {
     let gain = |rules: &RuleWeights| {
@@ -76,7 +76,7 @@ pub fn ablate(queries: &[AnsweredQuery], rules: &RuleWeights) -> Vec<Ablated> {
     ablated
 }
 
-/// The value that a share (0 to 1) of the values lies below; `None` of no values.
+/// Returns the value below which a share (0 to 1) of the values lie; `None` if there are no values.
 #[must_use]
 pub fn percentile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();

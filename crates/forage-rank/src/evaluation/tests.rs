@@ -11,7 +11,7 @@ fn gains_are_discounted_and_normalised() {
     close(ndcg(&[11], 1, 10), 0.0);
     close(ndcg(&[1, 2], 2, 10), 1.0);
     close(ndcg(&[1], 2, 10), 0.6131);
-    // Two targets in one place are one gain, as in the reference.
+    // Two targets at one rank count as one gain, like in the reference.
     close(ndcg(&[1, 1], 2, 10), 0.6131);
     close(ndcg(&[], 0, 10), 0.0);
     close(recall(&[1, 12], 2, 10), 0.5);
@@ -33,7 +33,7 @@ fn targets_are_files_or_lines() {
     assert!(!lines.covers(10, 20) && !lines.covers(1, 4));
 }
 
-/// A query whose candidates have one value each, of the rule `file`, and are these targets.
+/// Creates a query whose candidates have one value each, for the rule `file`, and match these targets.
 fn answered(repository: &str, query: &str, candidates: &[(f32, u64)], expected: usize) -> AnsweredQuery {
     let file = RULES.iter().position(|rule| rule.name == "file").unwrap();
     let candidates = candidates.iter().enumerate().map(|(nth, (value, targets))| {
@@ -64,7 +64,7 @@ fn figures_are_means_over_queries() {
         answered("a", "second", &[(0.9, 0), (0.8, 1)], 1),
         // Nothing is found.
         answered("a", "third", &[(0.9, 0)], 1),
-        // Equal scores stand by path.
+        // Equal scores are ordered by path.
         answered("a", "fourth", &[(0.5, 0), (0.5, 1)], 1),
     ];
     let close = |value: f64, wanted: f64| assert!((value - wanted).abs() < 1e-4, "{value} {wanted}");
@@ -81,7 +81,8 @@ fn figures_are_means_over_queries() {
     let ablated = ablate(&queries, &rules);
     assert_eq!(ablated.len(), RULES.len());
     assert_eq!(ablated[0].rule.name, "file");
-    // Without the only rule that tells them apart files stand by path, which is as they stood.
+    // Without the only rule that distinguishes them, files are ordered by path, which is the same order as
+    // before.
     close(ablated[0].difference, 0.0);
 }
 
@@ -127,10 +128,10 @@ fn targets_that_are_missing_count_as_the_caller_says() {
         (found, answered.expected, answered.missing)
     };
     let gone = vec!["src/gone.rs".to_owned()];
-    // `lib.rs` of the directory `src`, and no other.
+    // `lib.rs` in the directory `src`, and no other file.
     assert_eq!(ask(&Places::of_index(&index, "src/")), (vec!["lib.rs".to_owned()], 2, gone.clone()));
     let files = ["lib.rs", "net/lib.rs", "net/other.rs"].map(|path| (path.to_owned(), 3));
-    // In the benchmark a path may begin further down, as `lib.rs` does.
+    // In the benchmark, a path may be relative to a deeper directory, like `lib.rs`.
     assert_eq!(ask(&Places::of_benchmark(files.to_vec())), (vec!["lib.rs".to_owned()], 1, gone));
 }
 

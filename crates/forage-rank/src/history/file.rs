@@ -1,14 +1,14 @@
-//! A history as it is kept on the disk.
+//! The on-disk format of a history.
 //!
 //! ```text
 //! file    = MAGIC state whole unread packs words paths commits hash
-//! state   = bytes of a name, which are 0 of no history, and else the commit that is checked out, a hash of where it ends
-//! texts   = count, per text: bytes that it shares with the one before, bytes that follow, these
-//! commits = count, per commit: id, time, parents, files, words
-//! parents = count, per parent: its place among the commits, from 1, or 0 and its id
-//! files   = count, per file: its number less the one before
-//! words   = count, per word: its number less the one before, how often
-//! hash    = xxh3 of all before it, eight bytes
+//! state   = id length, 0 for no history; else also the checked-out commit, a hash of the history's ends
+//! texts   = count; per text: bytes shared with the previous text, number of further bytes, these bytes
+//! commits = count; per commit: id, time, parents, files, words
+//! parents = count; per parent: its 1-based index among the commits, or 0 and its id
+//! files   = count; per file: its number minus the previous one
+//! words   = count; per word: its number minus the previous one, number of occurrences
+//! hash    = xxh3 of everything before it, eight bytes
 //! ```
 //!
 //! Numbers are written in groups of seven bits, the lowest first.
@@ -20,13 +20,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{History, KnownCommit, SortedTexts};
 use crate::limits;
 
-/// To be counted on with whatever is taken from a commit: its words, which of its files, how many of them.
+/// Must be incremented when the data taken from a commit changes: its words, the choice of its files, or
+/// their number.
 const MAGIC: &[u8] = b"forage history 2\n";
 
 const HASH_BYTES: usize = 8;
 
 impl History {
-    /// The bytes that are kept. More than [`limits::HISTORY_BYTES`] are none.
+    /// Serialises the history. The result is empty if it exceeds [`limits::HISTORY_BYTES`].
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         match &self.state {
@@ -75,7 +76,7 @@ impl History {
         bytes
     }
 
-    /// What was kept; `None` of anything else.
+    /// Parses a stored history; `None` for anything else.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
         if xxh3_64(content).to_le_bytes() != hash {
@@ -84,7 +85,7 @@ impl History {
         Self::from_content(content)
     }
 
-    /// The same without the hash, which says that nobody else wrote it.
+    /// Like `from_bytes`, but without the hash, which detects data that we did not write.
     pub(super) fn from_content(content: &[u8]) -> Option<Self> {
         let mut reader = HistoryReader { rest: content.strip_prefix(MAGIC)? };
         let id_bytes = reader.count(32)?;
@@ -98,7 +99,7 @@ impl History {
         let (words, paths) = (reader.texts()?, reader.texts()?);
         let mut history = Self { state, is_whole, unread, packs, words, paths, ..Self::default() };
         let commits = reader.count(2 * limits::WALKED_COMMITS)?;
-        // Parents as places, or as names.
+        // Parents as indexes or as ids.
         let mut parents: Vec<Vec<(usize, Option<ObjectId>)>> = Vec::new();
         for _ in 0..commits {
             let id = reader.id(id_bytes)?;
@@ -175,12 +176,12 @@ impl<'a> HistoryReader<'a> {
         }
     }
 
-    /// A number up to `most`.
+    /// Reads a number that must not exceed `most`.
     fn count(&mut self, most: usize) -> Option<usize> {
         usize::try_from(self.number()?).ok().filter(|count| *count <= most)
     }
 
-    /// The number that is so much more than one before, below `end`.
+    /// Reads a number stored as the difference to `before`; the result must be below `end`.
     fn below(&mut self, before: u32, end: usize) -> Option<u32> {
         let number = u64::from(before).checked_add(self.number()?)?;
         u32::try_from(number).ok().filter(|number| (*number as usize) < end)

@@ -1,4 +1,4 @@
-//! What commits lend to their files for a query.
+//! Scores files by the commit messages that match a query.
 
 use super::History;
 use crate::halt::{HaltPace, HaltReason};
@@ -6,11 +6,11 @@ use crate::limits;
 use crate::query::{PieceRole, RankQuery};
 use crate::retrieve::rarity;
 
-/// Saturation and length normalisation of BM25 over messages (Robertson and Zaragoza, 2009).
+/// BM25 term saturation and length normalisation for messages (Robertson and Zaragoza, 2009).
 const SATURATION: f32 = 1.2;
 const LENGTH: f32 = 0.75;
 
-/// What the files of a history have of a query, from 0 to 1.
+/// The scores of the files of a history for a query, from 0 to 1.
 pub(crate) struct Lent<'a> {
     history: &'a History,
     values: Vec<f32>,
@@ -22,7 +22,7 @@ impl Lent<'_> {
     }
 }
 
-/// A word of a message that is one of the query's.
+/// A message word that matches the query.
 struct MessageHit {
     commit: usize,
     concept: usize,
@@ -30,7 +30,7 @@ struct MessageHit {
 }
 
 impl History {
-    /// What its commits lend for a query.
+    /// Computes the scores of the files for a query.
     pub(crate) fn lend(&self, query: &RankQuery, pace: &HaltPace<'_>) -> Result<Lent<'_>, HaltReason> {
         let mut values = vec![0.0_f32; self.paths.len()];
         let scores = self.scores(query, pace)?;
@@ -44,7 +44,7 @@ impl History {
                 values[file as usize] += score / files.len() as f32;
             }
         }
-        // What the same commits would lend if they were any.
+        // The scores if all commits matched equally.
         let mut popularity = vec![0.0_f32; self.paths.len()];
         let mut all = 0.0;
         for commit in self.commits.iter().filter(|commit| !commit.files.is_empty()) {
@@ -59,9 +59,9 @@ impl History {
         Ok(Lent { history: self, values })
     }
 
-    /// BM25 of each commit that has something of the query, the best first.
+    /// Computes the BM25 score of each commit that matches the query, best first.
     fn scores(&self, query: &RankQuery, pace: &HaltPace<'_>) -> Result<Vec<(f32, usize)>, HaltReason> {
-        // Per word of the messages, which concepts it is a word of; places in `meanings`, from 1.
+        // Per message word, the concepts that it belongs to, as 1-based indexes into `meanings`.
         let mut meaning_of = vec![0_u32; self.words.len()];
         let mut meanings: Vec<Vec<(usize, f32)>> = Vec::new();
         let concepts = query.concepts.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Reading the commits of a root.
+//! Reads the commits of a root.
 
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -12,33 +12,36 @@ use hashbrown::{HashMap, HashSet};
 use super::{CommitContents, History, HistoryBuilder, KnownCommit, message_words};
 use crate::limits;
 
-/// A commit to come, the newest first; of equal times that with the greatest name, so that there is one order.
+/// A commit in the queue, newest first. Among equal times the greatest id comes first, so that the order is
+/// unique.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct NextCommit {
     time: i64,
     id: ObjectId,
 }
 
-/// A commit as the walk needs it.
+/// The parts of a commit that the walk needs.
 struct WalkedCommit {
     time: i64,
     parents: Vec<ObjectId>,
     content: CommitContent,
 }
 
-/// Where the rest of a commit is.
+/// The location of the rest of a commit.
 enum CommitContent {
-    /// Among those that are known, at this place.
+    /// Among the known commits, at this index.
     Known(usize),
-    /// As it was read in this call.
+    /// Read during this call.
     Read(CommitObject),
 }
 
-/// The history of what is checked out in a root, as far as there is time: what is in `known` is not read again. `None` where
-/// that is the history already. Files are those `below` a directory of the root, by their paths there.
+/// Reads the history of the checked-out commit as far as time permits. Commits in `known` are not read again.
+/// Returns `None` if `known` is already that history. Only files `below` a directory of the root are
+/// included, with paths relative to it.
 ///
 /// # Errors
-/// There is none.
+///
+/// Returns an error if there is no history.
 pub(crate) fn read(
     root: &Arc<Root>,
     below: &RelPath,
@@ -47,7 +50,7 @@ pub(crate) fn read(
 ) -> Result<Option<History>, NoHistory> {
     let state = Repository::state_of(root)?;
     if known.is_whole && known.state == Some(state) {
-        // What could not be read may be there by now.
+        // Objects that could not be read before may exist now.
         if known.unread == 0 || known.packs == Repository::packs_of(root)? {
             return Ok(None);
         }
@@ -56,7 +59,7 @@ pub(crate) fn read(
     let left = stop.deadline().map(|deadline| deadline.saturating_duration_since(now) / limits::HISTORY_PART);
     let stop = stop.within(left.unwrap_or(limits::HISTORY_TIME).min(limits::HISTORY_TIME));
     let mut repository = Repository::open(root, &stop)?;
-    // A clone that is shallow elsewhere has other parents of the same commits.
+    // A clone with another shallow boundary has other parents for the same commits.
     let is_known = known.state.is_some_and(|known| known.ends == repository.state().ends);
     let commits = known.commits.iter().enumerate().filter(|_| is_known);
     let places = commits.map(|(nth, commit)| (commit.id, nth)).collect();
@@ -80,7 +83,7 @@ impl CommitWalk<'_> {
         let result = self.meet(state.head, &mut queue).and_then(|()| self.walk(&mut queue, &mut builder));
         builder.history.is_whole = result.is_ok();
         if result.is_err() {
-            // What was known is used until the next call goes on.
+            // Previously known commits are used until the next call continues.
             let pushed: HashSet<ObjectId> = builder.history.commits.iter().map(|commit| commit.id).collect();
             let others = self.known.commits.iter().filter(|commit| !pushed.contains(&commit.id));
             for commit in others.take(limits::WALKED_COMMITS) {
@@ -93,7 +96,7 @@ impl CommitWalk<'_> {
         builder.finish()
     }
 
-    /// Visits commits, the newest first, until there are enough, no more, or no more time.
+    /// Visits commits, newest first, until there are enough, none are left, or the time is over.
     fn walk(&mut self, queue: &mut CommitQueue, builder: &mut HistoryBuilder) -> Result<(), OutOfTime> {
         let most = self.most_used(builder)?;
         let (mut walked, mut used) = (0, 0);
@@ -110,19 +113,19 @@ impl CommitWalk<'_> {
         Ok(())
     }
 
-    /// How many commits are used. The tree of the one that is checked out decides, and nothing else: neither what the index has
-    /// nor what was read before.
+    /// Returns the maximum number of commits used. It only depends on the tree of the checked-out commit, and
+    /// neither on the content of the index nor on earlier reads.
     fn most_used(&mut self, builder: &mut HistoryBuilder) -> Result<usize, OutOfTime> {
         let (least, most) = limits::COMMITS.into_inner();
         let head = self.repository.head();
-        // Without it there is nothing to use.
+        // Without the commit, there is nothing to use.
         let Ok(commit) = self.repository.commit(&head) else {
             return Ok(most);
         };
         match self.repository.count_files(&commit, most.div_ceil(limits::COMMITS_PER_FILE)) {
             Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, most)),
             Err(ObjectError::Stopped) => Err(OutOfTime),
-            // It may be there another time.
+            // It may be readable another time.
             Err(_) => {
                 builder.history.unread += 1;
                 Ok(most)
@@ -130,7 +133,7 @@ impl CommitWalk<'_> {
         }
     }
 
-    /// Puts a commit among those to come, once.
+    /// Adds a commit to the queue once.
     fn meet(&mut self, id: ObjectId, queue: &mut CommitQueue) -> Result<(), OutOfTime> {
         if !queue.met.insert(id) {
             return Ok(());
@@ -158,7 +161,7 @@ impl CommitWalk<'_> {
         Ok(())
     }
 
-    /// Adds a commit, and returns whether its message is used.
+    /// Adds a commit and returns true if its message is used.
     fn push(
         &mut self,
         builder: &mut HistoryBuilder,
@@ -174,7 +177,7 @@ impl CommitWalk<'_> {
             }
             CommitContent::Read(commit) => commit,
         };
-        // What a merge joins is told by what it joins.
+        // The commits that a merge joins already describe its changes.
         let files = match parents.len() {
             0 | 1 => self.repository.changed_files(&commit, limits::COMMIT_FILES),
             _ => Ok(None),
@@ -182,7 +185,7 @@ impl CommitWalk<'_> {
         let files = match files {
             Ok(files) => files.unwrap_or_default(),
             Err(ObjectError::Stopped) => return Err(OutOfTime),
-            // Whether it can be read another time, another time tells.
+            // It may be readable another time.
             Err(_) => {
                 builder.history.unread += 1;
                 return Ok(false);
@@ -203,10 +206,10 @@ impl CommitWalk<'_> {
     }
 }
 
-/// The time was over before all was read.
+/// The error if the time is over before everything was read.
 struct OutOfTime;
 
-/// Commits to come.
+/// The queue of commits to visit.
 #[derive(Default)]
 struct CommitQueue {
     next: BinaryHeap<NextCommit>,

@@ -12,7 +12,7 @@ use super::*;
 use crate::tree::{UpdateEffort, update};
 use crate::{RankIndex, RankedSearch, search};
 
-/// A repository with a work tree.
+/// A repository with a working tree.
 struct Project(TempDir);
 
 impl Project {
@@ -122,7 +122,7 @@ fn files_are_found_by_the_words_of_those_who_changed_them() {
     for nth in 0..4 {
         project.write("src/delta.rs", &format!("pub fn delta_loop() {{ retry({nth}); }}\n"));
         project.commit("Do not hang when the modem retry is unplugged\n\nReported-by: Zeppelin <z@z>");
-        // Changed as often, for something else.
+        // Changed as often, but for another reason.
         project.write("src/alpha.rs", &format!("pub fn alpha_loop() {{ retry({nth}); }}\n"));
         project.commit("Count from one");
     }
@@ -135,7 +135,7 @@ fn files_are_found_by_the_words_of_those_who_changed_them() {
     let query = "retry hangs when a modem is unplugged";
     assert_eq!(found(query, true)[0], "src/delta.rs");
     assert_ne!(found(query, false)[0], "src/delta.rs");
-    // Who reported it is no word of it.
+    // The name of the reporter is not one of the message's words.
     assert_eq!(found("loop Zeppelin", true), found("loop Zeppelin", false));
     assert!(index.history_note().starts_with("messages of 9 commits"), "{}", index.history_note());
 }
@@ -204,7 +204,7 @@ fn how_many_commits_are_used_the_tree_that_is_checked_out_decides() {
     let few = project.anew();
     assert_eq!(few.used(), 1_000);
 
-    // More files than a commit that tells something has, so this one is not used.
+    // More files than a commit with a useful message has, so this one is not used.
     for nth in 0..399 {
         project.write(&format!("d{}/f{nth}.txt", nth % 5), "x");
     }

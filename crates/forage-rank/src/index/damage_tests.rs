@@ -1,6 +1,6 @@
-//! Whatever happens to the files of an index, it answers as one that was made anew, or says that it is damaged.
+//! Checks that an index with any damage to its files either answers like a new one or reports the damage.
 //!
-//! The number of damages is that of `FORAGE_TEST_DAMAGES`, with a few hundred where it is not set.
+//! `FORAGE_TEST_DAMAGES` sets the number of damages; the default is a few hundred.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -33,7 +33,7 @@ impl Random {
     }
 }
 
-/// An index with several segments, of which one has deleted documents.
+/// Builds an index with several segments, one of which has deleted documents.
 fn build(directory: &Path, word: &str) {
     let index = RankIndex::in_directory(directory, &Stop::never()).unwrap();
     for part in 0..3 {
@@ -70,7 +70,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// All that an index says.
+/// Returns everything that an index reports.
 fn told(directory: &Path, trust: Trust) -> Result<Vec<String>, IndexError> {
     let index = RankIndex::open(directory, trust, &Stop::never())?;
     let told =
@@ -83,7 +83,7 @@ fn told(directory: &Path, trust: Trust) -> Result<Vec<String>, IndexError> {
     Ok(told)
 }
 
-/// One damage, described.
+/// Applies one random damage and returns its description.
 fn damage(random: &mut Random, directory: &Path, other: &Path) -> String {
     let all = files(directory);
     let path = all[random.below(all.len())].clone();
@@ -114,7 +114,7 @@ fn damage(random: &mut Random, directory: &Path, other: &Path) -> String {
             "noise"
         }
         8 => {
-            // A file of the same kind, whole and right: of another segment or of another index.
+            // An intact file of the same kind, from another segment or another index.
             let ending = name.rsplit('.').next().unwrap().to_owned();
             let same_kind =
                 |path: &PathBuf| path.to_string_lossy().ends_with(&ending) && *path != directory.join(&name);
@@ -131,7 +131,7 @@ fn damage(random: &mut Random, directory: &Path, other: &Path) -> String {
     format!("{kind} of {name} at {at}")
 }
 
-/// What came of some damages.
+/// Results of several damages.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     right: u64,
@@ -159,7 +159,7 @@ fn damages(count: u64, trust: Trust) -> Outcome {
         let what = damage(&mut Random(seed * 7_919 + 1), &tried, &other);
         match told(&tried, trust) {
             Ok(answer) if answer == right => outcome.right += 1,
-            // Without a manifest there is no index, and a new one begins.
+            // Without a manifest there is no index, so a new one is created.
             Ok(answer) if answer == empty => outcome.noticed += 1,
             Ok(_) => outcome.wrong.push(format!("{what}, seed {seed}")),
             Err(IndexError::Panicked(_)) => outcome.panics += 1,
@@ -178,11 +178,11 @@ fn no_damage_gives_a_wrong_answer_or_reaches_the_engine() {
     let outcome = damages(count, Trust::Nothing);
     println!("{count} damages: {outcome:?}");
     assert_eq!((outcome.panics, &outcome.wrong[..]), (0, &[][..]), "{outcome:?}");
-    // Nothing but what leaves a file as it was.
+    // Only damages that leave a file unchanged.
     assert!(outcome.right * 20 < count, "{outcome:?}");
 }
 
-/// The control: without the check, the same damages make the engine panic and answer wrongly.
+/// Control: without the check, the same damages make the engine panic and return wrong answers.
 #[test]
 fn without_the_check_damage_reaches_the_engine() {
     let outcome = damages(DAMAGES, Trust::Written);
@@ -197,7 +197,7 @@ fn what_is_no_file_is_not_opened() {
     for file in files(home.path()) {
         let bytes = fs::read(&file).unwrap();
         fs::remove_file(&file).unwrap();
-        // Anything that is no file: a pipe would need a program or a system call to be made.
+        // Any path that is not a file. A pipe would need a program or a system call to create.
         fs::create_dir(&file).unwrap();
         assert!(told(home.path(), Trust::Nothing).unwrap_err().is_damage(), "{}", file.display());
         fs::remove_dir(&file).unwrap();

@@ -1,9 +1,11 @@
-//! Tokens on their way into the engine.
+//! Encodes tokens as text for the engine.
 //!
-//! The engine takes text and a tokenizer. The tokens are known already, with positions that count over all fields of
-//! a file, so they are written as text: each token once, a line feed, the steps between its positions as one character
-//! each, and a line feed. The engine looks every occurrence up in a table of all terms of a segment, far larger than a
-//! processor's caches; occurrences of one token in a row find their entry where the last one left it, and building an
+//! The engine takes text and a tokenizer. We already have the tokens, with positions that count across all
+//! fields of a file, so we write them as text: each token once, a line feed, the steps between its positions
+//! as one character each, and a line feed.
+//!
+//! The engine looks up every occurrence in a table of all terms of a segment, which is far larger than the
+//! processor's caches. Consecutive occurrences of one token find their entry in the cache, so building an
 //! index takes a quarter less time than in the order of the text.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -19,10 +21,10 @@ use crate::tokens::{TokenParts, stem, words};
 /// an index of before is refused; a test holds a sample of all three.
 pub const TOKENIZER: &str = "forage_encoded_10";
 
-/// What is added to a step, so that none is a line feed.
+/// Added to every step so that none is a line feed.
 const FIRST_STEP: u32 = 0x20;
 
-/// Texts by number, in the order in which they came first.
+/// Texts by number, in the order of their first occurrence.
 #[derive(Debug, Default)]
 struct Interner {
     numbers: HashTable<u32>,
@@ -38,7 +40,7 @@ impl Interner {
         &self.text[start..self.ends[nth]]
     }
 
-    /// The number of a text, and whether it is new.
+    /// Returns the number of a text, and true if it is new.
     fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = self.hasher.hash_one(text);
         if let Some(&nth) = self.numbers.find(hash, |&nth| self.get(nth) == text) {
@@ -58,20 +60,20 @@ impl Interner {
     }
 }
 
-/// The words of a document, each of which is split and reduced to stems once.
+/// The words of a document. Each distinct word is split and stemmed once.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     words: Interner,
     tokens: Interner,
-    /// The tokens of all words: of a compound the whole, then the parts.
+    /// The tokens of all words. For a compound, the whole comes first, then the parts.
     word_tokens: Vec<u32>,
-    /// Where those of a word end.
+    /// The end of each word's tokens.
     word_ends: Vec<usize>,
     parts: TokenParts,
 }
 
 impl Vocabulary {
-    /// The tokens of a word: none, one, or the whole of a compound and its parts.
+    /// Returns the tokens of a word: none, one, or the whole of a compound and its parts.
     fn tokens_of(&mut self, word: &str) -> &[u32] {
         let (nth, is_new) = self.words.intern(word);
         if is_new {
@@ -88,16 +90,16 @@ impl Vocabulary {
     }
 }
 
-/// Where tokens stand in one field, in the order of their positions.
+/// Positions of tokens in one field, in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct Occurrences {
-    /// Tokens by their number in the vocabulary, with their positions.
+    /// Tokens, by their number in the vocabulary, with their positions.
     found: Vec<(u32, u32)>,
     last: u32,
 }
 
 impl Occurrences {
-    /// Adds the words of a text; returns the position behind the last.
+    /// Adds the words of a text, and returns the position after the last one.
     pub(super) fn push_words(&mut self, vocabulary: &mut Vocabulary, text: &str, mut position: u32) -> u32 {
         for (_, word) in words(text) {
             match vocabulary.tokens_of(word) {
@@ -116,15 +118,15 @@ impl Occurrences {
     }
 
     fn push(&mut self, token: u32, position: u32) {
-        // Positions only rise. What stands before the last one is put there: a word is a little displaced then, where
-        // the difference would be one of billions.
+        // Positions must be ascending. A token before the last position is moved there: this displaces the
+        // word a little, but otherwise the difference would become a step of billions.
         self.last = self.last.max(position);
         self.found.push((token, self.last));
     }
 
-    /// The text that the engine's tokenizer reads.
+    /// Returns the text for the engine's tokenizer.
     pub(super) fn to_text(&self, vocabulary: &Vocabulary) -> String {
-        // Sorted by counting: tokens are numbers from 0 on.
+        // A counting sort, because tokens are consecutive numbers from 0.
         let mut starts = vec![0_usize; vocabulary.tokens.ends.len() + 1];
         self.found.iter().for_each(|&(token, _)| starts[token as usize + 1] += 1);
         (1..starts.len()).for_each(|nth| starts[nth] += starts[nth - 1]);
@@ -134,7 +136,7 @@ impl Occurrences {
             sorted[*next] = position;
             *next += 1;
         }
-        // Each start is now where its token ends.
+        // After the sort, each start is the end of its token.
         let mut text = String::with_capacity(3 * sorted.len());
         let mut start = 0;
         for (token, &end) in (0_u32..).zip(&starts[..starts.len() - 1]) {
@@ -155,7 +157,7 @@ impl Occurrences {
     }
 }
 
-/// What a file is about, by the words of its path and of its lines.
+/// Computes the latent vector of a file from the words of its path and its lines.
 pub(super) fn latent_place(
     vocabulary: &Vocabulary,
     path: &Occurrences,
@@ -171,7 +173,7 @@ pub(super) fn latent_place(
     text.place()
 }
 
-/// The tokenizers of an index: this one, and that of the engine for what is one term.
+/// Returns the tokenizers of an index: this one, and the engine's own for fields with a single term.
 pub(super) fn tokenizers() -> TokenizerManager {
     let tokenizers = TokenizerManager::default();
     tokenizers.register(TOKENIZER, TextAnalyzer::from(Decoder::default()));
@@ -193,7 +195,7 @@ impl Tokenizer for Decoder {
 }
 
 struct TokenDecoder<'a> {
-    /// The steps of the token that are not yet read, and what comes behind them.
+    /// The unread steps of the token, followed by the rest of the text.
     rest: &'a str,
     token: &'a mut Token,
     is_within: bool,

@@ -1,4 +1,4 @@
-//! What the index keeps of a file, read back from any text.
+//! Fuzzes the parser for stored file records with arbitrary text.
 
 use forage_fuzz::target;
 use tantivy::tokenizer::TokenStream as _;
@@ -35,10 +35,11 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
         while stream.advance() {
             tokens += 1;
         }
-        // Each is a character, whatever the text is; the order of positions is that of a text without damage.
+        // Each token takes at least one character for any text. Only intact text guarantees the order of
+        // positions.
         assert!(tokens <= text.chars().count());
         let Some(record) = StoredFile::from_text(&text) else { return };
-        // What is computed of it stays within it.
+        // Derived values must be within the bounds of the record.
         for chunk in 0..record.chunks.len() {
             assert!(record.chunk_length(chunk) <= record.end_position);
         }

@@ -1,4 +1,4 @@
-//! What is kept of a file beside its words: where its chunks are and what they define.
+//! The record of a file, stored next to its words: the positions of its chunks and their definitions.
 
 use crate::chunk::{ChunkSymbol, FileChunk};
 use crate::languages::DefinitionKind;
@@ -9,9 +9,9 @@ pub(crate) struct StoredFile {
     pub(crate) path: String,
     pub(crate) chunks: Vec<RecordChunk>,
     pub(crate) symbols: Vec<RecordSymbol>,
-    /// All names of symbols in one text: reading a record is a few allocations, whatever the file defines.
+    /// The names of all symbols in one string, so that reading a record needs only a few allocations.
     pub(crate) names: String,
-    /// The position behind the last word.
+    /// The position after the last word.
     pub(crate) end_position: u32,
 }
 
@@ -54,23 +54,23 @@ impl StoredFile {
         });
     }
 
-    /// The name of one of its symbols.
+    /// Returns the name of one of its symbols.
     pub(crate) fn name(&self, symbol: &RecordSymbol) -> &str {
         self.names.get(symbol.name.0 as usize..symbol.name.1 as usize).unwrap_or_default()
     }
 
-    /// Words of a chunk.
+    /// Returns the number of words in a chunk.
     pub(crate) fn chunk_length(&self, chunk: usize) -> u32 {
         let end = self.chunks.get(chunk + 1).map_or(self.end_position, |next| next.position);
         end - self.chunks[chunk].position
     }
 
-    /// The chunk with a line, from 0.
+    /// Returns the chunk that contains a 0-based line.
     pub(crate) fn chunk_of_line(&self, line: u32) -> usize {
         self.chunks.partition_point(|chunk| chunk.start_line <= line + 1).saturating_sub(1)
     }
 
-    /// As text, for the engine reads texts in one piece and bytes one by one.
+    /// Serialises the record as text, because the engine reads text at once but bytes one by one.
     pub(crate) fn to_text(&self) -> String {
         let mut text =
             String::with_capacity(64 + self.names.len() + 8 * self.chunks.len() + 8 * self.symbols.len());
@@ -99,7 +99,7 @@ impl StoredFile {
         text
     }
 
-    /// Nothing for a text that is none of ours.
+    /// Parses a record; `None` for any other text.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut rest = text;
         let mut record = Self { path: read_text(&mut rest)?.to_owned(), ..Self::default() };
@@ -130,7 +130,8 @@ impl StoredFile {
         (nothing_behind && record.is_sound()).then_some(record)
     }
 
-    /// Whether all that is computed of it stays within it; damage that reads as numbers is still damage.
+    /// Returns true if all derived values are within bounds. Damage that parses as numbers must still be
+    /// detected.
     fn is_sound(&self) -> bool {
         let lines = self.chunks.last().map_or(0, |chunk| chunk.end_line);
         let chunks = self.chunks.iter().all(|chunk| {
@@ -148,10 +149,12 @@ impl StoredFile {
     }
 }
 
-/// Code points that are no characters: numbers from here on are written as ones behind them.
+/// Start and length of the surrogates, which are not valid characters. Numbers from here on are shifted past
+/// them.
 const SURROGATES: (u32, u32) = (0xD800, 0x800);
 
-/// A number as a character; all of a file of [`crate::limits::FILE_BYTES`] are small enough.
+/// Writes a number as one character. All numbers for a file of at most [`crate::limits::FILE_BYTES`] are
+/// small enough.
 pub(super) fn write_number(text: &mut String, number: u32) {
     let shifted = if number < SURROGATES.0 { number } else { number.saturating_add(SURROGATES.1) };
     text.push(char::from_u32(shifted).unwrap_or(char::MAX));

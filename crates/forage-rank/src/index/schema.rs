@@ -5,11 +5,11 @@ use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldI
 use super::encoded;
 use crate::latent::COLUMNS;
 
-/// Fields that words are looked up in.
+/// Number of fields in which words are looked up.
 pub(crate) const FIELD_COUNT: usize = 4;
 
-/// The term of files that come after others of the same worth when candidates are chosen. Otherwise the
-/// documentation of a project in ten languages leaves no place for its code.
+/// The term for files that rank after others with the same score when candidates are chosen. Otherwise a
+/// project's documentation in ten languages would leave no room for its code.
 pub(crate) const ASIDE: &str = "aside";
 
 /// The term of files below directories whose names are a sign only where the project bears them out.
@@ -18,13 +18,13 @@ pub(crate) const DOUBTFUL: &str = "doubtful";
 /// The term of files of which nothing is known but that they are there: they have no words, and count for nothing.
 pub(crate) const WORDLESS: &str = "wordless";
 
-/// The term of files of which only the beginning is known.
+/// The term for files whose beginning is indexed but not the rest.
 pub(crate) const BEGINNING: &str = "beginning";
 
 /// The names of [`Fields::stamp`], for reading them by column.
 pub(super) const STAMP: [&str; 2] = ["content", "state"];
 
-/// The names of [`Fields::latent`].
+/// Returns the names of [`Fields::latent`].
 pub(super) fn latent_names() -> [String; COLUMNS] {
     std::array::from_fn(|nth| format!("latent{nth}"))
 }
@@ -32,7 +32,7 @@ pub(super) fn latent_names() -> [String; COLUMNS] {
 /// The fields of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
-    /// The path as one term, to delete by.
+    /// The path as one term, used to delete documents.
     pub(crate) key: Field,
     /// [`ASIDE`] for what is seldom asked for: tests, documentation, data; [`DOUBTFUL`]; the terms of
     /// [`ShareGroup::ALL`](crate::kinds::ShareGroup::ALL); [`WORDLESS`]; [`BEGINNING`].
@@ -47,14 +47,14 @@ pub(crate) struct Fields {
     pub(crate) comments: Field,
     /// The file's chunks and symbols.
     pub(crate) record: Field,
-    /// What the file was when it was read ([`super::Stamp`]).
+    /// The state of the file when it was read ([`super::Stamp`]).
     pub(crate) stamp: [Field; 2],
-    /// What the file is about ([`crate::latent::LatentPlace`]).
+    /// The latent vector of the file ([`crate::latent::LatentPlace`]).
     pub(crate) latent: [Field; COLUMNS],
 }
 
 impl Fields {
-    /// Fields that words are looked up in, in the order of all arrays of them.
+    /// Returns the fields in which words are looked up, in the order of all arrays of them.
     pub(crate) fn words(&self) -> [Field; FIELD_COUNT] {
         [self.path, self.definitions, self.body, self.comments]
     }

@@ -1,4 +1,4 @@
-//! A segment of an index: what the engine reads it with, and the paths of its documents.
+//! A segment of an index: the engine's reader, and the paths of its documents.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::latent::{LatentPlace, LatentSum};
 use crate::limits;
 use crate::segments::{Files, OpenSegment, SegmentEntry, Trust, living};
 
-/// How a segment is opened.
+/// The parameters for opening a segment.
 #[derive(Clone, Copy)]
 pub(super) struct SegmentOpening<'a> {
     pub(super) files: &'a Files,
@@ -32,16 +32,16 @@ pub(crate) struct RankedSegment {
     pub(super) alive: Option<AliveBitSet>,
     pub(crate) reader: SegmentReader,
     pub(crate) paths: Arc<Paths>,
-    /// States of all documents in place of those of their stamps.
+    /// States of all documents that replace those of their stamps.
     pub(super) states: Option<Arc<[u64]>>,
-    /// Words of [`Fields::words`] over living documents.
+    /// Number of words per field of [`Fields::words`], over living documents.
     pub(super) totals: [u64; FIELD_COUNT],
-    /// What living documents are about together.
+    /// The sum of the latent vectors of living documents.
     pub(super) latent: LatentSum,
 }
 
 impl RankedSegment {
-    /// Opens a segment, all of whose bytes are checked before the engine is given any of them.
+    /// Opens a segment. All of its bytes are checked before the engine uses them.
     pub(super) fn open(opening: SegmentOpening<'_>, entry: SegmentEntry) -> Result<Self, IndexError> {
         let SegmentOpening { files, trust, stop, schema, fields } = opening;
         let OpenSegment { engine, alive, reader } = OpenSegment::open(files, &entry, schema, trust, stop)?;
@@ -53,7 +53,7 @@ impl RankedSegment {
         Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
     }
 
-    /// The same with fewer living documents.
+    /// Returns the same segment with fewer living documents.
     pub(super) fn with_alive(
         &self,
         entry: SegmentEntry,
@@ -67,7 +67,7 @@ impl RankedSegment {
         Ok(Self { entry, engine, alive: Some(alive), reader, paths, states, totals, latent })
     }
 
-    /// The same with other states of its documents.
+    /// Returns the same segment with other states of its documents.
     pub(super) fn with_states(&self, entry: SegmentEntry, states: Arc<[u64]>) -> Result<Self, IndexError> {
         let reader = SegmentReader::open_with_custom_alive_set(&self.engine, self.alive.clone())?;
         let (engine, alive, paths) = (self.engine.clone(), self.alive.clone(), Arc::clone(&self.paths));
@@ -90,24 +90,24 @@ impl RankedSegment {
         living(&self.reader)
     }
 
-    /// What is known of a document's file.
+    /// Returns the stamp of a document's file.
     pub(super) fn stamp(&self, document: DocId) -> Stamp {
         let stamp = self.paths.stamps[document as usize];
         let state = self.states.as_ref().map_or(stamp.state, |states| states[document as usize]);
         Stamp { state, ..stamp }
     }
 
-    /// How many living documents have words.
+    /// Returns the number of living documents with words.
     pub(super) fn files_with_words(&self) -> u32 {
         self.reader.num_docs().saturating_sub(self.wordless().count() as u32)
     }
 
-    /// Living documents without words.
+    /// Returns the living documents without words.
     pub(crate) fn wordless(&self) -> impl Iterator<Item = DocId> {
         self.only_living(&self.paths.wordless)
     }
 
-    /// Living documents of which only the beginning is known.
+    /// Returns the living documents that are only indexed up to a limit.
     pub(super) fn beginnings(&self) -> impl Iterator<Item = DocId> {
         self.only_living(&self.paths.beginnings)
     }
@@ -116,14 +116,14 @@ impl RankedSegment {
         documents.iter().copied().filter(|&document| !self.reader.is_deleted(document))
     }
 
-    /// The living documents with their paths and stamps.
+    /// Returns the living documents with their paths and stamps.
     pub(crate) fn living(&self) -> impl Iterator<Item = (DocId, &str, Stamp)> {
         let file = |document| (document, self.paths.get(document), self.stamp(document));
         self.reader.doc_ids_alive().map(file)
     }
 }
 
-/// States as they are written: one behind the other, little-endian.
+/// Parses states, stored consecutively as little-endian numbers.
 pub(super) fn states_of(bytes: &[u8], documents: u32) -> Result<Arc<[u64]>, IndexError> {
     let (states, []) = bytes.as_chunks::<8>() else { return Err(IndexError::Damaged) };
     if states.len() != documents as usize {
@@ -147,18 +147,18 @@ fn latent_sum(reader: &SegmentReader, paths: &Paths) -> LatentSum {
     sum
 }
 
-/// The paths of a segment's documents, living or not, with what else is told by document.
+/// The paths of a segment's documents, living or not, with other data per document.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// One behind the other.
+    /// All paths, concatenated.
     text: String,
     places: Vec<(u32, u32)>,
     pub(super) stamps: Vec<Stamp>,
-    /// What each is about.
+    /// The latent vector of each document.
     pub(crate) latent: Vec<LatentPlace>,
     /// Documents without words, in order.
     wordless: Vec<DocId>,
-    /// Documents of which only the beginning is known.
+    /// Documents that are only indexed up to a limit, in order.
     beginnings: Vec<DocId>,
     /// Documents that are seldom asked for, whatever the project says.
     aside: Vec<DocId>,
@@ -169,7 +169,8 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// From the terms to delete by: reading documents would take longer.
+    /// Reads the paths from the terms used to delete documents, because reading the documents would take
+    /// longer.
     fn read(reader: &SegmentReader, fields: &Fields, stop: &Stop) -> Result<Self, IndexError> {
         let size = reader.max_doc() as usize;
         let mut paths = Self {

@@ -1,9 +1,9 @@
-//! Changes to an index.
+//! Writes changes to an index.
 //!
-//! Segments are written by the threads that add files, each its own, and merged by the one that finishes: nothing of the
-//! engine runs in a thread of its own, where a panic would end the process and nobody could stop it. Documents go
-//! straight into a segment; there is no queue of them. What is written becomes part of the index with the manifest, in
-//! one step, as soon as a segment is whole.
+//! The threads that add files each write their own segments, and the thread that finishes merges them. The
+//! engine runs no threads of its own, because a panic there would end the process and we could not stop them.
+//! Documents are written directly to a segment, without a queue. A whole segment becomes part of the index in
+//! one step, with the manifest.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -27,22 +27,22 @@ use crate::error::IndexError;
 use crate::limits;
 use crate::segments::{Manifest, SegmentEntry, Staged, Trust, guarded};
 
-/// Changes to an index; nothing is seen of them before they are committed.
+/// A writer of an index. Its changes are not visible before they are committed.
 pub struct Writer<'a> {
     index: &'a RankIndex,
-    /// Ends the writing, too.
+    /// Ends the writing as well.
     stop: Stop,
-    /// Bytes that a segment gathers before it is written.
+    /// Bytes that a segment buffers before it is written.
     budget: usize,
-    /// Segments that are being gathered.
+    /// Segments that are being built.
     gathered: Vec<Mutex<Option<GatheredSegment>>>,
-    /// Where the next file is added first.
+    /// The slot at which the next file is tried first.
     turn: AtomicUsize,
-    /// The index as it will be.
+    /// The future state of the index.
     parts: Mutex<IndexParts>,
-    /// What is gathered has to be written now, to be done in time.
+    /// Set if buffered documents must be written now to finish in time.
     is_late: AtomicBool,
-    /// Documents of segments that could not be written in time.
+    /// Number of documents in segments that could not be written in time.
     lost: AtomicU64,
     _alone: MutexGuard<'a, ()>,
 }
@@ -56,15 +56,15 @@ struct GatheredSegment {
 
 struct IndexParts {
     parts: Vec<IndexPart>,
-    /// As it is on the disk.
+    /// The state on disk.
     manifest: Manifest,
 }
 
 struct IndexPart {
     segment: Arc<RankedSegment>,
-    /// The living documents, if some have gone since the last commit.
+    /// The living documents, if some were removed since the last commit.
     living: Option<BitSet>,
-    /// The states of all documents, if some are others since then.
+    /// The states of all documents, if some have changed since the last commit.
     states: Option<Vec<u64>>,
 }
 
@@ -78,7 +78,7 @@ impl IndexPart {
     }
 }
 
-/// A document of an index as it was when it was looked at.
+/// A document of an index in the state in which it was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DocumentAddress {
     pub(crate) segment: u32,
@@ -86,12 +86,12 @@ pub(crate) struct DocumentAddress {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, IndexError> {
-    // Who panicked may have left it half done.
+    // A thread that panicked may have left the data in an inconsistent state.
     mutex.lock().map_err(|_| IndexError::Panicked("while the index was written".to_owned()))
 }
 
-/// Whose fault it is that a segment could not be written. The engine's writers of stored fields and of columns give an error
-/// of the system, such as that of a full disk, as an internal one.
+/// Classifies the error of writing a segment. The engine's writers of stored fields and of columns report a
+/// system error, for example a full disk, as an internal one.
 pub(super) fn failure(error: TantivyError) -> IndexError {
     match error {
         TantivyError::IoError(_) | TantivyError::OpenWriteError(_) | TantivyError::InternalError(_) => {
@@ -132,41 +132,44 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Adds a file as it is now, in place of what was known of it before. Callable from several threads; each file once.
+    /// Adds a file in its current state and replaces its previous version. It can be called from several
+    /// threads, but only once per file.
     ///
     /// # Errors
-    /// The index can't be written.
+    ///
+    /// Returns an error if the index cannot be written.
     pub fn add(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
         self.remove(path)?;
         self.add_new(path, text, stamp)
     }
 
-    /// The same without words: the file is there and can't be found.
+    /// Like `add`, but without words: the index knows the file, but no search finds it.
     ///
     /// # Errors
-    /// The index can't be written.
+    ///
+    /// Returns an error if the index cannot be written.
     pub fn add_wordless(&self, path: &str, stamp: Stamp) -> Result<(), IndexError> {
         self.remove(path)?;
         self.add_new_wordless(path, stamp)
     }
 
-    /// Adds a file of which nothing is known.
+    /// Adds a file that is not in the index.
     pub(crate) fn add_new(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
-        // Also what has become longer than its file by being decoded.
+        // This includes text that became longer than its file by decoding.
         if text.len() > limits::FILE_BYTES {
             return self.add_new_beginning(path, text, stamp);
         }
         self.push(document(&self.index.fields, path, text), stamp)
     }
 
-    /// The same for a file of which this is the beginning.
+    /// Like `add_new`, for a file that begins with `text` and is longer.
     pub(crate) fn add_new_beginning(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
         let mut document = document(&self.index.fields, path, text);
         document.add_text(self.index.fields.place, BEGINNING);
         self.push(document, stamp)
     }
 
-    /// The same without words.
+    /// Like `add_new`, without words.
     pub(crate) fn add_new_wordless(&self, path: &str, stamp: Stamp) -> Result<(), IndexError> {
         let fields = &self.index.fields;
         let mut document = TantivyDocument::new();
@@ -175,10 +178,11 @@ impl<'a> Writer<'a> {
         self.push(document, stamp)
     }
 
-    /// Removes a file that was committed.
+    /// Removes a committed file.
     ///
     /// # Errors
-    /// The index can't be read.
+    ///
+    /// Returns an error if the index cannot be read.
     pub fn remove(&self, path: &str) -> Result<(), IndexError> {
         let key = self.index.fields.key;
         let term = Term::from_field_text(key, path);
@@ -197,7 +201,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Removes a document of the index as it was when the writer was made.
+    /// Removes a document from the state of the index at which the writer was created.
     pub(crate) fn remove_at(&self, place: DocumentAddress) -> Result<(), IndexError> {
         let mut parts = lock(&self.parts)?;
         let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
@@ -208,7 +212,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Notes another state of the file of a document, whose content is as it was.
+    /// Records a new state for a document's file whose content is unchanged.
     pub(crate) fn settle_at(&self, place: DocumentAddress, state: u64) -> Result<(), IndexError> {
         let mut parts = lock(&self.parts)?;
         let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
@@ -220,7 +224,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Whether nothing should be added any more, so that what is gathered is written in time.
+    /// Returns true if no more documents should be added, so that the buffered ones can be written in time.
     pub(crate) fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed) || self.stop.check().is_some()
     }
@@ -237,7 +241,7 @@ impl<'a> Writer<'a> {
             };
             segment.writer.add_document(document).map_err(failure)?;
             segment.documents += 1;
-            // Writing takes a part of the time that gathering took.
+            // Writing takes a fraction of the time that building the segment took.
             let writing = segment.began.elapsed() / limits::WRITING_PART + limits::WRITING_TIME;
             if self.stop.deadline().is_some_and(|deadline| Instant::now() + writing >= deadline) {
                 self.is_late.store(true, Ordering::Relaxed);
@@ -250,7 +254,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A place to add to where nobody else adds now.
+    /// Locks a slot that no other thread is adding to.
     fn free_slot(&self) -> Result<MutexGuard<'_, Option<GatheredSegment>>, IndexError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let slots = (0..self.gathered.len()).map(|nth| &self.gathered[(turn + nth) % self.gathered.len()]);
@@ -268,7 +272,7 @@ impl<'a> Writer<'a> {
         Ok(GatheredSegment { writer, staged, began: Instant::now(), documents: 0 })
     }
 
-    /// Writes a segment, which is part of the index from then on.
+    /// Writes a segment and makes it part of the index.
     fn write(&self, segment: GatheredSegment) -> Result<(), IndexError> {
         let GatheredSegment { writer, staged, documents, .. } = segment;
         match self.finish_segment(&staged, || writer.finalize().map(drop)) {
@@ -284,7 +288,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Has the engine write a segment, and opens it; `None` if there was no time for it.
+    /// Lets the engine write a segment, and opens it; `None` if there was no time.
     fn finish_segment(
         &self,
         staged: &Staged,
@@ -298,7 +302,7 @@ impl<'a> Writer<'a> {
             Ok(segment) => Ok(Some(segment)),
             Err(error) => {
                 staged.discard();
-                // It is ended by an error, which is not the disk's.
+                // A stop makes the engine return an error that is not caused by the disk.
                 if self.stop.check().is_some() && !error.is_damage() { Ok(None) } else { Err(error) }
             }
         }
@@ -309,7 +313,7 @@ impl<'a> Writer<'a> {
         SegmentOpening { files, trust: Trust::Written, stop: &self.index.never, schema, fields }
     }
 
-    /// Writes down what the index consists of now.
+    /// Writes the manifest of the current state.
     fn save(&self) -> Result<(), IndexError> {
         let IndexParts { parts, manifest } = &mut *lock(&self.parts)?;
         let commit = manifest.commit + 1;
@@ -339,7 +343,7 @@ impl<'a> Writer<'a> {
         let newer = Manifest { commit, segments, ..Manifest::default() };
         self.index.files.replace_manifest(FORMAT, &newer).map_err(written)?;
         let older = std::mem::replace(manifest, newer);
-        // In memory, searches of the state before may still open files.
+        // In memory, searches on the previous state may still open files.
         let gone: HashSet<&str> = &older.names() - &manifest.names();
         self.index.files.remove(gone);
         Ok(())
@@ -348,13 +352,14 @@ impl<'a> Writer<'a> {
     /// Makes the changes visible to searches.
     ///
     /// # Errors
-    /// The index can't be written.
+    ///
+    /// Returns an error if the index cannot be written.
     pub fn commit(self) -> Result<(), IndexError> {
         self.finish(true).map(drop)
     }
 
-    /// The same, with the merges that are due or without them: they may take as long as writing all anew. Returns how
-    /// many documents were added in vain, for there was no time to write them.
+    /// Like `commit`, with or without the merges that are due, which may take as long as rewriting the whole
+    /// index. Returns the number of added documents that were lost because there was no time to write them.
     pub(crate) fn finish(self, merges: bool) -> Result<u64, IndexError> {
         self.write_gathered()?;
         self.save()?;
@@ -382,10 +387,10 @@ impl<'a> Writer<'a> {
         map_in_threads(gathered, self.gathered.len(), |segment| self.write(segment)).into_iter().collect()
     }
 
-    /// Merges what is due once; false if nothing is, or there is no time.
+    /// Performs one round of merges that are due. Returns false if none are, or if there is no time.
     fn merge(&self) -> Result<bool, IndexError> {
-        // By default all segments of fewer than 10,000 files are merged as if they were alike: every eighth changed file
-        // would have a whole repository written anew.
+        // By default, all segments of fewer than 10,000 files are merged as if they had the same size, so
+        // that every eighth changed file would cause a rewrite of a whole repository.
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(limits::SMALL_SEGMENT);
         policy.set_max_docs_before_merge(limits::LARGE_SEGMENT);
@@ -401,12 +406,12 @@ impl<'a> Writer<'a> {
             let is_one = |segment: &&Arc<RankedSegment>| candidate.0.contains(&segment.engine.id());
             segments.iter().filter(is_one).map(Arc::clone).collect::<Vec<_>>()
         });
-        // One without deleted documents, alone, would be written as it is.
+        // Rewriting a single segment without deleted documents would not change it.
         let is_better = |together: &Vec<Arc<RankedSegment>>| {
             together.len() > 1 || together.iter().any(|one| one.alive.is_some())
         };
         let due: Vec<_> = due.filter(is_better).collect();
-        // Each is mapped into memory until nobody has it any more.
+        // Each segment stays mapped into memory until the last reference is dropped.
         drop(segments);
         if due.is_empty() || self.stop.check().is_some() {
             return Ok(false);
@@ -419,7 +424,8 @@ impl<'a> Writer<'a> {
         Ok(all)
     }
 
-    /// Replaces segments by one; false if there was no time or no room for it, which leaves them as they are.
+    /// Replaces segments by one. Returns false if there was no time or no disk space, which leaves them
+    /// unchanged.
     fn merge_together(&self, together: &[Arc<RankedSegment>]) -> Result<bool, IndexError> {
         let engines: Vec<tantivy::Segment> = together.iter().map(|segment| segment.engine.clone()).collect();
         let alive = together.iter().map(|segment| segment.alive.clone()).collect();
@@ -430,7 +436,7 @@ impl<'a> Writer<'a> {
             Ok(None) | Err(IndexError::Write(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
-        // The engine knows those that were there when the segments were written.
+        // The engine only has the states from when the segments were written.
         let later = together.iter().filter(|segment| segment.states.is_some());
         let later: HashMap<&str, u64> =
             later.flat_map(|segment| segment.living()).map(|(_, path, stamp)| (path, stamp.state)).collect();

@@ -1,4 +1,4 @@
-//! Which files a query leaves out by their paths.
+//! Path filters of a query.
 
 use crate::languages::{LanguageRow, language};
 use crate::limits;
@@ -6,15 +6,15 @@ use crate::limits;
 /// A part of a path, or a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathFilter {
-    /// In lower case, without `./` and `/` before it.
+    /// In lower case, without a leading `./` or `/`.
     text: String,
-    /// It begins where the path does.
+    /// True if it must match at the start of the path.
     anchored: bool,
     pattern: bool,
 }
 
 impl PathFilter {
-    /// Nothing for what names no path, or is longer than paths are.
+    /// Parses a filter; `None` if it is not part of a path, or is longer than paths are.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let lower = text.to_lowercase();
         let bare = lower.trim_start_matches("./").trim_start_matches('/');
@@ -27,7 +27,7 @@ impl PathFilter {
         })
     }
 
-    /// `path` is in lower case.
+    /// Returns true if the filter matches. `path` must be in lower case.
     pub(crate) fn has(&self, path: &str) -> bool {
         if !self.pattern {
             return if self.anchored { path.starts_with(&self.text) } else { path.contains(&self.text) };
@@ -36,9 +36,9 @@ impl PathFilter {
     }
 }
 
-/// Whether a pattern is the whole of a path or a directory above it, from the path's beginning or that of any name in
-/// it. `*` and `?` stay within a name, `**` doesn't. Each character of the pattern is a step over the set of places
-/// that may be reached, so no pattern is slow.
+/// Returns true if a pattern matches a whole path or a directory above it, from the start of the path or of
+/// any of its components. `*` and `?` do not cross a component, `**` does. Each character of the pattern is
+/// one step over the set of reachable positions, so no pattern is slow.
 fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
     let path = path.as_bytes();
     let begins_name = |at: usize| at == 0 || path[at - 1] == b'/';
@@ -47,7 +47,7 @@ fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
     let mut rest = pattern.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         if let Some(after) = rest.strip_prefix(b"**/") {
-            // Any directories, or none.
+            // Any number of directories, including none.
             rest = after;
             let from = reached.iter().position(|reached| *reached).unwrap_or(path.len());
             (from..path.len()).for_each(|at| reached[at] |= begins_name(at));
@@ -75,7 +75,7 @@ fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
     (0..=path.len()).any(|at| reached[at] && (at == path.len() || path[at] == b'/' || pattern.ends_with('/')))
 }
 
-/// What a query says of paths.
+/// All path conditions of a query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filters {
     pub(crate) paths: Vec<PathFilter>,
@@ -92,7 +92,7 @@ impl Filters {
             && self.without_languages.is_empty()
     }
 
-    /// Whether a file may be among the answers. `lower` is a buffer for its path in lower case.
+    /// Returns true if a file may be a result. `lower` is a buffer for its path in lower case.
     pub(crate) fn allow(&self, path: &str, lower: &mut String) -> bool {
         lower.clear();
         if path.is_ascii() {

@@ -1,19 +1,21 @@
-//! Files that a text names: in the frames of stack traces, and in its prose.
+//! Finds the files that a text mentions: in the frames of stack traces, and in its prose.
 //!
-//! A frame is told by a file with a line behind it, in the notations of the languages that have one. Where a file was when the
-//! program was built or installed says little, so that a file is known by the last names of its path.
+//! A frame is recognised by a file with a line number, in the notations of various languages. The directory
+//! in which a file was when the program was built or installed means little, so a file is identified by the
+//! last components of its path.
 
 use crate::languages::{CommentStyle, language};
 use crate::limits;
 
-/// A file that a text names.
+/// A file that a text mentions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReportedFile {
-    /// The names of its path in lower case, the file's own first. Of a class whose file is not told, without an extension.
+    /// The components of its path in lower case, file name first. For a class without a file name, it has no
+    /// extension.
     pub(crate) names: Vec<String>,
-    /// The function of a frame whose file may be one that was built of others.
+    /// The function of a frame, if its file may have been generated from other files.
     pub(crate) function: Option<String>,
-    /// The trace whose frame it is. Those of one stand in the order in which they are near to what failed.
+    /// The trace that contains the frame. Frames of one trace are ordered by their distance from the failure.
     pub(crate) trace: Option<usize>,
 }
 
@@ -22,31 +24,32 @@ pub(crate) struct ReportedFile {
 struct TraceFrame<'a> {
     names: Vec<&'a str>,
     function: Option<&'a str>,
-    /// Of Python's form, whose traces end with what failed and have lines of code behind each frame.
+    /// True for Python's format, in which traces end with the failure and have a line of code after each
+    /// frame.
     is_python: bool,
-    /// The line says more than where something was.
+    /// True if the line contains more than a location.
     tells: bool,
 }
 
-/// Reads the lines of a text one after the other.
+/// Parses the lines of a text in order.
 #[derive(Debug, Default)]
 pub(super) struct TraceReader<'a> {
-    /// Of frames.
+    /// Files from frames.
     files: Vec<ReportedFile>,
-    /// Of prose.
+    /// Files from prose.
     mentioned: Vec<ReportedFile>,
-    /// Frames of the trace that is being read.
+    /// Frames of the current trace.
     open: Vec<TraceFrame<'a>>,
-    /// Lines since the last of them.
+    /// Number of lines since the last frame.
     since: usize,
-    /// What a line before the trace says of its order.
+    /// The order of the frames according to a line before the trace.
     ends_with_last: Option<bool>,
     traces: usize,
 }
 
 impl<'a> TraceReader<'a> {
-    /// Reads the next line, of which files count that are not in frames if it is one of the writer's. Returns whether it is one of
-    /// a trace.
+    /// Parses the next line. Files outside of frames only count if the line was written by the author of the
+    /// text. Returns true if the line is part of a trace.
     pub(super) fn read(&mut self, line: &'a str, is_writers: bool) -> bool {
         if let Some(frame) = frame(line) {
             let tells = frame.tells;
@@ -54,7 +57,7 @@ impl<'a> TraceReader<'a> {
             if self.open.len() < limits::TRACE_FRAMES {
                 self.open.push(frame);
             } else if frame.is_python {
-                // What failed comes last.
+                // The failure comes last.
                 self.open.remove(0);
                 self.open.push(frame);
             }
@@ -70,7 +73,7 @@ impl<'a> TraceReader<'a> {
             return true;
         }
         self.since += 1;
-        // A line between two frames is the name of a function; what caused a failure has a trace of its own.
+        // A line between two frames is a function name; the cause of a failure has its own trace.
         if self.since > 2 || line.trim().is_empty() || line.trim_start().starts_with("Caused by:") {
             self.close();
         }
@@ -115,7 +118,7 @@ fn push(files: &mut Vec<ReportedFile>, file: ReportedFile) {
     }
 }
 
-/// The frame that a line is. One that has a file and a line in the midst of a sentence is none.
+/// Parses a line as a frame. A file with a line number in the middle of a sentence is not a frame.
 fn frame(line: &str) -> Option<TraceFrame<'_>> {
     let text = line.trim();
     if let Some(rest) = text.strip_prefix("File \"") {
@@ -140,11 +143,11 @@ fn frame(line: &str) -> Option<TraceFrame<'_>> {
         if let Some(called) = text[..start].strip_suffix('(').filter(|_| names.len() == 1) {
             names.extend(package(called));
         }
-        // `name.c:12:3: error: …` is what is reported.
+        // `name.c:12:3: error: …` is a reported error.
         let tells = beside > limits::FRAME_WORDS && (start == 0 || is_told);
         return Some(TraceFrame { names, function: function(text), is_python: false, tells });
     }
-    // C# without the files: `at Name.Space.Class.Method(Int32 count)`.
+    // C# without file names: `at Name.Space.Class.Method(Int32 count)`.
     let called = qualified(text.strip_prefix("at ")?.split_once('(')?.0);
     let mut parts = called.rsplit('.');
     let function = parts.next();
@@ -156,7 +159,8 @@ fn frame(line: &str) -> Option<TraceFrame<'_>> {
     (names.len() > 1).then_some(TraceFrame { names, function, is_python: false, tells: false })
 }
 
-/// The function of a frame that is called `at` a place: of languages that are built into files of other names.
+/// Returns the function of a frame of the form `at function (location)`. Languages with this form are often
+/// compiled into files with other names.
 fn function(text: &str) -> Option<&str> {
     let called = text.strip_prefix("at ")?;
     let called = called.split([' ', '(']).find(|word| !matches!(*word, "async" | "new"))?;
@@ -165,7 +169,8 @@ fn function(text: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// The directories of a class that is called: `io.netty.Channel.close` is in `netty`, which is in `io`.
+/// Returns the directories of the class in a call, innermost first. For example, `io.netty.Channel.close` is
+/// in `netty`, which is in `io`.
 fn package(called: &str) -> Vec<&str> {
     let called = qualified(called);
     let is_directory = |name: &&str| name.starts_with(|first: char| first.is_lowercase());
@@ -178,7 +183,8 @@ fn package(called: &str) -> Vec<&str> {
     names
 }
 
-/// Where the first file of a line is that has the number of a line behind it, and whether words say that it is one.
+/// Returns the range of the first file on a line that is followed by a line number, and true if words mark it
+/// as a file.
 fn file_with_line(text: &str) -> Option<(usize, usize, bool)> {
     const BEHIND: [&str; 5] = [":", "(", ":line ", " on line ", "\", line "];
     for (at, _) in text.match_indices([':', '(', ' ', '"']) {
@@ -196,7 +202,7 @@ fn file_with_line(text: &str) -> Option<(usize, usize, bool)> {
     None
 }
 
-/// Files that a line of prose names.
+/// Returns the files that a line of prose mentions.
 fn mentions(line: &str) -> impl Iterator<Item = ReportedFile> + '_ {
     let words = line.split(|c| !is_of_path(c)).map(|word| word.trim_matches('.'));
     words.filter(|word| is_code(word)).map(|word| ReportedFile {
@@ -206,7 +212,7 @@ fn mentions(line: &str) -> impl Iterator<Item = ReportedFile> + '_ {
     })
 }
 
-/// The name of what is called, with what it is in, at the end of a text.
+/// Returns the qualified name at the end of a text.
 fn qualified(text: &str) -> &str {
     end_of(text, |c| c.is_alphanumeric() || "._$<>`+".contains(c))
 }
@@ -215,16 +221,16 @@ fn is_of_path(c: char) -> bool {
     c.is_alphanumeric() || "_./\\@+~$-".contains(c)
 }
 
-/// The longest end of a text that has such characters only.
+/// Returns the longest suffix of a text that only consists of such characters.
 fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
     text.char_indices().rev().take_while(|(_, c)| is_part(*c)).last().map_or("", |(at, _)| &text[at..])
 }
 
-/// Whether a path is that of a file of code.
+/// Returns true if a path is that of a source file.
 fn is_code(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((bare, _)) = name.rsplit_once('.') else { return false };
-    // Longer than any file's.
+    // Longer than any file name.
     if name.len() > limits::FILE_NAME_BYTES {
         return false;
     }
@@ -232,7 +238,7 @@ fn is_code(path: &str) -> bool {
     !bare.is_empty() && !language.name.is_empty() && language.style != CommentStyle::Prose
 }
 
-/// The names of a path, the last first.
+/// Returns the components of a path, last first.
 fn names(path: &str) -> Vec<&str> {
     let tells = |name: &&str| !matches!(*name, "" | "." | ".." | "~");
     path.rsplit(['/', '\\']).filter(tells).take(limits::NAMED_FILE_NAMES).collect()

@@ -1,13 +1,14 @@
-//! A report of a bug, taken apart: what its writer wrote, and what a template, a tracker or a machine did.
+//! Splits a bug report into the text of its author and the parts that come from a template, a tracker or a
+//! machine.
 //!
-//! Words of a template are those of every report, and lead to files about versions, environments and contributing. A
-//! text of one line, or without the marks of a report, is prose as a whole.
+//! The words of a template occur in every report, and lead to files about versions, environments and
+//! contributing. A text of one line, or without the marks of a report, is treated as prose.
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ReportPart<'a> {
     pub(super) text: &'a str,
-    /// How much one of its words counts.
+    /// The weight of each of its words.
     pub(super) share: f32,
     pub(super) is_title: bool,
 }
@@ -15,16 +16,16 @@ pub(super) struct ReportPart<'a> {
 use super::frames::{ReportedFile, TraceReader};
 use crate::limits;
 
-/// A word of the first line, which says what the rest is about.
+/// Weight of a word in the first line, which summarises the rest.
 const TITLE: f32 = 3.0;
-/// A word of a code block: mostly the writer's own names.
+/// Weight of a word in a code block, which mostly contains the author's own names.
 const CODE: f32 = 0.5;
-/// A word of a stack trace, most of which are directories, and files on the way.
+/// Weight of a word in a stack trace, which mostly contains directories and intermediate files.
 const TRACE: f32 = 0.2;
-/// A word of a line of a log that tells of no error: what else the program did meanwhile.
+/// Weight of a word in a log line without an error, which describes unrelated activity of the program.
 const LOG: f32 = 0.1;
 
-/// Words of headings under which a report tells of the writer's machine, or what was read before writing.
+/// Words of headings for sections about the author's machine, or about checks before reporting.
 const ASIDE_HEADINGS: &[&str] = &[
     "version",
     "versions",
@@ -45,7 +46,7 @@ const ASIDE_HEADINGS: &[&str] = &[
     "willing",
 ];
 
-/// The same, where a heading has nothing else.
+/// Like `ASIDE_HEADINGS`, for headings with no other words.
 const ALONE_ASIDE: &[&str] = &[
     "system",
     "info",
@@ -65,7 +66,7 @@ const ALONE_ASIDE: &[&str] = &[
     "for",
 ];
 
-/// Keys of lines that tell of the writer's machine.
+/// Keys of lines that describe the author's machine.
 const MACHINE_KEYS: &[&str] = &[
     "os",
     "operating system",
@@ -125,7 +126,7 @@ const MACHINE_KEYS: &[&str] = &[
     "system",
 ];
 
-/// What instructions to a writer begin with.
+/// Words that instructions to the author begin with.
 const INSTRUCTIONS: &[&str] = &[
     "please",
     "describe",
@@ -168,7 +169,7 @@ const INSTRUCTIONS: &[&str] = &[
     "this is extremely",
 ];
 
-/// What instructions to a writer speak of.
+/// Words that instructions to the author contain.
 const INSTRUCTED: &[&str] = &[
     "you",
     "issue",
@@ -182,7 +183,7 @@ const INSTRUCTED: &[&str] = &[
     "see above",
 ];
 
-/// The parts of a text that count, in their order, and the files that it names.
+/// Returns the parts of a text that count, in order, and the files that it mentions.
 pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     let text = text.trim();
     let Some((title, rest)) = text.split_once('\n') else {
@@ -211,7 +212,7 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     (parts, traces.finish())
 }
 
-/// Adds a line to the parts of a text, to the last one where it goes on.
+/// Adds a line to the parts of a text, or to the last part if it continues that.
 fn push<'a>(text: &'a str, parts: &mut Vec<ReportPart<'a>>, line: &'a str, share: f32) {
     if share == 0.0 {
         return;
@@ -227,22 +228,22 @@ fn push<'a>(text: &'a str, parts: &mut Vec<ReportPart<'a>>, line: &'a str, share
     parts.push(ReportPart { text: line, share, is_title: false });
 }
 
-/// Where in a form its reading is.
+/// The position of the parser within a form.
 #[derive(Default)]
 struct ReportForm {
-    /// The mark that ends a block of code.
+    /// The mark that ends the current code block.
     fence: Option<&'static str>,
     is_in_comment: bool,
-    /// Comments end somewhere.
+    /// True if comments have an end in this text.
     has_comments: bool,
-    /// Under a heading about the writer's machine, or about the rules.
+    /// Within a section about the author's machine or about rules.
     is_aside: bool,
-    /// In a paragraph that tells its writer what to write.
+    /// Within a paragraph of instructions to the author.
     is_instruction: bool,
 }
 
 impl ReportForm {
-    /// How much the words of the next line count.
+    /// Returns the weight of the words of the next line.
     fn share(&mut self, line: &str) -> f32 {
         let line = line.trim();
         if self.is_in_comment {
@@ -277,10 +278,10 @@ impl ReportForm {
     }
 }
 
-/// What begins and ends a block of code.
+/// Marks that start and end a code block.
 const FENCES: [&str; 2] = ["```", "~~~"];
 
-/// Whether a text has the marks of one that was written into a form.
+/// Returns true if a text has the marks of a filled-in form.
 fn is_report(text: &str) -> bool {
     let mark = |line: &str| {
         let line = line.trim();
@@ -292,7 +293,7 @@ fn is_report(text: &str) -> bool {
     text.lines().any(mark)
 }
 
-/// The text of a line that is a heading: `## Text`, `**Text**`, or a few words with a colon behind.
+/// Returns the text of a heading: `## Text`, `**Text**`, or a few words followed by a colon.
 fn heading(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix('#') {
         let text = rest.trim_start_matches('#');
@@ -305,7 +306,7 @@ fn heading(line: &str) -> Option<&str> {
     line.strip_suffix(':').filter(|text| text.split_whitespace().count() <= 4)
 }
 
-/// Whether a heading is one of the form's about the writer's machine, or about the rules.
+/// Returns true if a heading of the form is about the author's machine or about rules.
 fn is_aside(heading: &str) -> bool {
     let lower = heading.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -318,15 +319,16 @@ fn is_box(line: &str) -> bool {
     item.len() < line.len() && ["[ ]", "[x]", "[X]"].iter().any(|mark| item.starts_with(mark))
 }
 
-/// Levels of a log at which it says what went wrong.
+/// Log levels of errors.
 const ERROR_LEVELS: &[&str] = &["ERROR", "FATAL", "CRITICAL", "SEVERE"];
-/// Those below.
+/// Lower log levels.
 const LOG_LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING"];
 
-/// Whether a line is one of a log, and tells of no error: it begins with a level in capitals, or with a time.
+/// Returns true if a line belongs to a log and is not an error: it begins with a level in capitals or with a
+/// time.
 fn is_log(line: &str) -> bool {
     let line = line.trim_start();
-    // The day, the time, and who writes, may stand before the level.
+    // A date, a time and the source may precede the level.
     let words = line.split([' ', '\t', '[', ']', '|', '<', '>']).filter(|word| !word.is_empty()).take(6);
     let words: Vec<&str> = words.collect();
     let begins = line.starts_with(|first: char| first.is_ascii_digit() || first == '[' || first == '<');
@@ -346,13 +348,15 @@ fn is_time(word: &str) -> bool {
     two(parts.next()) && two(parts.next()) && parts.next().is_some_and(|part| two(part.get(..2)))
 }
 
-/// Whether a line of a diff says only what is compared: the files are named, and count as that.
+/// Returns true if a line of a diff only names the compared objects. The files are mentioned separately and
+/// count as such.
 fn is_head_of_diff(line: &str) -> bool {
     ["diff --git ", "--- a/", "+++ b/", "@@ -"].iter().any(|head| line.starts_with(head))
         || line.strip_prefix("index ").is_some_and(|rest| rest.contains(".."))
 }
 
-/// Whether a line fills in a form: a box, a machine's property, a rule, emphasis that a template has for instructions.
+/// Returns true if a line fills in a form: a checkbox, a property of the machine, a rule, or emphasis that a
+/// template uses for instructions.
 fn is_form(line: &str) -> bool {
     if is_box(line) || line.starts_with("---") || line.starts_with("***") || line.starts_with("___") {
         return true;
@@ -364,7 +368,8 @@ fn is_form(line: &str) -> bool {
     is_whole('*') || is_whole('_') || tells_of_machine(line)
 }
 
-/// Whether a line is a property of the writer's machine with its value: `- Node version: 18.2`, `| OS | Ubuntu |`.
+/// Returns true if a line is a property of the author's machine with its value: `- Node version: 18.2`,
+/// `| OS | Ubuntu |`.
 fn tells_of_machine(line: &str) -> bool {
     let is_row = line.starts_with('|');
     let item = line.trim_start_matches(['-', '*', '+', ' ', '|']);
@@ -377,12 +382,13 @@ fn tells_of_machine(line: &str) -> bool {
             && MACHINE_KEYS
                 .iter()
                 .any(|known| key.strip_suffix(known).is_some_and(|rest| rest.ends_with(' ')));
-    // `cargo: error while linking` is what a program said.
+    // `cargo: error while linking` is output of a program.
     let words = value.split_whitespace().count();
     is_key && (words <= 2 || words <= 8 && value.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a paragraph tells its writer what to write: it begins as an instruction does, and speaks of what is written.
+/// Returns true if a paragraph instructs the author: it begins like an instruction and mentions the text to
+/// be written.
 fn instructs(line: &str) -> bool {
     let lower = line.trim_start_matches(['*', '_', '-', '>', '(', ' ']).to_lowercase();
     INSTRUCTIONS.iter().any(|start| lower.starts_with(start))
@@ -488,7 +494,7 @@ mod tests {
         assert_eq!(found, ["Fix the loop", "\nPlease note that version 2 of your OS: it hangs.\nMore."]);
         let line = "one line of many words which has no title";
         assert_eq!(parts(line).0, [ReportPart { text: line, share: 1.0, is_title: false }]);
-        // What looks like a form by its first line alone is a text that has one.
+        // A long first line is not a title.
         let long = format!("{}\nrest", "word ".repeat(40));
         assert!(!parts(&long).0[0].is_title && parts(&long).0[0].share == 1.0);
     }

@@ -181,7 +181,7 @@ fn long_queries_are_bounded() {
 
 #[test]
 fn two_words_have_the_letters_of_their_own() {
-    // M2 of the review: the letters went to what was pushed last, unreduced, and twice.
+    // Regression test: the abbreviation was added to the concept that was pushed last, unstemmed, and twice.
     let also = |text: &str, word: &str| {
         let query = parsed(text);
         let concept = query.concepts.iter().find(|concept| concept.word == word).unwrap();
@@ -194,7 +194,7 @@ fn two_words_have_the_letters_of_their_own() {
         ("read file system", "read", ""),
         ("read file system", "readfile", ""),
         ("regular expression", "regular", "regex"),
-        // As the index has it.
+        // In the index's form.
         ("cross origin", "cross", "cor"),
         ("server file path system file system", "file", "fs"),
         ("server file path system file system", "path", ""),

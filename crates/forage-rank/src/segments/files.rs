@@ -1,9 +1,9 @@
 //! The files of an index: in memory, or in a directory of the user's cache.
 //!
-//! The engine never opens a file by itself. What it reads are bytes whose length and hash are those that the
-//! [`Manifest`] names ([`Sealed`]); what it writes is hashed on its way ([`Staged`]), and ends
-//! at once when the time is over. Only [`Files::sync`] writes through to the
-//! disk: what a power failure leaves half written is damage like any other.
+//! The engine never opens a file itself. It reads bytes whose length and hash match the [`Manifest`]
+//! ([`Sealed`]). Its output is hashed while it is written ([`Staged`]), and writing ends at once when the
+//! time is over. Only [`Files::sync`] flushes to the disk: files that a power failure leaves incomplete are
+//! handled like any other damage.
 
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
@@ -32,19 +32,20 @@ use crate::limits;
 /// The file that names all others.
 const MANIFEST: &str = "manifest";
 
-/// Where the manifest is while it is not whole.
+/// The manifest while it is being written.
 const NEW_MANIFEST: &str = "manifest.new";
 
-/// What is known of the project's commits: true of the one that it names, whatever the manifest says.
+/// The known commits of the project. The file names the commit for which it is valid, so it does not depend
+/// on the manifest.
 const HISTORY: &str = "history";
 
-/// What the engine calls the description of an index. Ours is in a file of each segment.
+/// The engine's name for the description of an index. We keep it in a file of each segment instead.
 const DESCRIPTION: &str = "meta.json";
 
-/// What is known of files before they are read.
+/// How far files can be trusted before they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// They are read whole, and compared with the manifest.
+    /// They are read completely and compared with the manifest.
     Nothing,
     /// This process has just written them.
     Written,
@@ -57,24 +58,25 @@ pub enum Files {
     Memory(RamDirectory),
     /// In a directory that exists.
     Disk {
-        /// The directory.
+        /// The path of the directory.
         path: PathBuf,
-        /// The same as the engine sees it.
+        /// The directory as the engine accesses it.
         mapped: MmapDirectory,
     },
 }
 
 impl Files {
-    /// No files, in memory.
+    /// Creates an empty set of files in memory.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::Memory(RamDirectory::create())
     }
 
-    /// The files in a directory that exists.
+    /// Opens the files in an existing directory.
     ///
     /// # Errors
-    /// The engine can't use it.
+    ///
+    /// Returns an error if the engine cannot use the directory.
     pub fn in_directory(path: &Path) -> Result<Self, IndexError> {
         let mapped = MmapDirectory::open(path).map_err(|error| IndexError::Engine(error.into()))?;
         Ok(Self::Disk { path: path.to_owned(), mapped })
@@ -87,13 +89,14 @@ impl Files {
         }
     }
 
-    /// Maps a file that is as it was written.
+    /// Maps a file after checking that it is as written.
     ///
     /// # Errors
-    /// It is missing or another one ([`IndexError::Damaged`]), or the time is over.
+    ///
+    /// Returns [`IndexError::Damaged`] if the file is missing or differs, or an error if the time is over.
     pub fn open(&self, entry: &ManifestEntry, trust: Trust, stop: &Stop) -> Result<OwnedBytes, IndexError> {
         if let Self::Disk { path, .. } = self {
-            // Before it is opened, which waits for ever where a pipe has its name.
+            // We check this before opening the file because opening a pipe would block forever.
             let metadata = fs::symlink_metadata(path.join(&entry.name))?;
             if !metadata.is_file() || metadata.len() != entry.length {
                 return Err(IndexError::Damaged);
@@ -110,17 +113,18 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Reads the manifest of this format; `None` where there is no index yet.
+    /// Reads the manifest of this format; `None` if there is no index yet.
     ///
     /// # Errors
-    /// It can't be read, is damaged, or is of another format.
+    ///
+    /// Returns an error if the manifest cannot be read, is damaged, or has another format.
     pub fn manifest(&self, format: &str) -> Result<Option<Manifest>, IndexError> {
         let Some(text) = self.read_short(MANIFEST, limits::MANIFEST_BYTES)? else { return Ok(None) };
         let text = String::from_utf8(text).map_err(|_| IndexError::Damaged)?;
         Manifest::from_text(format, &text).map(Some)
     }
 
-    /// The bytes of a file that is read whole; `None` where there is none.
+    /// Reads a whole file; `None` if it does not exist.
     fn read_short(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, IndexError> {
         let Self::Disk { path, .. } = self else { return Ok(None) };
         let path = path.join(name);
@@ -139,26 +143,27 @@ impl Files {
         }
     }
 
-    /// What is kept of the commits, if anything can be used.
+    /// Returns the stored history of commits, if it is usable.
     pub fn history(&self) -> Option<Vec<u8>> {
         self.read_short(HISTORY, limits::HISTORY_BYTES).ok().flatten()
     }
 
-    /// Keeps what is known of the commits. Where that fails it is read once more the next time.
+    /// Stores the history of commits. If this fails, the history is read again next time.
     pub fn replace_history(&self, bytes: &[u8]) {
         let Self::Disk { path, .. } = self else { return };
         if bytes.len() as u64 > limits::HISTORY_BYTES {
             return;
         }
-        // Without a lock: each process has a file of its own until it is whole.
+        // No lock is needed because each process writes its own file until it is complete.
         let new = path.join(format!("{HISTORY}.{}", std::process::id()));
         let _ = fs::write(&new, bytes).and_then(|()| fs::rename(new, path.join(HISTORY)));
     }
 
-    /// Replaces the manifest in one step.
+    /// Replaces the manifest atomically.
     ///
     /// # Errors
-    /// It can't be written.
+    ///
+    /// Returns an error if the manifest cannot be written.
     pub fn replace_manifest(&self, format: &str, manifest: &Manifest) -> io::Result<()> {
         let Self::Disk { path, .. } = self else { return Ok(()) };
         let new = path.join(NEW_MANIFEST);
@@ -166,41 +171,42 @@ impl Files {
         fs::rename(new, path.join(MANIFEST))
     }
 
-    /// Writes all files that a manifest names through to the disk, and the manifest.
+    /// Flushes all files that a manifest names, and the manifest itself, to the disk.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns an error of the system.
     pub fn sync(&self, manifest: &Manifest) -> io::Result<()> {
         let Self::Disk { path, .. } = self else { return Ok(()) };
         let names = manifest.files().map(|file| file.name.as_str());
         for name in names.chain([MANIFEST]) {
-            // Windows syncs only what is open for writing.
+            // Windows can only sync files that are open for writing.
             fs::OpenOptions::new().read(true).write(true).open(path.join(name))?.sync_all()?;
         }
         self.engine().sync_directory()
     }
 
-    /// Returns whether a file of this name may be one of an index: the manifest, or a file of a segment.
+    /// Returns true if a file of this name may belong to an index: the manifest, or a file of a segment.
     #[must_use]
     pub fn is_own(name: &str) -> bool {
         let is_segment = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         [MANIFEST, NEW_MANIFEST].contains(&name) || name.split_once('.').is_some_and(|(id, _)| is_segment(id))
     }
 
-    /// Takes over what another directory has of the commits.
+    /// Copies the history of commits from another directory.
     pub fn copy_history(&self, from: &Self) {
         if let Some(history) = from.history() {
             self.replace_history(&history);
         }
     }
 
-    /// Takes a file over from another directory.
+    /// Copies a file from another directory.
     pub fn copy(&self, from: &Self, entry: &ManifestEntry) -> io::Result<()> {
         let (Self::Disk { path: to, .. }, Self::Disk { path: from, .. }) = (self, from) else {
             return Ok(());
         };
         let from = from.join(&entry.name);
-        // As for all that is opened: no pipe, and nothing that is longer than it was written.
+        // As for all files that we open: it must not be a pipe, and not longer than it was written.
         let metadata = fs::symlink_metadata(&from)?;
         if !metadata.is_file() || metadata.len() != entry.length {
             return Err(io::ErrorKind::InvalidData.into());
@@ -208,15 +214,16 @@ impl Files {
         fs::copy(from, to.join(&entry.name)).map(drop)
     }
 
-    /// Removes files of whom nobody knows any more. Who has one open goes on reading it; what can't be removed is so
-    /// the next time.
+    /// Removes unreferenced files. Processes that have one open can still read it. If a file cannot be
+    /// removed, we try again next time.
     pub fn remove<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         for name in names {
             let _ = self.engine().delete(Path::new(name));
         }
     }
 
-    /// Removes the files of an index that a process left when it was killed while it wrote. Others stay.
+    /// Removes the files of an index that remained because a process was killed while writing. Other files
+    /// are kept.
     pub fn remove_all_but(&self, known: &HashSet<&str>) {
         let Self::Disk { path, .. } = self else { return };
         for file in fs::read_dir(path).into_iter().flatten().flatten() {
@@ -231,10 +238,11 @@ impl Files {
         }
     }
 
-    /// Writes a file at once.
+    /// Writes a whole file.
     ///
     /// # Errors
-    /// It can't be written.
+    ///
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<ManifestEntry> {
         let mut file = self.engine().open_write(Path::new(name)).map_err(io::Error::other)?;
         file.write_all(bytes)?;
@@ -246,7 +254,7 @@ impl Files {
     }
 }
 
-/// Hashes in pieces, so that a large file does not outlast the call.
+/// Computes a hash in pieces, so that a large file does not delay the end of the call.
 fn hash_of(bytes: &[u8], stop: &Stop) -> Result<u64, IndexError> {
     let mut hasher = Xxh3::new();
     for piece in bytes.chunks(limits::HASHED_AT_ONCE) {
@@ -262,7 +270,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A segment as the engine sees it: a directory of nothing but its files, which are as they were written.
+/// The engine's view of a segment: a directory that only contains its verified files.
 #[derive(Clone)]
 pub(super) struct Sealed(Arc<HashMap<PathBuf, OwnedBytes>>);
 
@@ -323,7 +331,7 @@ impl Directory for Sealed {
     }
 }
 
-/// A directory for the engine to write one segment into, which hashes what is written.
+/// A directory into which the engine writes one segment. It hashes the written data.
 #[derive(Clone, Debug)]
 pub struct Staged(Arc<Staging>);
 
@@ -332,9 +340,9 @@ struct Staging {
     files: Files,
     stop: Stop,
     written: Mutex<Vec<ManifestEntry>>,
-    /// Files that were begun, whole or not.
+    /// Files that were created, complete or not.
     begun: Mutex<Vec<String>>,
-    /// What the engine notes of the directory as a whole.
+    /// Files that the engine writes for the directory as a whole.
     notes: Mutex<HashMap<PathBuf, Vec<u8>>>,
 }
 
@@ -356,7 +364,9 @@ impl Staged {
     /// Completes a segment that the engine has written.
     ///
     /// # Errors
-    /// The engine wrote nothing ([`IndexError::Damaged`]), or the last file can't be written ([`IndexError::Write`]).
+    ///
+    /// Returns [`IndexError::Damaged`] if the engine wrote nothing, and [`IndexError::Write`] if the last
+    /// file cannot be written.
     pub fn seal(&self) -> Result<SegmentEntry, IndexError> {
         let description = lock(&self.0.notes).remove(Path::new(DESCRIPTION)).unwrap_or_default();
         let mut files = std::mem::take(&mut *lock(&self.0.written));
@@ -367,14 +377,14 @@ impl Staged {
         Ok(SegmentEntry { id, files, ..SegmentEntry::default() })
     }
 
-    /// Removes what was written of a segment that was not finished.
+    /// Removes the files of an unfinished segment.
     pub fn discard(&self) {
         self.0.files.remove(lock(&self.0.begun).iter().map(String::as_str));
     }
 }
 
 impl Staging {
-    /// Whether what is written now comes too late. A segment that was begun in time has a little more.
+    /// Returns true if the time for writing is over. A segment started in time gets a short extension.
     fn is_over(&self) -> bool {
         match self.stop.check() {
             None => false,
@@ -432,7 +442,7 @@ impl Directory for Staged {
     }
 }
 
-/// A file on its way.
+/// A file that is being written.
 struct Hashing {
     inner: WritePtr,
     name: String,
@@ -464,7 +474,7 @@ impl TerminatingWrite for Hashing {
     fn terminate_ref(&mut self, token: AntiCallToken) -> io::Result<()> {
         match &self.staging.files {
             Files::Memory(_) => self.inner.terminate_ref(token)?,
-            // Its end would be synced.
+            // Terminating the file would sync it.
             Files::Disk { .. } => self.inner.flush()?,
         }
         let (name, length, hash) = (self.name.clone(), self.length, self.hasher.digest());

@@ -1,7 +1,7 @@
-//! The one file that says what an index consists of.
+//! The manifest: the file that lists the content of an index.
 //!
-//! It binds the names of all files to their lengths and hashes, and itself to a hash of its own: a file of another time
-//! or another index is noticed as one that was changed. Lines of text:
+//! It records the length and hash of every file, and ends with a hash of itself. So a file from another time
+//! or another index is detected like a modified one. It consists of lines of text:
 //!
 //! ```text
 //! forage_encoded_10 17                 the format, and how often there was a commit
@@ -20,12 +20,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::IndexError;
 
-/// A file as it was written.
+/// A file as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestEntry {
-    /// The name in the directory of the index.
+    /// The name within the directory of the index.
     pub name: String,
-    /// Bytes.
+    /// The length in bytes.
     pub length: u64,
     /// XXH3 of the bytes.
     pub hash: u64,
@@ -34,35 +34,36 @@ pub struct ManifestEntry {
 /// The files of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SegmentEntry {
-    /// The name that the engine gave it.
+    /// The engine's id of the segment.
     pub id: String,
-    /// The files that were written with it.
+    /// The files that were written with the segment.
     pub files: Vec<ManifestEntry>,
-    /// The bits of the documents that live, where not all do.
+    /// The bit set of living documents, if some were removed.
     pub gone: Option<ManifestEntry>,
-    /// The states of all documents, where files have got other ones since the segment was written, and no other content.
+    /// The states of all documents, if some files have a new state since the segment was written but the same
+    /// content.
     pub states: Option<ManifestEntry>,
 }
 
 /// The content of an index at a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// Counts commits.
+    /// The number of commits so far.
     pub commit: u64,
-    /// One line that the owner of the index keeps with it; empty for none.
+    /// One line that the owner of the index stores with it; empty for none.
     pub note: String,
     /// The segments.
     pub segments: Vec<SegmentEntry>,
 }
 
 impl Manifest {
-    /// The names of all files but the manifest.
+    /// Returns the names of all files except the manifest.
     #[must_use]
     pub fn names(&self) -> HashSet<&str> {
         self.files().map(|file| file.name.as_str()).collect()
     }
 
-    /// All files but the manifest.
+    /// Returns all files except the manifest.
     pub fn files(&self) -> impl Iterator<Item = &ManifestEntry> {
         self.segments
             .iter()
@@ -133,7 +134,7 @@ fn file(line: &str) -> Option<ManifestEntry> {
     words.next().is_none().then_some(entry)
 }
 
-/// A name that leads nowhere else.
+/// Parses a file name, which must not lead to another directory.
 fn name(text: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
     (text.bytes().all(is_plain) && !text.starts_with('.') && !text.is_empty()).then(|| text.to_owned())
@@ -205,11 +206,11 @@ mod tests {
         let seeds = forage_fuzz::seeds([manifest.to_text(FORMAT), Manifest::default().to_text(FORMAT)]);
         forage_fuzz::target!(&seeds, |input| {
             let said = String::from_utf8_lossy(input);
-            // Altered, with the sum that it had.
+            // Modified, with the old sum.
             if let Ok(read) = Manifest::from_text(FORMAT, &said) {
                 assert!(read == manifest || read == Manifest::default(), "{said}");
             }
-            // And with one that is right.
+            // Modified, with a correct sum.
             let body = said.rfind("sum ").map_or(&*said, |at| &said[..at]);
             let sealed = format!("{body}sum {:016x}\n", xxh3_64(body.as_bytes()));
             let Ok(read) = Manifest::from_text(FORMAT, &sealed) else { return };

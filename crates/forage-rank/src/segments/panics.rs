@@ -1,8 +1,8 @@
-//! The engine's panics as errors.
+//! Converts panics of the engine to errors.
 //!
-//! The engine takes its files as sound: what is read of damaged ones becomes an index out of range or a length that
-//! nobody has. Files are checked before it sees them, and this is what is left: what changes afterwards in mapped
-//! memory, and mistakes of the engine itself.
+//! The engine assumes that its files are intact. Damaged ones lead to an index out of range or an impossible
+//! length. Files are checked before the engine uses them, so this only handles the remaining cases: later
+//! changes in mapped memory, and bugs of the engine.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,15 +12,16 @@ use std::sync::Once;
 use crate::error::IndexError;
 
 thread_local! {
-    /// Pieces of work within each other whose panics are errors.
+    /// The nesting depth of guarded work on this thread.
     static GUARDED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Does a piece of work that uses the engine; a panic in it is an error that says so, and nothing is printed. What the
-/// work was changing must not be used any more.
+/// Runs work that uses the engine, and returns an error if it panics, without printing anything. Data that
+/// the work was changing must not be used any more.
 ///
 /// # Errors
-/// Those of the work, and [`IndexError::Panicked`].
+///
+/// Returns the errors of the work, and [`IndexError::Panicked`].
 pub fn guarded<T, E: From<IndexError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     install();
     GUARDED.set(GUARDED.get() + 1);
@@ -29,11 +30,11 @@ pub fn guarded<T, E: From<IndexError>>(work: impl FnOnce() -> Result<T, E>) -> R
     result.unwrap_or_else(|panic| Err(IndexError::Panicked(message(&*panic)).into()))
 }
 
-/// Leaves out the messages of panics that become errors; all others go the way they went before. The hook is the
-/// process's, so that there is one, and it asks the thread that panics.
+/// Installs a panic hook that suppresses the messages of guarded panics and passes all others to the previous
+/// hook. The hook is shared by the whole process, so it checks the state of the panicking thread.
 fn install() {
     static INSTALLED: Once = Once::new();
-    // From a thread that panics it can't be done.
+    // A panicking thread cannot replace the hook.
     if std::thread::panicking() {
         return;
     }
@@ -70,7 +71,7 @@ mod tests {
         assert!(catch_unwind(|| guarded::<(), IndexError>(|| Err(IndexError::Busy))).unwrap().is_err());
     }
 
-    /// The test above in a process of its own, whose messages can be seen.
+    /// Runs the test above in its own process, to capture its messages.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test runs itself")]
     fn only_guarded_panics_are_silent() {

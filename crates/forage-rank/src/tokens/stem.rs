@@ -1,16 +1,17 @@
-//! Stems of English words as programmers use them.
+//! Stems English words as programmers use them.
 //!
-//! Stronger than Porter's on the families that names of code are made of: `serialize`, `serializer`,
-//! `serialization` and `serializable` are one stem, as are `connect`, `connection` and `connector`. What it makes is
-//! compared with itself only and never shown.
+//! It is more aggressive than Porter's stemmer for the word families in names of code: `serialize`,
+//! `serializer`, `serialization` and `serializable` have one stem, and so have `connect`, `connection` and
+//! `connector`. Stems are only compared with each other and never shown.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// An ending, its replacement and the letters before it.
+/// A suffix, its replacement, and the minimum number of letters before it.
 type SuffixRule = (&'static str, &'static str, usize);
 
-/// Endings that are taken off, longer ones first, with what is put in their place and the letters that have to stay.
+/// Suffixes to remove, longer ones first, with their replacement and the minimum number of letters that must
+/// remain.
 const ENDINGS: &[SuffixRule] = &[
     ("izations", "", 3),
     ("ization", "", 3),
@@ -123,7 +124,7 @@ static BY_LAST_LETTER: LazyLock<Vec<Vec<&'static SuffixRule>>> = LazyLock::new(|
         .collect()
 });
 
-/// The stem of a word in lower case.
+/// Returns the stem of a word in lower case.
 #[must_use]
 pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -150,7 +151,8 @@ pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     Cow::Borrowed(word)
 }
 
-/// What remains of `running`, `cached` and `cache`: no doubled consonant, no `e`, as of their relatives.
+/// Normalises the remainder of words such as `running`, `cached` and `cache`: removes a doubled consonant or
+/// a final `e`, so that related words match.
 fn settle(rest: &str) -> &str {
     let bytes = rest.as_bytes();
     let [.., before, last] = bytes else { return rest };

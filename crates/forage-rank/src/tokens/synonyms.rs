@@ -1,10 +1,11 @@
-//! What programmers abbreviate and what they call by two names, and the words of a question that say nothing.
+//! Abbreviations and synonyms that programmers use, and stop words of questions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Words that mean the same in programs everywhere. The first of a line is what people say; the others are what code
-/// is apt to have: each of them may stand for the first, and the first for each. All are looked up by stem.
+/// Words with the same meaning in all kinds of programs. The first word of a line is the one people say, the
+/// others are likely in code. Each of the others is a synonym of the first and vice versa. All are looked up
+/// by stem.
 const FAMILIES: &[&[&str]] = &[
     &["configuration", "config", "conf", "cfg", "settings", "options"],
     &["settings", "config"],
@@ -170,7 +171,7 @@ const FAMILIES: &[&[&str]] = &[
     &["keyboard", "key"],
 ];
 
-/// Pairs of words that code has letters for.
+/// Pairs of words that code abbreviates by letters.
 const ABBREVIATIONS: &[(&str, &str, &str)] = &[
     ("file", "system", "fs"),
     ("standard", "library", "std"),
@@ -203,13 +204,13 @@ const ABBREVIATIONS: &[(&str, &str, &str)] = &[
     ("user", "id", "uid"),
 ];
 
-/// The letters that code has for two neighbouring words.
+/// Returns the abbreviation of two neighbouring words in code.
 pub(crate) fn abbreviation(first: &str, second: &str) -> Option<&'static str> {
     ABBREVIATIONS.iter().find(|(one, other, _)| *one == first && *other == second).map(|(_, _, short)| *short)
 }
 
-/// Words of questions; what remains when they are gone is what is asked for. Those that are also names of things in
-/// code (`get`, `set`, `run`) are not among them.
+/// Stop words of questions; the remaining words are the subject. Words that are also names in code (`get`,
+/// `set`, `run`) are not included.
 const QUESTION_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "before",
     "being", "both", "but", "by", "can", "could", "did", "do", "does", "done", "each", "either", "etc",
@@ -223,7 +224,7 @@ const QUESTION_WORDS: &[&str] = &[
     "allows",
 ];
 
-/// Words of questions that say something, but less than others do.
+/// Words of questions that carry less information than others.
 const WEAK_WORDS: &[&str] = &[
     "code",
     "file",
@@ -318,7 +319,7 @@ const WEAK_WORDS: &[&str] = &[
     "named",
 ];
 
-/// Other words by the stems of what they may stand for.
+/// Synonyms by the stems of the words that they replace.
 static BY_STEM: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
     let mut found: HashMap<String, Vec<&'static str>> = HashMap::new();
     for family in FAMILIES {
@@ -330,17 +331,17 @@ static BY_STEM: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| 
     found
 });
 
-/// What else a word may be called, not reduced to stems.
+/// Returns the synonyms of a word, unstemmed.
 pub(crate) fn synonyms(word: &str) -> impl Iterator<Item = &'static str> {
     BY_STEM.get(super::stem(word).as_ref()).into_iter().flatten().copied()
 }
 
-/// Whether a word of a question says nothing of what is asked for.
+/// Returns true if a word is a stop word of questions.
 pub(crate) fn is_question_word(word: &str) -> bool {
     QUESTION_WORDS.contains(&word)
 }
 
-/// Whether a word says little: questions have it whatever they are about.
+/// Returns true if a word carries little information because questions on any subject contain it.
 pub(crate) fn is_weak_word(word: &str) -> bool {
     WEAK_WORDS.contains(&word)
 }

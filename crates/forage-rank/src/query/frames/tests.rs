@@ -1,6 +1,6 @@
 use super::*;
 
-/// The files of a text as `name<directory<… function`, in their order.
+/// Returns the files of a text as `name<directory<… function`, in order.
 fn read(text: &str) -> Vec<String> {
     let mut reader = TraceReader::default();
     for line in text.lines() {
@@ -94,7 +94,7 @@ fn what_failed_comes_first() {
     let python = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    import b.py\n  \
                   File \"b.py\", line 2, in f\n    g()\n    ^^^\nKeyError: 'c.py'\n\nDuring handling of the above exception:\n\n\
                   Traceback (most recent call last):\n  File \"d.py\", line 1, in h\nValueError";
-    // A line of code is one of the trace, what is raised is not.
+    // A line of code belongs to the trace, but the raised error does not.
     assert_eq!(read(python), ["0 b.py ", "0 a.py ", "1 d.py ", "- c.py "]);
     let expression =
         "  File \"a.py\", line 1, in f\n    g(\n    ~^\n        x)\n  File \"b.py\", line 2, in g\n    y\n";
