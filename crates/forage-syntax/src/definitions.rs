@@ -1,4 +1,4 @@
-//! What a text defines, found by one walk over its syntax tree.
+//! Finds the definitions in a text by one walk over its syntax tree.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,52 +14,54 @@ use crate::parse::{ParseError, parse};
 use crate::test_code::mark_tests;
 use crate::uses::{Use, uses};
 
-/// Something that a text defines.
+/// A definition in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// Its name, without what qualifies it.
+    /// The name without its qualifier.
     pub name: String,
-    /// What it belongs to, where its own text says so: `Queue` of `func (q *Queue) Push`, `Matrix` of `Matrix::at`.
+    /// The type or module that it belongs to, if its own text names it: `Queue` for `func (q *Queue) Push`,
+    /// `Matrix` for `Matrix::at`.
     pub scope: Option<String>,
-    /// The language's own word for its kind, such as `struct`.
+    /// The language's own word for its kind, for example `struct`.
     pub kind: &'static str,
-    /// Its kind for all languages.
+    /// The kind in terms common to all languages.
     pub category: Category,
-    /// First line of its documentation and attributes, from 1, or `line`.
+    /// The 1-based first line of its documentation and attributes; `line` if it has none.
     pub start_line: u32,
-    /// Line of its name.
+    /// The line of its name.
     pub line: u32,
-    /// Last line.
+    /// The last line.
     pub end_line: u32,
-    /// Bytes of its name in the text.
+    /// The byte range of its name in the text.
     pub name_range: Range<usize>,
-    /// Position of the innermost definition around it.
+    /// The index of the innermost enclosing definition.
     pub parent: Option<usize>,
-    /// Number of definitions around it.
+    /// The number of enclosing definitions.
     pub depth: u32,
-    /// The grammar could not read all of it, so its last line may be wrong.
+    /// True if the grammar could not read all of it, so that `end_line` may be wrong.
     pub has_error: bool,
-    /// It is a test, or is within one: an attribute, a macro or a class of a test framework says so.
+    /// True if it is a test or within one, as shown by an attribute, a macro or a class of a test framework.
     pub is_test: bool,
 }
 
-/// What a text defines, and how it uses a name.
+/// The definitions in a text, and its uses of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// Definitions in the order of their lines.
+    /// Definitions, ordered by line.
     pub definitions: Vec<Definition>,
-    /// Uses of the name that was asked for.
+    /// Uses of the requested name.
     pub uses: Vec<Use>,
-    /// Adjacent lines that hold nothing but comments or documentation strings.
+    /// Ranges of adjacent lines that only contain comments or documentation strings.
     pub comments: Vec<RangeInclusive<u32>>,
     /// Ranges of lines that the grammar could not read. Definitions in them may be missing.
     pub errors: Vec<RangeInclusive<u32>>,
 }
 
-/// Returns what a text defines, in the order of its lines.
+/// Returns the definitions in a text, ordered by line.
 ///
 /// # Errors
-/// The text is larger than [`limits::PARSE_BYTES`], or parsing was stopped.
+///
+/// Returns an error if the text is larger than [`limits::PARSE_BYTES`], or parsing was stopped.
 pub fn definitions(
     language: &'static Language,
     text: &str,
@@ -68,10 +70,11 @@ pub fn definitions(
     Ok(parsed(language, text, None, stop)?.definitions)
 }
 
-/// Returns what a text defines, how it uses a name, and where the grammar could not read it.
+/// Returns the definitions in a text, its uses of a name, and the lines that the grammar could not read.
 ///
 /// # Errors
-/// As [`definitions()`].
+///
+/// Returns the errors of [`definitions()`].
 pub fn parsed(
     language: &'static Language,
     text: &str,
@@ -100,7 +103,7 @@ pub fn parsed(
     Ok(Parsed { definitions, uses, comments, errors })
 }
 
-/// Returns the text that is parsed: that of the file, or one with the same lines.
+/// Returns the text to parse: that of the file, or one with the same lines.
 fn readable<'t>(language: &Language, text: &'t str) -> Cow<'t, str> {
     match language.row.source {
         Source::Lines(lines) => Cow::Owned(lines(text)),
@@ -108,8 +111,8 @@ fn readable<'t>(language: &Language, text: &'t str) -> Cow<'t, str> {
     }
 }
 
-/// Sets the ranges of names to those in the file, whose lines are encoded. A name that its line does not have as it is
-/// gets an empty range at the line's start.
+/// Maps the ranges of names to the file, whose lines are encoded. A name that does not occur literally on its
+/// line gets an empty range at the start of the line.
 fn locate_names(text: &str, definitions: &mut [Definition]) {
     let mut starts = vec![0];
     starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
@@ -123,7 +126,7 @@ fn locate_names(text: &str, definitions: &mut [Definition]) {
     }
 }
 
-/// A definition with its place in the text.
+/// A definition and its position in the text.
 struct Found<'tree> {
     named: Named<'tree>,
     node: Node<'tree>,
@@ -133,7 +136,7 @@ struct Found<'tree> {
     start_row: usize,
     end_row: usize,
     has_error: bool,
-    /// The node is within a function, apart from types there.
+    /// True if the node is within a function, but not within a type in this function.
     is_local: bool,
 }
 
@@ -142,16 +145,16 @@ struct Walk<'tree> {
     text: &'tree str,
     found: Vec<Found<'tree>>,
     comments: Vec<RangeInclusive<u32>>,
-    /// Lines of nodes that are errors, the outermost ones.
+    /// Lines of the outermost error nodes.
     errors: Vec<RangeInclusive<u32>>,
     braces: Braces,
 }
 
-/// Pairs of braces of a language with [`Row::mends_by_braces`](crate::language::Row::mends_by_braces).
+/// Pairs of braces, for languages with [`Row::mends_by_braces`](crate::language::Row::mends_by_braces).
 #[derive(Default)]
 struct Braces {
     open: Vec<(usize, usize)>,
-    /// Row of the opening brace, end and row of the closing one, by the start of the opening one.
+    /// By the start of the opening brace: its row, and the end and row of the closing brace.
     pairs: BTreeMap<usize, (usize, usize, usize)>,
 }
 
@@ -168,8 +171,8 @@ impl Braces {
         }
     }
 
-    /// Returns the end of a definition's body and its row. A type that the grammar could not read has no body; its
-    /// brace is on the line of its name.
+    /// Returns the end of a definition's body and its row. A type that the grammar could not read has no body
+    /// node; its brace is on the line of its name.
     fn end_of(&self, found: &Found<'_>) -> Option<(usize, usize)> {
         let body = found.node.child_by_field_name("body");
         let (_, (row, end, end_row)) = match body {
@@ -182,22 +185,23 @@ impl Braces {
     }
 }
 
-/// Adjacent comments and attributes.
+/// Adjacent comments and attributes that lead a definition.
 #[derive(Clone, Copy)]
 struct Lead {
     first_row: usize,
     last_row: usize,
     column: usize,
-    /// The last one is a comment, which may be anywhere.
+    /// True if the last one is a comment, which may occur anywhere.
     is_extra: bool,
 }
 
-/// State of the walk for the children of one node.
+/// The state of the walk for the children of one node.
 #[derive(Clone, Copy, Default)]
 struct Level {
     /// The comments and attributes directly before the next child.
     lead: Option<Lead>,
-    /// First row of what leads the wrapper that these are the children of, for its definition.
+    /// The first row of the lead of the wrapper whose children these are. It applies to the definition in the
+    /// wrapper.
     wrapper: Option<usize>,
     is_local: bool,
 }
@@ -210,7 +214,7 @@ impl<'tree> Walk<'tree> {
         let mut levels = vec![Level::default()];
         loop {
             visited = visited.wrapping_add(1);
-            // Some rules look at siblings, which are many in some files.
+            // Some rules visit siblings, and some files have very many of them, so we must check for a stop.
             if visited.is_multiple_of(limits::NODES_PER_CHECK) && stop.check().is_some() {
                 return Err(ParseError::Stopped);
             }
@@ -236,7 +240,7 @@ impl<'tree> Walk<'tree> {
         }
     }
 
-    /// Looks at one node, and returns the state for its children.
+    /// Visits one node, and returns the state for its children.
     fn visit(&mut self, node: Node<'tree>, parents: &[Node<'tree>], level: Option<&mut Level>) -> Level {
         let Some(level) = level else { return Level::default() };
         let (first, last) = rows(node);
@@ -249,7 +253,7 @@ impl<'tree> Walk<'tree> {
             self.comment(node, first as u32 + 1..=last as u32 + 1);
         }
         let joined = level.lead.filter(|lead| first <= lead.last_row + 1);
-        // Modifiers and parameters of templates may stand between the start of a wrapper and its definition.
+        // Modifiers and template parameters may precede the definition in a wrapper.
         let wrapper = level.wrapper.filter(|_| kind.rule.is_some() || kind.is_wrapper);
         let start_row = joined.map_or(first, |lead| lead.first_row).min(wrapper.unwrap_or(first));
         let before = self.found.len();
@@ -265,7 +269,8 @@ impl<'tree> Walk<'tree> {
             }
             return Level { is_local: level.is_local, ..Level::default() };
         }
-        // Punctuation and keywords stand between an attribute and its definition, or between two definitions.
+        // Punctuation and keywords may be between an attribute and its definition, or between two
+        // definitions.
         if !node.is_named() && node.child_count() == 0 {
             if self.language.row.mends_by_braces && !node.is_missing() {
                 self.braces.add(node);
@@ -276,18 +281,19 @@ impl<'tree> Walk<'tree> {
         if is_definition || kind.is_wrapper {
             level.wrapper = None;
         }
-        // A node that goes on after its definition is no scope: what follows is not in it.
+        // A node that continues after its definition is not a scope because the text after it is not part of
+        // the definition.
         let is_scope = |found: &&Found<'_>| found.bytes.end >= node.end_byte();
         let scope = self.found.get(before).filter(is_scope).map(|found| found.category);
         Level {
-            // Comments before a node lead the first definition in it, unless it is one itself.
+            // Comments before a node lead the first definition in it, unless the node itself is a definition.
             lead: joined.filter(|_| !is_definition),
             wrapper: kind.is_wrapper.then_some(start_row),
             is_local: is_local(kind, scope, level.is_local),
         }
     }
 
-    /// Adds the lines of a comment, if nothing else is on them.
+    /// Adds the lines of a comment, if they contain nothing else.
     fn comment(&mut self, node: Node<'tree>, lines: RangeInclusive<u32>) {
         let after = self.text.get(node.end_byte()..).and_then(|text| text.split('\n').next());
         let ends_line = node.end_position().column == 0 || after.is_none_or(|rest| rest.trim().is_empty());
@@ -295,7 +301,7 @@ impl<'tree> Walk<'tree> {
             return;
         }
         match self.comments.last_mut() {
-            // Parts of a comment may be nodes of their own.
+            // Parts of a comment may be separate nodes.
             Some(last) if *lines.start() <= last.end() + 1 => {
                 *last = *last.start()..=*last.end().max(lines.end());
             }
@@ -339,7 +345,7 @@ impl<'tree> Walk<'tree> {
         }
     }
 
-    /// Returns the last row of a definition, without comments after it that its node also holds.
+    /// Returns the last row of a definition, without trailing comments that its node also includes.
     fn last_row(&self, node: Node<'tree>) -> usize {
         let column = node.start_position().column;
         let (mut last, mut row) = (node, rows(node).1);
@@ -378,7 +384,7 @@ impl<'tree> Walk<'tree> {
         });
         let mut definitions: Vec<Definition> = Vec::with_capacity(self.found.len());
         let mut arities: Vec<Option<usize>> = Vec::with_capacity(self.found.len());
-        // Positions of the definitions around the next one, with their bytes.
+        // Indexes of the definitions around the next one, with their byte ranges.
         let mut open: Vec<(usize, Range<usize>)> = Vec::new();
         for found in self.found {
             let bytes = found.bytes.clone();
@@ -430,12 +436,12 @@ impl<'tree> Walk<'tree> {
     }
 }
 
-/// Returns whether a definition is a further clause of the one before it.
+/// Returns true if a definition is another clause of the previous one.
 fn is_clause(before: &Definition, next: &Definition) -> bool {
     next.category == Category::Function && (&before.name, before.category) == (&next.name, next.category)
 }
 
-/// Variables are local within functions, but not within types that are defined there.
+/// Returns true if variables are local: within functions, but not within types that are defined there.
 fn is_local(kind: NodeKind, scope: Option<Category>, is_outer_local: bool) -> bool {
     match scope {
         Some(Category::Function) => true,
@@ -444,7 +450,7 @@ fn is_local(kind: NodeKind, scope: Option<Category>, is_outer_local: bool) -> bo
     }
 }
 
-/// The first and the last row of a node; a line end at its end belongs to the last one.
+/// Returns the first and the last row of a node. A line end at its end belongs to the last row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
@@ -457,7 +463,7 @@ fn is_first_in_line(text: &str, node: Node<'_>) -> bool {
     line.trim().is_empty()
 }
 
-/// Some nodes go on to the next token; their definitions end at the last line with text.
+/// Moves the end of each definition to its last line with text, because some nodes extend to the next token.
 fn trim_blank_ends(text: &str, definitions: &mut [Definition]) {
     let is_blank: Vec<bool> = text.split('\n').map(|line| line.trim().is_empty()).collect();
     for definition in definitions {
@@ -469,13 +475,13 @@ fn trim_blank_ends(text: &str, definitions: &mut [Definition]) {
     }
 }
 
-/// Splits a name into what qualifies it and its last part, without quotes.
+/// Splits a name into its qualifier and its last part, without quotes.
 fn unqualified(language: &Language, name: &str) -> (Option<String>, String) {
     let unquoted = |quote: char| name.strip_prefix(quote)?.strip_suffix(quote);
     let name = ['"', '\'', '`'].into_iter().find_map(unquoted).unwrap_or(name).trim();
     let split = |separator: &&str| {
         let (qualifier, last) = name.rsplit_once(separator)?;
-        // `<.>` is an operator and qualifies nothing.
+        // `<.>` is an operator and has no qualifier.
         (qualifier.contains(char::is_alphanumeric) && !last.is_empty()).then_some((qualifier, last))
     };
     let splits = language.row.separators.iter().filter_map(split);

@@ -1,4 +1,4 @@
-//! What the crate knows of a language: its grammar, and the nodes that define something.
+//! Languages: their grammars, and the nodes that define something.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -7,7 +7,7 @@ use tree_sitter::Node;
 
 use crate::languages::ROWS;
 
-/// Coarse kind of a definition, the same for all languages.
+/// The coarse kind of a definition, in terms common to all languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// A class, struct, enum, interface, trait, protocol or type alias.
@@ -16,13 +16,13 @@ pub enum Category {
     Function,
     /// A module, namespace or package.
     Module,
-    /// A constant or a variable outside of functions.
+    /// A constant, or a variable outside of functions.
     Constant,
-    /// A field of a type. An outline leaves fields out.
+    /// A field of a type. An outline omits fields.
     Field,
-    /// Members of a type that is defined elsewhere: `impl`, `extension`, `instance`.
+    /// Members of a type defined elsewhere: `impl`, `extension`, `instance`.
     Extension,
-    /// A function or type without its body: a prototype, a forward declaration.
+    /// A function or type without a body: a prototype, a forward declaration.
     Declaration,
 }
 
@@ -33,46 +33,50 @@ pub struct Language {
     loaded: OnceLock<Loaded>,
 }
 
-/// What is written down for a language.
+/// The description of a language.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Its name in lower case, such as `rust` or `csharp`.
+    /// The name in lower case, such as `rust` or `csharp`.
     pub(crate) name: &'static str,
-    /// Extensions of files that need this grammar rather than another one of the same language, such as `tsx`.
+    /// Extensions of files that need this grammar instead of another one for the same language, such as
+    /// `tsx`.
     pub(crate) extensions: &'static [&'static str],
     pub(crate) load: fn() -> tree_sitter::Language,
     pub(crate) rules: &'static [Rule],
-    /// Kinds of nodes that belong to the definition after them, as comments do: attributes, decorators, signatures.
-    /// A kind that also has a rule leads only where the rule finds no name.
+    /// Kinds of nodes that belong to the definition after them, like comments: attributes, decorators,
+    /// signatures. A kind that also has a rule only leads if the rule finds no name.
     pub(crate) leading: &'static [&'static str],
-    /// Kinds of nodes that only hold a definition and begin with it: `export`, `template <…>`, decorated definitions.
+    /// Kinds of nodes that only wrap a definition and begin with it: `export`, `template <…>`, decorated
+    /// definitions.
     pub(crate) wrappers: &'static [&'static str],
     /// Kinds of nodes in which variables are local, in addition to the definitions of functions.
     pub(crate) local_scopes: &'static [&'static str],
-    /// Kinds of nodes whose variables are members, even within a function: the bodies of types without a name.
+    /// Kinds of nodes whose variables are members, even within a function: the bodies of anonymous types.
     pub(crate) member_scopes: &'static [&'static str],
-    /// Separators of a qualified name, such as `::` in `Matrix::at`.
+    /// Separators in qualified names, such as `::` in `Matrix::at`.
     pub(crate) separators: &'static [&'static str],
-    /// Kinds of nodes that may be documentation without being comments, as [`Row::is_documentation`] decides.
+    /// Kinds of nodes that may be documentation although they are not comments; [`Row::is_documentation`]
+    /// decides.
     pub(crate) documentation: &'static [&'static str],
     pub(crate) is_documentation: fn(Site<'_, '_>) -> bool,
-    /// Adjacent functions of one name are clauses of one definition.
+    /// True if adjacent functions of one name are clauses of one definition.
     pub(crate) has_clauses: bool,
-    /// Bodies end at the brace that closes them, even where the grammar could not read what is in them.
+    /// True if a body ends at its closing brace even if the grammar could not read its content.
     pub(crate) mends_by_braces: bool,
     pub(crate) source: Source,
 }
 
-/// Where a file has the text that the grammar reads.
+/// The part of a file that the grammar reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
-    /// The file is that text.
+    /// The whole file.
     Whole,
-    /// Only these ranges of bytes, such as the scripts of a page.
+    /// Only these byte ranges, such as the scripts of a page.
     Parts(fn(&str) -> Vec<Range<usize>>),
-    /// A text of the same length, in which something that the grammar can't read is blank.
+    /// A text of the same length, in which constructs that the grammar cannot read are replaced by spaces.
     Masked(fn(&str) -> String),
-    /// A text with the lines of the file, in which the lines of the language are decoded and all others are empty.
+    /// A text with the same number of lines, in which the lines of the language are decoded and all others
+    /// are empty.
     Lines(fn(&str) -> String),
 }
 
@@ -97,35 +101,35 @@ pub(crate) const BASE: Row = Row {
 /// A kind of node that defines something.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The node's kind in the grammar.
+    /// The kind of the node in the grammar.
     pub(crate) node: &'static str,
-    /// The language's own word for it, such as `struct`.
+    /// The language's own word for the definition, such as `struct`.
     pub(crate) kind: &'static str,
     pub(crate) category: Category,
     pub(crate) name: Name,
 }
 
-/// Where a definition's name is in its node.
+/// The position of a definition's name in its node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Name {
     /// The child in this field.
     Field(&'static str),
-    /// The child in this field. Without a child in the field `body` the node is a declaration.
+    /// The child in this field. If the node has no child in the field `body`, it is a declaration.
     WithBody(&'static str),
     /// The first child of one of these kinds.
     Child(&'static [&'static str]),
-    /// Found by a function, which may also choose the kind and leave a node out.
+    /// Found by a function, which may also choose the kind and skip a node.
     With(Find),
 }
 
 /// Finds the names that a node defines.
 pub(crate) type Find = for<'a, 'tree> fn(Site<'a, 'tree>, &mut Vec<Named<'tree>>);
 
-/// A node that a rule names, where it is.
+/// A node with a rule, and its context.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a, 'tree> {
     pub(crate) node: Node<'tree>,
-    /// The nodes around it, the root first.
+    /// The enclosing nodes, root first.
     pub(crate) parents: &'a [Node<'tree>],
     pub(crate) text: &'tree str,
 }
@@ -133,26 +137,26 @@ pub(crate) struct Site<'a, 'tree> {
 /// A name that a node defines.
 pub(crate) struct Named<'tree> {
     pub(crate) name: Node<'tree>,
-    /// Bytes of the text that are the name, if not all of its node are.
+    /// The byte range of the name, if it is only a part of its node.
     pub(crate) bytes: Option<Range<usize>>,
-    /// `bytes` are the name as it is; otherwise it may be qualified.
+    /// True if `bytes` are exactly the name; otherwise it may be qualified.
     pub(crate) is_unqualified: bool,
-    /// The name, where it is not the text of one node: the parts of `viewWithTitle:shows:`, `operator bool`.
+    /// The name, if it is not the text of one node: the parts of `viewWithTitle:shows:`, `operator bool`.
     pub(crate) spelling: Option<Spelling>,
-    /// Bytes of what it belongs to, where that is not around it: the type of Go's receivers.
+    /// The byte range of the owner, if that does not enclose the name: the type of a receiver in Go.
     pub(crate) scope: Option<Range<usize>>,
-    /// Another kind than the rule's.
+    /// A kind that overrides the rule's.
     pub(crate) kind: Option<(&'static str, Category)>,
-    /// The first node of the definition, if that is not the rule's own: one of several in it.
+    /// The first node of the definition, if it is not the rule's own: one of several in it.
     pub(crate) first: Option<Node<'tree>>,
-    /// The last node of the definition, if that is not the first: a statement around it, or the last sibling that a
-    /// header without a block covers, as Perl's `package Name;` does.
+    /// The last node of the definition, if it is not the first: an enclosing statement, or the last sibling
+    /// covered by a header without a block, such as Perl's `package Name;`.
     pub(crate) last: Option<Node<'tree>>,
-    /// Number of parameters, in languages where functions with one name and different numbers are different functions.
+    /// The number of parameters, in languages that distinguish functions of one name by it.
     pub(crate) arity: Option<usize>,
 }
 
-/// A name that is put together, with what qualifies it.
+/// An assembled name, with its qualifier.
 pub(crate) struct Spelling {
     pub(crate) scope: Option<String>,
     pub(crate) name: String,
@@ -189,12 +193,12 @@ impl<'tree> Named<'tree> {
         Self { spelling: Some(Spelling { scope, name }), ..self }
     }
 
-    /// Sets the bytes of the text that are the name as it is.
+    /// Sets the byte range of the text that is exactly the name.
     pub(crate) fn with_part(self, start: usize, end: usize) -> Self {
         Self { bytes: Some(start..end), is_unqualified: true, ..self }
     }
 
-    /// Sets the bytes of the name's node, from its start, that are the name, which may be qualified.
+    /// Sets the part of the name's node that is the name, relative to its start. It may be qualified.
     pub(crate) fn with_bytes(self, bytes: Range<usize>) -> Self {
         let node = self.name.byte_range();
         let bytes = node.start + bytes.start..(node.start + bytes.end).min(node.end);
@@ -217,7 +221,7 @@ impl<'tree> Named<'tree> {
         Self { arity: Some(arity), ..self }
     }
 
-    /// Returns the bytes of the name in the text.
+    /// Returns the byte range of the name in the text.
     pub(crate) fn name_range(&self) -> Range<usize> {
         self.bytes.clone().unwrap_or(self.name.byte_range())
     }
@@ -229,12 +233,12 @@ impl<'tree> Site<'_, 'tree> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Returns the innermost node around this one that has one of the given kinds.
+    /// Returns the innermost enclosing node of one of the given kinds.
     pub(crate) fn around(&self, kinds: &[&str]) -> Option<Node<'tree>> {
         self.parents.iter().rev().find(|node| kinds.contains(&node.kind())).copied()
     }
 
-    /// Returns the siblings after this node in order, without a search from its first one.
+    /// Returns the following siblings in order, without a search from the first one.
     pub(crate) fn next_siblings(&self) -> impl Iterator<Item = Node<'tree>> {
         let (parent, end) = (self.parents.last(), self.node.end_byte());
         let mut cursor = parent.unwrap_or(&self.node).walk();
@@ -247,7 +251,7 @@ impl<'tree> Site<'_, 'tree> {
         siblings.skip_while(move |sibling| sibling.start_byte() < end)
     }
 
-    /// Returns the kind of the node around this one, or of the `nth` above that.
+    /// Returns the kind of the parent node, or of its `nth` ancestor.
     pub(crate) fn parent_kind(&self, nth: usize) -> &'tree str {
         self.parents.iter().rev().nth(nth).map_or("", Node::kind)
     }
@@ -269,23 +273,23 @@ pub(crate) fn children<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'t
     })
 }
 
-/// Tables that are built once for a grammar.
+/// Tables that are built once per grammar.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     grammar: tree_sitter::Language,
-    /// By the numbers of the grammar's kinds of nodes.
+    /// Indexed by the grammar's numbers of node kinds.
     kinds: Vec<NodeKind>,
 }
 
-/// What a kind of node means for definitions.
+/// The meaning of a node kind for definitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NodeKind {
-    /// A number of a rule of [`Row::rules`].
+    /// An index into [`Row::rules`].
     pub(crate) rule: Option<u16>,
-    /// A comment, or one of [`Row::leading`].
+    /// True for comments and the kinds in [`Row::leading`].
     pub(crate) is_leading: bool,
     pub(crate) is_comment: bool,
-    /// One of [`Row::documentation`].
+    /// True for the kinds in [`Row::documentation`].
     pub(crate) is_documentation: bool,
     pub(crate) is_wrapper: bool,
     pub(crate) is_local_scope: bool,
@@ -302,14 +306,14 @@ impl Language {
         &LANGUAGES
     }
 
-    /// Returns its name in lower case, such as `rust` or `csharp`.
+    /// Returns the name in lower case, such as `rust` or `csharp`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.row.name
     }
 
-    /// Returns the language of a name as `lang:` takes it, for the file at `path`, whose extension may choose another
-    /// grammar. `None` if it has no grammar.
+    /// Returns the language of a name as in a `lang:` filter, for the file at `path`, whose extension may
+    /// select another grammar. Returns `None` if there is no grammar.
     #[must_use]
     pub fn for_name(name: &str, path: &str) -> Option<&'static Self> {
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -322,7 +326,7 @@ impl Language {
         &self.loaded().grammar
     }
 
-    /// Returns what a kind of node means.
+    /// Returns the meaning of a node kind.
     pub(crate) fn kind(&self, id: u16) -> NodeKind {
         self.loaded().kinds.get(usize::from(id)).copied().unwrap_or_default()
     }

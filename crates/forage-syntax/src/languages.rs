@@ -1,4 +1,4 @@
-//! The languages, one file each.
+//! Supported languages, one file each.
 
 use crate::language::Row;
 

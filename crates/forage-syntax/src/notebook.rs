@@ -1,4 +1,4 @@
-//! Jupyter notebooks: JSON with a string for each line of a cell.
+//! Jupyter notebooks: JSON with one string per line of a cell.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,17 @@ use serde_json::value::RawValue;
 /// A notebook as the lines of its cells.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotebookText {
-    /// The line of a cell for each line of the file that has one, decoded; all other lines are empty.
+    /// Per line of the file, the decoded line of a cell, if it contains one; all other lines are empty.
     pub text: String,
-    /// Some lines of the file hold several lines of cells. They are in the text as they are in the file.
+    /// True if some lines of the file contain several lines of cells. The text contains them as they are in
+    /// the file.
     pub has_stored_lines: bool,
-    /// Some lines of the file are not in the text.
+    /// True if the text omits some lines of the file.
     pub leaves_out: bool,
 }
 
 impl NotebookText {
-    /// Reads a notebook. `None` if the text is not one of nbformat 4.
+    /// Parses a notebook. Returns `None` if the text is not in nbformat 4.
     #[must_use]
     pub fn new(file: &str) -> Option<Self> {
         let notebook = Notebook::new(file)?;
@@ -31,9 +32,9 @@ impl NotebookText {
     }
 }
 
-/// A notebook, read.
+/// A parsed notebook.
 pub(crate) struct Notebook {
-    /// The language of its cells of code.
+    /// The language of its code cells.
     pub(crate) language: Option<String>,
     pub(crate) cells: Vec<Cell>,
 }
@@ -45,9 +46,9 @@ pub(crate) struct Cell {
 
 /// A line of a cell.
 pub(crate) struct CellLine {
-    /// The line of the file, from 0.
+    /// The 0-based line of the file.
     pub(crate) number: usize,
-    /// The text without its line feed; `None` if the file's line has more than this one.
+    /// The text without its line feed; `None` if the line of the file contains more than this line.
     pub(crate) text: Option<String>,
 }
 
@@ -85,7 +86,7 @@ struct LanguageInfo {
 }
 
 impl Notebook {
-    /// Reads a notebook. `None` if the text is not one of nbformat 4.
+    /// Parses a notebook. Returns `None` if the text is not in nbformat 4.
     pub(crate) fn new(file: &str) -> Option<Self> {
         let stored: StoredNotebook<'_> = serde_json::from_str(file).ok()?;
         let (mut at, mut number) = (0, 0);
@@ -119,8 +120,8 @@ impl Notebook {
     }
 }
 
-/// Returns a text with as many lines as a file, with these at their places and all others empty. Lines without a text are
-/// as in the file.
+/// Returns a text with as many lines as a file, with the given lines at their line numbers and all others
+/// empty. Lines without a text are copied from the file.
 pub(crate) fn with_lines<'l>(
     file: &str,
     lines: impl IntoIterator<Item = (usize, Option<&'l str>)>,

@@ -1,4 +1,4 @@
-//! Code patterns with metavariables, as ast-grep writes them: `spawn($A)`, `if ($$$) { return $X }`.
+//! Code patterns with metavariables in ast-grep's syntax: `spawn($A)`, `if ($$$) { return $X }`.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,18 +10,19 @@ use forage_base::Stop;
 
 use crate::parse::{ParseError, parse_with};
 
-/// A code pattern, compiled for one or several languages. A file is searched in its own language.
+/// A code pattern, compiled for one or several languages. Each file is searched in its own language.
 #[derive(Clone)]
 pub struct CodePattern {
     patterns: Vec<(SupportLang, Pattern)>,
 }
 
-/// Why a text is no code pattern.
+/// The reason why a text is not a valid code pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodePatternError {
-    /// There are no patterns for this language.
+    /// The language does not support code patterns.
     Language(String),
-    /// The text is not one expression, statement or declaration of any of the languages; the reason for the first.
+    /// The text is not one expression, statement or declaration in any of the languages. Gives the reason for
+    /// the first one.
     Pattern {
         /// The first language.
         language: String,
@@ -60,22 +61,23 @@ impl CodePattern {
         SupportLang::all_langs().iter().map(|language| language.to_string().to_lowercase()).collect()
     }
 
-    /// Returns whether a name or an alias, such as `rs`, is that of a language with code patterns.
+    /// Returns true if a name or an alias, such as `rs`, is that of a language with code patterns.
     #[must_use]
     pub fn knows(language: &str) -> bool {
         language.parse::<SupportLang>().is_ok()
     }
 
-    /// Compiles a pattern for the named languages. Without names it is compiled for every language that accepts it.
+    /// Compiles a pattern for the named languages, or without names for every language that accepts it.
     ///
     /// # Errors
-    /// A name is unknown, or no language accepts the pattern.
+    ///
+    /// Returns an error if a name is unknown, or no language accepts the pattern.
     pub fn new(source: &str, languages: &[&str]) -> Result<Self, CodePatternError> {
         let mut chosen: Vec<SupportLang> = Vec::new();
         for name in languages {
             let language = name.parse().map_err(|_| CodePatternError::Language((*name).to_owned()))?;
             chosen.push(language);
-            // Both are meant by `typescript`, and files say which they are.
+            // `typescript` means both; the extension of a file selects one.
             if language == SupportLang::TypeScript {
                 chosen.push(SupportLang::Tsx);
             }
@@ -87,7 +89,7 @@ impl CodePattern {
         let mut patterns = Vec::new();
         for language in chosen {
             let reason = match Pattern::try_new(source, language) {
-                // A pattern with an error in it may match what has the same error, as in ast-grep.
+                // Like in ast-grep, a pattern with a syntax error may match code with the same error.
                 Ok(pattern) => {
                     patterns.push((language, pattern));
                     continue;
@@ -110,8 +112,8 @@ impl CodePattern {
         }
     }
 
-    /// Returns one literal for each language, which every match in that language contains; `None` if a language has no
-    /// such literal.
+    /// Returns one literal per language that every match in that language contains; `None` if a language has
+    /// no such literal.
     #[must_use]
     pub fn literals(&self) -> Option<Vec<String>> {
         let literals = self.patterns.iter().map(|(_, pattern)| pattern.fixed_string().into_owned());
@@ -121,16 +123,17 @@ impl CodePattern {
         (!literals.iter().any(String::is_empty)).then_some(literals)
     }
 
-    /// Returns whether a file can match, by the language of its path.
+    /// Returns true if a file can match, by the language of its path.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {
         self.of_path(path).is_some()
     }
 
-    /// Returns the bytes of all matches in a file in the order of their starts. They may overlap.
+    /// Returns the byte ranges of all matches in a file, ordered by start. They may overlap.
     ///
     /// # Errors
-    /// The text is too large, or parsing was stopped.
+    ///
+    /// Returns an error if the text is too large, or parsing was stopped.
     pub fn find_all(&self, path: &str, text: &str, stop: &Stop) -> Result<Vec<Range<usize>>, ParseError> {
         let Some((language, pattern)) = self.of_path(path) else { return Ok(Vec::new()) };
         if !text.contains(&*pattern.fixed_string()) {

@@ -72,7 +72,7 @@ pub(crate) static ADA: Row = Row {
     ..BASE
 };
 
-/// Names stand before the colon.
+/// Adds the names before the colon.
 fn identifiers<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let before = children(site.node).take_while(|node| node.kind() != ":");
     names.extend(before.filter(|node| node.kind() == "identifier").map(Named::new));
@@ -95,7 +95,7 @@ fn subprogram<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(head.child_by_field_name("name").map(|name| Named::new(name).with_kind(kind, category)));
 }
 
-/// `package A is new B`, and the same of procedures and functions.
+/// Matches `package A is new B`, and the same for procedures and functions.
 fn instance<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let (kind, category) =
         match child(site.node, &["package", "procedure", "function"]).map(|word| word.kind()) {

@@ -1,4 +1,4 @@
-//! Bash and the shells whose syntax it shares.
+//! Bash and shells with the same syntax.
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_language::SupportLang;
@@ -20,7 +20,7 @@ pub(crate) static BASH: Row = Row {
         Rule { node: "command", kind: "alias", category: Function, name: Name::With(alias) },
     ],
     wrappers: &["declaration_command"],
-    // What loops count is not worth a line of an outline.
+    // Loop variables do not deserve a line in an outline.
     local_scopes: &[
         "subshell",
         "command_substitution",
@@ -31,7 +31,7 @@ pub(crate) static BASH: Row = Row {
     ..BASE
 };
 
-/// `A=1` and `export A=1`, but neither `A=1 command`, `A+=1` nor `a[1]=2`.
+/// Matches `A=1` and `export A=1`, but not `A=1 command`, `A+=1` or `a[1]=2`.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_command = site.parent_kind(0) == "command" || child(site.node, &["+="]).is_some();
     let name =
@@ -48,7 +48,7 @@ fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(Named::new(name).with_kind(kind, Constant));
 }
 
-/// `alias ll='ls -l'`.
+/// Matches `alias ll='ls -l'`.
 fn alias<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_alias = site.node.child_by_field_name("name").is_some_and(|name| site.text_of(name) == "alias");
     for argument in children(site.node).filter(|argument| is_alias && argument.is_named()).skip(1) {

@@ -9,7 +9,7 @@ use crate::language::{BASE, Name, Named, Row, Rule, Site, Source, child, childre
 
 const NAME: Name = Name::Field("name");
 
-/// Words that the grammars take for names after an error.
+/// Words that the grammars mistake for names after an error.
 const NO_NAMES: &[&str] = &[
     "",
     "__catch",
@@ -107,7 +107,7 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(if is_absent { named.with_kind("function", Declaration) } else { named });
 }
 
-/// `TEST(Suite, name) {`, or another macro that defines what its arguments name.
+/// Matches `TEST(Suite, name) {` and other macros that define a function named by their arguments.
 fn test<'tree>(site: Site<'_, 'tree>, declarator: Node<'tree>) -> Option<Named<'tree>> {
     let is_macro = site
         .text_of(declarator.child_by_field_name("declarator")?)
@@ -128,7 +128,7 @@ fn test<'tree>(site: Site<'_, 'tree>, declarator: Node<'tree>) -> Option<Named<'
     })
 }
 
-/// Variables and fields, and the prototypes of functions.
+/// Adds variables and fields, and prototypes of functions.
 fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut cursor = site.node.walk();
     for declarator in site.node.children_by_field_name("declarator", &mut cursor) {
@@ -137,7 +137,7 @@ fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
             names.extend(children(name).filter(|child| child.kind() == "identifier").map(Named::new));
             continue;
         }
-        // Within a function `T value(argument)` is a variable of C++ more often than a prototype.
+        // Within a function, `T value(argument)` is more often a C++ variable than a prototype.
         if is_function && is_in_function(site) {
             continue;
         }
@@ -149,7 +149,7 @@ fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// `typedef struct { … } name;` is the only name of the type.
+/// For `typedef struct { … } name;`, this is the only name of the type.
 fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let defined = site.node.child_by_field_name("type");
     let unnamed = defined.filter(|node| {
@@ -168,7 +168,8 @@ fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// A type with its body, or a statement that only declares it. Elsewhere `struct name` refers to it.
+/// Matches a type with its body, or a statement that only declares it. Elsewhere, `struct name` is a
+/// reference.
 fn tagged<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(named) = site.node.child_by_field_name("name").and_then(|name| named(site, name)) else {
         return;
@@ -196,13 +197,13 @@ fn tagged<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// A macro without parameters. The guard of a header defines nothing.
+/// Matches a macro without parameters, except the guard of a header.
 fn object_macro<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name") else { return };
     let is_guarded =
         site.parents.last().filter(|parent| parent.kind() == "preproc_ifdef").is_some_and(|parent| {
             let guarded = parent.child_by_field_name("name");
-            // A default has nothing else in its `#ifndef`.
+            // An `#ifndef` that contains nothing else sets a default and is not a guard.
             guarded.is_some_and(|guarded| site.text_of(guarded) == site.text_of(name))
                 && children(*parent).filter(Node::is_named).nth(2).is_some()
         });
@@ -211,7 +212,8 @@ fn object_macro<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns what a declarator declares, and whether that is a function: `*name(…)` is one, `(*name)(…)` points to one.
+/// Returns the declared node of a declarator, and true if it is a function. `*name(…)` is a function,
+/// `(*name)(…)` is a pointer to one.
 fn innermost(declarator: Node<'_>) -> (Node<'_>, bool) {
     let (mut name, mut is_function) = (declarator, false);
     loop {
@@ -249,7 +251,7 @@ fn is_operator_cast(mut name: Node<'_>) -> bool {
     name.kind() == "operator_cast"
 }
 
-/// The name of a declarator or a type, without the arguments of templates.
+/// Returns the name of a declarator or a type, without template arguments.
 fn named<'tree>(site: Site<'_, 'tree>, node: Node<'tree>) -> Option<Named<'tree>> {
     let (mut scope, mut name) = (String::new(), node);
     while name.kind() == "qualified_identifier" {
@@ -302,8 +304,8 @@ fn unparameterized(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// Whether a node is within the body of a function, apart from types that are defined there. The grammar of C reads
-/// `namespace name {` as a function without parameters.
+/// Returns true if a node is within the body of a function, but not within a type that is defined there. The
+/// C grammar reads `namespace name {` as a function without parameters, which does not count.
 fn is_in_function(site: Site<'_, '_>) -> bool {
     for parent in site.parents.iter().rev() {
         match parent.kind() {
@@ -321,7 +323,7 @@ fn is_in_function(site: Site<'_, '_>) -> bool {
     false
 }
 
-/// A class of Objective-C. One with a category adds to a class that is defined elsewhere.
+/// Matches an Objective-C class. With a category, it extends a class defined elsewhere.
 fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = child(site.node, &["identifier"]) else { return };
     let named = Named::new(name);
@@ -336,18 +338,18 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// `@class A, B;`
+/// Matches `@class A, B;`.
 fn forward<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(children(site.node).filter(|child| child.kind() == "identifier").map(Named::new));
 }
 
-/// The selector of a method.
+/// Assembles the selector of a method.
 fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut selector = String::new();
     for part in children(site.node) {
         match part.kind() {
             "identifier" => selector.push_str(site.text_of(part)),
-            // The parameters after a comma have no part in the selector.
+            // The parameters after a comma are not part of the selector.
             "," => break,
             "method_parameter" => selector.push(':'),
             _ => {}
@@ -357,7 +359,7 @@ fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name).with_spelling(None, selector)));
 }
 
-/// Properties and variables of a class: `@property (nonatomic) NSString *title;`
+/// Matches properties and instance variables: `@property (nonatomic) NSString *title;`.
 fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(declaration) = child(site.node, &["struct_declaration"]) else { return };
     for declarator in children(declaration).filter(|child| child.kind() == "struct_declarator") {

@@ -1,4 +1,4 @@
-//! Clojure. Definitions are lists whose first symbol says so.
+//! Clojure. A definition is a list whose first symbol names the kind.
 
 use tree_sitter::Node;
 
@@ -35,11 +35,11 @@ const FORMS: &[(&str, Category)] = &[
     ("extend", Extension),
 ];
 
-/// Words that begin like a definition.
+/// Words that begin like a definition but are not one.
 const OTHERS: &[&str] = &["default", "defer", "deferred", "deflate", "definitely", "deftest?"];
 
 fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // What is quoted or discarded defines nothing, nor does a comment.
+    // Quoted, discarded and commented code does not define anything.
     let is_data = site.parents.iter().any(|parent| {
         matches!(parent.kind(), "dis_expr" | "quoting_lit" | "syn_quoting_lit")
             || parent.kind() == "list_lit" && head(site, *parent) == "comment"
@@ -76,25 +76,25 @@ fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// The elements of a list, without comments and what `#_` discards.
+/// Returns the elements of a list, without comments and elements discarded by `#_`.
 fn values(list: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     children(list)
         .filter(|node| node.is_named() && !matches!(node.kind(), "comment" | "dis_expr" | "meta_lit"))
 }
 
-/// The first symbol of a list, without its namespace.
+/// Returns the first symbol of a list, without its namespace.
 fn head<'tree>(site: Site<'_, 'tree>, list: Node<'_>) -> &'tree str {
     let first = values(list).next().filter(|first| first.kind() == "sym_lit");
     first.and_then(|first| first.child_by_field_name("name")).map_or("", |name| site.text_of(name))
 }
 
-/// The name of a symbol, without its metadata.
+/// Returns the name of a symbol, without its metadata.
 fn symbol(node: Node<'_>) -> Option<Named<'_>> {
     let name = node.child_by_field_name("name").filter(|_| node.kind() == "sym_lit")?;
     Some(Named::new(name).with_scope(node.child_by_field_name("namespace")))
 }
 
-/// `::name` is a name with its colons, `:space/name` one with a scope.
+/// Returns `::name` as a name with its colons, and `:space/name` as a name with a scope.
 fn keyword(node: Node<'_>) -> Named<'_> {
     match (node.child_by_field_name("name"), node.child_by_field_name("namespace")) {
         (Some(name), Some(space)) => Named::new(name).with_scope(Some(space)),

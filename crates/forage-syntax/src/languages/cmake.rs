@@ -16,7 +16,7 @@ pub(crate) static CMAKE: Row = Row {
     ..BASE
 };
 
-/// The first argument of a command. One that the build computes is no name.
+/// Returns the first argument of a command, unless it is computed by the build.
 fn first_argument<'tree>(site: Site<'_, 'tree>, command: Node<'tree>) -> Option<Node<'tree>> {
     let list = child(command, &["argument_list"])?;
     child(list, &["argument"]).filter(|name| !site.text_of(*name).contains("${"))
@@ -27,7 +27,7 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(head.and_then(|head| first_argument(site, head)).map(Named::new));
 }
 
-/// Commands that define a target, a project or a variable.
+/// Matches commands that define a target, a project or a variable.
 fn command<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let word = child(site.node, &["identifier"]).map(|word| site.text_of(word).to_ascii_lowercase());
     let (kind, category) = match word.as_deref() {
@@ -40,7 +40,7 @@ fn command<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         _ => return,
     };
     let name = first_argument(site, site.node);
-    // `set(ENV{NAME} …)` and `set(CACHE{NAME} …)` change what is there already.
+    // `set(ENV{NAME} …)` and `set(CACHE{NAME} …)` modify existing variables.
     let is_name = |name: &Node<'tree>| !site.text_of(*name).contains(['{', '}']);
     names.extend(name.filter(is_name).map(|name| Named::new(name).with_kind(kind, category)));
 }

@@ -56,7 +56,7 @@ fn named<'tree>(site: Site<'_, 'tree>) -> Option<Named<'tree>> {
     Some(Named::new(site.node.child_by_field_name("name")?).with_scope(interface))
 }
 
-/// A property or an event. `int IList.Count` belongs to the interface.
+/// Matches a property or an event. `int IList.Count` belongs to the interface.
 fn member<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(named(site));
 }
@@ -80,7 +80,7 @@ fn operator<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     );
 }
 
-/// `explicit operator Celsius(…)`
+/// Matches `explicit operator Celsius(…)`.
 fn conversion<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("type");
     names.extend(

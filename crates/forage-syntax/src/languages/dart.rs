@@ -86,7 +86,7 @@ pub(crate) static DART: Row = Row {
     ..BASE
 };
 
-/// A class; one that only applies mixins has no field for its name.
+/// Matches a class. One that only applies mixins has no field for its name.
 fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site
         .node
@@ -95,7 +95,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(Named::new));
 }
 
-/// An extension, with the name of the class if it has no other.
+/// Matches an extension. Without a name, it gets that of the class.
 fn extension<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site
         .node
@@ -117,7 +117,7 @@ fn signature<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(signature.and_then(|node| node.child_by_field_name("name")).map(Named::new));
 }
 
-/// A method, a constructor or fields of a type.
+/// Matches a method, a constructor or fields of a type.
 fn member<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let outer = child(site.node, &["method_signature"]).unwrap_or(site.node);
     let is_whole = site.node.kind() != "declaration";

@@ -15,7 +15,7 @@ pub(crate) static DOCKERFILE: Row = Row {
     ..BASE
 };
 
-/// `FROM image AS name` begins a stage that goes on to the next one.
+/// Matches `FROM image AS name`, which begins a stage that extends to the next one.
 fn stage<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let instructions = site.next_siblings().take_while(|node| node.kind() != "from_instruction");
     let last = instructions.filter(|node| node.is_named() && !node.is_extra()).last();

@@ -1,4 +1,4 @@
-//! Elixir. Definitions are calls of macros.
+//! Elixir. Definitions are macro calls.
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_language::SupportLang;
@@ -22,13 +22,13 @@ pub(crate) static ELIXIR: Row = Row {
     ..BASE
 };
 
-/// `@doc "…"`, `@moduledoc "…"` and `@typedoc "…"`.
+/// Returns true for `@doc "…"`, `@moduledoc "…"` and `@typedoc "…"`.
 fn is_documentation(site: Site<'_, '_>) -> bool {
     let text = site.text_of(site.node);
     ["@doc ", "@moduledoc ", "@typedoc "].iter().any(|start| text.starts_with(start))
 }
 
-/// Macros of the language that define something.
+/// Built-in macros that define something.
 const MACROS: &[(&str, Category)] = &[
     ("defmodule", Module),
     ("defprotocol", Type),
@@ -93,18 +93,19 @@ fn definition<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Whether a node is a module's name. That of `defmodule unquote(name)` is only known later.
+/// Returns true if a node is the name of a module. The name in `defmodule unquote(name)` is only known at
+/// compile time.
 fn is_module(node: Node<'_>) -> bool {
     matches!(node.kind(), "alias" | "dot" | "atom")
 }
 
-/// The name in the head of a function: `f(x) when x > 0`, `f`, `a <~> b`, `-a`.
+/// Returns the name in the head of a function: `f(x) when x > 0`, `f`, `a <~> b`, `-a`.
 fn head_name<'tree>(site: Site<'_, 'tree>, head: Node<'tree>) -> Option<Node<'tree>> {
     let mut head = head;
     loop {
         head = match head.kind() {
             "identifier" => return Some(head),
-            // `unquote(name)` is only known later.
+            // `unquote(name)` is only known at compile time.
             "call" => {
                 head.child_by_field_name("target").filter(|target| site.text_of(*target) != "unquote")?
             }
@@ -121,7 +122,7 @@ fn head_name<'tree>(site: Site<'_, 'tree>, head: Node<'tree>) -> Option<Node<'tr
     }
 }
 
-/// The value of an option, such as `for:`, among the arguments of a call.
+/// Returns the value of an option, such as `for:`, among the arguments of a call.
 fn option<'tree>(site: Site<'_, 'tree>, arguments: Node<'tree>, key: &str) -> Option<Node<'tree>> {
     let keywords = child(arguments, &["keywords"])?;
     let is_key = |pair: &Node<'tree>| {
@@ -130,7 +131,7 @@ fn option<'tree>(site: Site<'_, 'tree>, arguments: Node<'tree>, key: &str) -> Op
     children(keywords).find(is_key)?.child_by_field_name("value")
 }
 
-/// Attributes that say something of the module or of the next definition.
+/// Attributes that describe the module or the next definition.
 const RESERVED: &[&str] = &[
     "after_compile",
     "after_verify",
@@ -163,7 +164,7 @@ const RESERVED: &[&str] = &[
     "vsn",
 ];
 
-/// `@type t :: …`, `@callback f(x) :: …`, `@timeout 5`.
+/// Matches `@type t :: …`, `@callback f(x) :: …` and `@timeout 5`.
 fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_attribute =
         site.node.child_by_field_name("operator").is_some_and(|operator| site.text_of(operator) == "@");
@@ -187,7 +188,7 @@ fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
             return;
         }
     };
-    // `name :: type`, perhaps with `when` around it.
+    // `name :: type`, possibly with `when` around it.
     let mut name = value;
     while name.kind() == "binary_operator" {
         let Some(left) = name.child_by_field_name("left") else { return };

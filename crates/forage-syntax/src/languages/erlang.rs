@@ -33,7 +33,7 @@ fn type_name<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(Named::new));
 }
 
-/// One clause of a function; `f/1` and `f/2` are different functions.
+/// Matches one clause of a function. `f/1` and `f/2` are different functions.
 fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(clause) = child(site.node, &["function_clause"]) else { return };
     let arity = clause.child_by_field_name("args").map_or(0, |arguments| {

@@ -43,12 +43,12 @@ pub(crate) static FORTRAN: Row = Row {
         Rule { node: "preproc_def", kind: "define", category: Constant, name: Name::Field("name") },
         Rule { node: "preproc_function_def", kind: "define", category: Function, name: Name::Field("name") },
     ],
-    // Procedures of interfaces are declarations, but their variables are as local as those of others.
+    // Procedures of interfaces are declarations, but their variables are also local.
     local_scopes: &["function", "subroutine", "block_data"],
     ..BASE
 };
 
-/// The name in the first statement of a program unit, a type or an interface.
+/// Adds the name in the first statement of a program unit, a type or an interface.
 fn unit<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let head = children(site.node).find(|child| child.kind().ends_with("_statement"));
     let named = ["name", "type_name", "operator", "assignment", "defined_io_procedure"];
@@ -65,7 +65,8 @@ fn procedure<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Variables of modules and components of types. Those of a program are local to it, as those of procedures are.
+/// Matches variables of modules and components of types. Variables of a program are local, like those of
+/// procedures.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let kind =
         match site.parents.iter().rev().find(|node| !node.kind().starts_with("preproc")).map(Node::kind) {
@@ -89,7 +90,7 @@ fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Procedures that are bound to a type: `procedure :: name => target`, `generic :: operator(+) => …`.
+/// Matches type-bound procedures: `procedure :: name => target`, `generic :: operator(+) => …`.
 fn bindings<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) != "derived_type_procedures" {
         return;

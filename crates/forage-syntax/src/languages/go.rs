@@ -31,7 +31,7 @@ pub(crate) static GO: Row = Row {
     ..BASE
 };
 
-/// A method belongs to the type of its receiver.
+/// Matches a method, which belongs to the type of its receiver.
 fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name") else { return };
     let mut receiver = site.node.child_by_field_name("receiver");
@@ -54,7 +54,7 @@ fn type_spec<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(Named::new(name).with_kind(kind, Type));
 }
 
-/// `a, b = 1, 2` has several names.
+/// Adds all names of `a, b = 1, 2`.
 fn specification<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_named = |node: &tree_sitter::Node<'_>| node.kind() == "identifier" && site.text_of(*node) != "_";
     let before_type = children(site.node).take_while(|node| node.kind() != "=");

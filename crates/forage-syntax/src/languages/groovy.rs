@@ -24,14 +24,14 @@ const RULES: &[Rule] = &[
         category: Constant,
         name: Name::With(variables),
     },
-    // Only scripts of Gradle have tasks.
+    // Only Gradle scripts have tasks.
     Rule { node: "expression_statement", kind: "task", category: Function, name: Name::With(task) },
 ];
 
 const SHARED: Row = Row {
     load: || dekobon_tree_sitter_groovy::LANGUAGE.into(),
     local_scopes: &["closure"],
-    // The grammar has no types within types, and ends the outer one where the inner one does.
+    // The grammar does not support nested types, and ends the outer type at the end of the inner one.
     mends_by_braces: true,
     ..BASE
 };
@@ -48,7 +48,7 @@ fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Fields, and the variables of a script itself. A closure is a function.
+/// Matches fields, and the variables of the script itself. A closure is a function.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.node.kind() == "local_variable_declaration" && site.parent_kind(0) != "source_file" {
         return;
@@ -69,13 +69,13 @@ fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// `task name { … }`, `task name(type: …) { … }` and `tasks.register('name', …) { … }`. The grammar reads each of them
-/// as several statements on one line.
+/// Matches `task name { … }`, `task name(type: …) { … }` and `tasks.register('name', …) { … }`. The grammar
+/// reads each of them as several statements on one line.
 fn task<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(first) = site.node.named_child(0) else { return };
     let row = site.node.start_position().row;
     let mut after = site.next_siblings().filter(|node| !node.is_extra() && node.is_named());
-    // A closure that begins on the line where the statement before it ends belongs to that.
+    // A closure belongs to the previous statement if it begins on the line where that ends.
     let closure = |after: Option<Node<'tree>>, before: Node<'tree>| {
         after.filter(|node| {
             let is_closure = node.named_child(0).is_some_and(|inner| inner.kind() == "closure");

@@ -42,12 +42,12 @@ pub(crate) static JAVA: Row = Row {
         },
         Rule { node: "enum_constant", kind: "constant", category: Constant, name: Name::With(enum_constant) },
     ],
-    // Fields of classes without a name.
+    // Fields of anonymous classes.
     member_scopes: &["class_body"],
     ..BASE
 };
 
-/// `int a, b = 1;`
+/// Matches `int a, b = 1;`.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut cursor = site.node.walk();
     let declarators = site.node.children_by_field_name("declarator", &mut cursor);
@@ -58,7 +58,7 @@ fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(fields.map(|name| Named { kind, ..name }));
 }
 
-/// A constant with methods of its own.
+/// Matches a constant with its own methods.
 fn enum_constant<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.node.child_by_field_name("body").is_some() {
         names.extend(site.node.child_by_field_name("name").map(Named::new));

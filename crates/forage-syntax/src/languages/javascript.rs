@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
         name: Name::With(assignment),
     },
     Rule { node: "pair", kind: "method", category: Function, name: Name::With(pair) },
-    // TypeScript's own.
+    // TypeScript only.
     Rule { node: "abstract_class_declaration", kind: "class", category: Type, name: NAME },
     Rule { node: "interface_declaration", kind: "interface", category: Type, name: NAME },
     Rule { node: "enum_declaration", kind: "enum", category: Type, name: NAME },
@@ -54,7 +54,7 @@ const SHARED: Row = Row {
 pub(crate) static JAVASCRIPT: Row =
     Row { name: "javascript", load: || SupportLang::JavaScript.get_ts_language(), ..SHARED };
 
-/// Pages have scripts in it too.
+/// Also used for the scripts of pages.
 pub(crate) const TYPESCRIPT_ROW: Row =
     Row { name: "typescript", load: || SupportLang::TypeScript.get_ts_language(), ..SHARED };
 
@@ -69,7 +69,8 @@ fn is_function(value: Option<Node<'_>>) -> bool {
     })
 }
 
-/// `const f = () => …` is a function, `const C = class …` a class. What a pattern takes apart has no name of its own.
+/// Matches variables. `const f = () => …` is a function, `const C = class …` is a class. A destructuring
+/// pattern has no name of its own.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name").filter(|node| node.kind() == "identifier") else {
         return;
@@ -91,7 +92,7 @@ fn member<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// `exports.f = function …`, `A.prototype.f = () => …`.
+/// Matches `exports.f = function …` and `A.prototype.f = () => …`.
 fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let left = site.node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
     if let Some(left) = left.filter(|_| is_function(site.node.child_by_field_name("right"))) {
@@ -100,7 +101,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// `{ f: function () … }`.
+/// Matches `{ f: function () … }`.
 fn pair<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if is_function(site.node.child_by_field_name("value")) {
         let key = site.node.child_by_field_name("key");

@@ -23,7 +23,7 @@ pub(crate) static JULIA: Row = Row {
         Rule { node: "assignment", kind: "variable", category: Constant, name: Name::With(assignment) },
         Rule { node: "macrocall_expression", kind: "@enum", category: Type, name: Name::With(enumeration) },
     ],
-    // A string before a definition documents it; the macro of `@inline f(x) = …` belongs to the function.
+    // A string before a definition documents it. The macro in `@inline f(x) = …` belongs to the function.
     leading: &["string_literal", "prefixed_string_literal", "macro_identifier"],
     wrappers: &["const_statement", "global_statement", "macrocall_expression", "macro_argument_list"],
     local_scopes: &[
@@ -55,7 +55,7 @@ fn head<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(head_name(site.node).map(Named::new));
 }
 
-/// The name of `Name{T} <: Super`.
+/// Returns the name in `Name{T} <: Super`.
 fn head_name(node: Node<'_>) -> Option<Node<'_>> {
     let mut name = child(node, &["type_head"])?;
     while name.kind() != "identifier" {
@@ -69,13 +69,13 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         return;
     };
     match signature.kind() {
-        // `function f end` only says that there is one.
+        // `function f end` only declares the function.
         "identifier" => names.push(Named::new(signature).with_kind("function", Declaration)),
         _ => names.extend(callee(signature)),
     }
 }
 
-/// The name of `Base.f(x::T)::R where T`, `Base.:+(a, b)`, `(f::Options)(x)` and `a + b`.
+/// Returns the name in `Base.f(x::T)::R where T`, `Base.:+(a, b)`, `(f::Options)(x)` and `a + b`.
 fn callee(signature: Node<'_>) -> Option<Named<'_>> {
     let mut node = signature;
     let mut scope = None;
@@ -85,7 +85,7 @@ fn callee(signature: Node<'_>) -> Option<Named<'_>> {
             "identifier" | "operator" if is_called => return Some(Named::new(node).with_scope(scope)),
             "where_expression" => node.named_child(0)?,
             "typed_expression" if !is_called => node.named_child(0)?,
-            // A function of the values of a type.
+            // A call of a value of a type.
             "typed_expression" | "unary_typed_expression" => children(node).filter(Node::is_named).last()?,
             "call_expression" if !is_called => {
                 is_called = true;
@@ -104,7 +104,7 @@ fn callee(signature: Node<'_>) -> Option<Named<'_>> {
     }
 }
 
-/// `f(x) = …`, and variables of modules. Fields of structures have assignments for defaults.
+/// Matches `f(x) = …` and variables of modules. Fields of structs have assignments as defaults.
 fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(left) = site.node.named_child(0) else { return };
     let kind = if site.parent_kind(0) == "const_statement" { "const" } else { "variable" };
@@ -150,7 +150,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// `@enum Color red green`.
+/// Matches `@enum Color red green`.
 fn enumeration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_enum = child(site.node, &["macro_identifier"]).is_some_and(|name| site.text_of(name) == "@enum");
     let arguments = child(site.node, &["macro_argument_list", "argument_list"]).filter(|_| is_enum);

@@ -55,7 +55,7 @@ pub(crate) static KOTLIN: Row = Row {
     ..BASE
 };
 
-/// Modifiers that are names elsewhere.
+/// Modifiers that can also be names.
 const MODIFIERS: &[&str] = &[
     "abstract",
     "actual",
@@ -84,11 +84,12 @@ const MODIFIERS: &[&str] = &[
 const DECLARATIONS: &[&str] =
     &["annotation", "class", "companion", "enum", "fun", "interface", "object", "typealias", "val", "var"];
 
-/// Blanks the modifiers of declarations. The grammar reads `actual open class Name {` as a call.
+/// Replaces modifiers of declarations by spaces because the grammar reads `actual open class Name {` as a
+/// call.
 fn mask(text: &str) -> String {
     let mut masked = text.as_bytes().to_vec();
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    // First byte of the modifiers before the next word.
+    // The first byte of the modifiers before the next word.
     let (mut modifiers, mut at) = (None, 0);
     while let Some(byte) = text.as_bytes().get(at) {
         if !is_word(byte) {
@@ -122,7 +123,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(child(site.node, &["type_identifier"]).map(|name| Named::new(name).with_kind(kind, Type)));
 }
 
-/// A companion without a name is called `Companion`.
+/// Matches a companion object. Without a name, it is called `Companion`.
 fn companion<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     match child(site.node, &["type_identifier"]) {
         Some(name) => names.push(Named::new(name)),
@@ -133,7 +134,7 @@ fn companion<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// The type that an extension belongs to, without its arguments.
+/// Returns the type that an extension belongs to, without its arguments.
 fn receiver(node: Node<'_>) -> Option<Node<'_>> {
     let mut receiver = node.child_by_field_name("receiver")?;
     while let Some(inner) = child(receiver, &["nullable_type", "parenthesized_type", "user_type"]) {
@@ -159,7 +160,7 @@ fn word(site: Site<'_, '_>) -> Option<&'static str> {
 fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(kind) = word(site) else { return };
     let scope = receiver(site.node);
-    // Accessors on lines of their own are nodes of their own.
+    // Accessors on separate lines are separate nodes.
     let (mut end, mut next) = (None, site.node.next_named_sibling());
     while let Some(node) = next.filter(|node| node.is_extra() || matches!(node.kind(), "getter" | "setter")) {
         if !node.is_extra() {
@@ -178,14 +179,14 @@ fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// A parameter of a constructor that is a property too.
+/// Matches a constructor parameter that is also a property.
 fn parameter<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(kind) = word(site) else { return };
     let name = child(site.node, &["simple_identifier"]);
     names.extend(name.map(|name| Named::new(name).with_kind(kind, Constant)));
 }
 
-/// An entry with members of its own.
+/// Matches an enum entry with its own members.
 fn entry<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if child(site.node, &["class_body"]).is_some() {
         names.extend(child(site.node, &["simple_identifier"]).map(Named::new));

@@ -1,4 +1,4 @@
-//! Emacs Lisp. The grammar reads no other Lisp well: `#|…|#`, `#t` and `#\(` are not in it.
+//! Emacs Lisp. The grammar does not read other Lisps well because it lacks `#|…|#`, `#t` and `#\(`.
 
 use tree_sitter::Node;
 
@@ -72,11 +72,11 @@ const FORMS: &[(&str, Category)] = &[
 ];
 
 fn form<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // What a macro returns defines nothing yet.
+    // The code that a macro returns does not define anything yet.
     if site.parents.iter().any(|parent| parent.kind() == "quote") {
         return;
     }
-    // The grammar takes `defun` and `defvar` for keywords, other words for the first symbol.
+    // In the grammar, `defun` and `defvar` are keywords and other words are the first symbol.
     let mut elements = children(site.node).filter(|node| !node.is_extra()).skip(1);
     let (Some(head), Some(second)) = (elements.next(), elements.next()) else { return };
     let word = site.text_of(head);
@@ -92,7 +92,7 @@ fn form<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     };
     let name = match second.kind() {
         "symbol" => Some(second),
-        // `'name` of a function, `(name option …)` of a structure, `(setf name)` of a method.
+        // `'name` for a function, `(name option …)` for a structure, `(setf name)` for a method.
         "quote" => second.named_child(0).filter(|name| name.kind() == "symbol"),
         "list" => {
             let first = child(second, &["symbol"]);

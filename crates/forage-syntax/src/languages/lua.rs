@@ -37,7 +37,7 @@ pub(crate) static LUA: Row = Row {
     ..BASE
 };
 
-/// `M.f = function …`, `local a, b = 1, 2`, but not `local m = require "m"`.
+/// Matches `M.f = function …` and `local a, b = 1, 2`, but not `local m = require "m"`.
 fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let (Some(left), Some(right)) =
         (child(site.node, &["variable_list"]), child(site.node, &["expression_list"]))
@@ -64,7 +64,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// The name of `a`, `M.a` and `M["a"]`.
+/// Returns the name in `a`, `M.a` and `M["a"]`.
 fn variable(name: Node<'_>) -> Option<Named<'_>> {
     if name.kind() != "bracket_index_expression" {
         return Some(Named::new(name));
@@ -74,14 +74,14 @@ fn variable(name: Node<'_>) -> Option<Named<'_>> {
     Some(Named::new(content).with_scope(name.child_by_field_name("table")))
 }
 
-/// `local x` without a value.
+/// Matches `local x` without a value.
 fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if let Some(list) = child(site.node, &["variable_list"]) {
         names.extend(children(list).filter(|name| name.kind() == "identifier").map(Named::new));
     }
 }
 
-/// `{ f = function … }`.
+/// Matches `{ f = function … }`.
 fn field<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_function =
         site.node.child_by_field_name("value").is_some_and(|value| value.kind() == "function_definition");

@@ -1,13 +1,13 @@
-//! Hides from the grammars of C, C++ and Objective-C what only the preprocessor understands.
+//! Hides preprocessor constructs from the grammars of C, C++ and Objective-C.
 //!
-//! The grammars read a file as if it had no macros. `class EXPORT Name {`, `void f() LOCKED(mutex);` and a function
-//! with one head for each branch of an `#if` confuse them for many lines. What this file finds of these is replaced by
-//! blanks, so that all positions stay the same.
+//! The grammars parse a file as if it had no macros. `class EXPORT Name {`, `void f() LOCKED(mutex);` and a
+//! function with one head per branch of an `#if` confuse them for many lines. This module replaces such
+//! constructs by spaces, so that all positions stay the same.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Attributes of Apple's frameworks, by the beginnings of their names.
+/// Attributes of Apple's frameworks, by prefix of their names.
 const ATTRIBUTES: &[&str] = &[
     "API_AVAILABLE",
     "API_DEPRECATED",
@@ -41,13 +41,13 @@ const ATTRIBUTES: &[&str] = &[
     "UI_APPEARANCE",
 ];
 
-/// Macros that stand for `enum`, with the name of the type as their second argument.
+/// Macros that expand to `enum`, with the type's name as their second argument.
 const ENUMS: &[&str] = &["CF_ENUM", "CF_OPTIONS", "NS_CLOSED_ENUM", "NS_ENUM", "NS_ERROR_ENUM", "NS_OPTIONS"];
 
-/// Most tokens that are looked at after a macro, so that the time is linear.
+/// Maximum number of tokens to look ahead after a macro, so that the time stays linear.
 const LOOKAHEAD: usize = 256;
 
-/// Words that are no names of types or variables.
+/// Words that are not names of types or variables.
 const KEYWORDS: &[&str] = &[
     "auto",
     "break",
@@ -106,15 +106,15 @@ enum Kind {
 struct Token {
     kind: Kind,
     bytes: Range<usize>,
-    /// It is the first of its line.
+    /// True if it is the first token on its line.
     is_first: bool,
-    /// It is within the body of a function or an initializer, where only statements are looked for.
+    /// True if it is within the body of a function or an initializer, where we only look for statements.
     is_body: bool,
-    /// Number of the token before it that is not blank.
+    /// The index of the previous token that is not masked.
     before: Option<usize>,
 }
 
-/// Returns a text of the same length in which macros are blank.
+/// Returns a text of the same length in which macros are replaced by spaces.
 pub(super) fn mask(text: &str) -> String {
     let mut masked = Mask::new(text);
     masked.scan();
@@ -124,7 +124,7 @@ pub(super) fn mask(text: &str) -> String {
     masked.into_text()
 }
 
-/// Returns a text of the same length without the branches of an `#if` that split a declaration.
+/// Returns a text of the same length without those branches of an `#if` that split a declaration.
 pub(super) fn resolve_conditionals(text: &str) -> String {
     let mut masked = Mask::new(text);
     masked.scan();
@@ -135,23 +135,23 @@ struct Mask<'t> {
     text: &'t str,
     bytes: Vec<u8>,
     tokens: Vec<Token>,
-    /// Names of classes, which are those of constructors.
+    /// Names of classes, which are also the names of constructors.
     classes: HashSet<&'t str>,
 }
 
-/// An `#if` whose `#endif` is not reached yet.
+/// An `#if` whose `#endif` has not been reached.
 struct Conditional {
     branches: Vec<Branch>,
     directives: Vec<Range<usize>>,
 }
 
 struct Branch {
-    /// Bytes after the line of its directive.
+    /// The byte offset after the line of its directive.
     start: usize,
     end: usize,
-    /// Number of its first token.
+    /// The index of its first token.
     first: usize,
-    /// Open braces and parentheses less closed ones.
+    /// Number of open braces and parentheses minus closed ones.
     depth: i32,
     least_depth: i32,
     is_dead: bool,
@@ -193,7 +193,7 @@ impl<'t> Mask<'t> {
     fn find_classes(&mut self) {
         for at in 1..self.tokens.len() {
             if matches!(self.word(at - 1), "class" | "struct" | "union") {
-                // What is before the name are attributes.
+                // The words before the name are attributes.
                 let mut name = at;
                 while is_macro(self.word(name)) {
                     name = self.after_arguments(name + 1);
@@ -203,7 +203,8 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Braces hold declarations after `class`, `namespace` and the like, and statements otherwise.
+    /// Marks bodies. Braces contain declarations after `class`, `namespace` and similar words, and statements
+    /// otherwise.
     fn find_bodies(&mut self) {
         let mut open: Vec<bool> = Vec::new();
         let (mut is_head, mut is_enum) = (false, false);
@@ -234,7 +235,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// The grammars end a macro at a comment.
+    /// Masks comments within a macro, because the grammars end it at a comment.
     fn blank_comments(&mut self, line: Range<usize>) {
         let mut start = line.start;
         while let Some(comment) = self.text.get(start..line.end).and_then(|rest| rest.find("/*")) {
@@ -245,7 +246,8 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Finds the tokens, and leaves one branch of each `#if` that the grammar could not read with all of them.
+    /// Tokenizes the text, and keeps only one branch of each `#if` that the grammar could not read with all
+    /// of them.
     fn scan(&mut self) {
         let bytes = self.text.as_bytes();
         let (mut at, mut is_first) = (0, true);
@@ -313,7 +315,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// The end of a string, a raw one included.
+    /// Returns the end of a string, including raw strings.
     fn string_end(&self, start: usize) -> usize {
         let bytes = self.text.as_bytes();
         let quote = bytes.get(start).copied().unwrap_or_default();
@@ -346,7 +348,7 @@ impl<'t> Mask<'t> {
         let word: &str = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
         let condition = text.get(word.len()..).unwrap_or_default().trim();
         let next = self.tokens.len();
-        // C++ is of no use to C, and `extern "C" {` of none to either.
+        // We skip C++ branches because C cannot use them, and `extern "C" {` is useless for both.
         let is_dead = condition == "0" || condition.contains("__cplusplus");
         let branch =
             Branch { start: line.end, end: line.end, first: next, depth: 0, least_depth: 0, is_dead };
@@ -380,8 +382,8 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Keeps all branches if each is a sequence of whole declarations, and one otherwise. Returns the depth that is
-    /// open after it.
+    /// Keeps all branches if each consists of whole declarations, and otherwise only one. Returns the depth
+    /// after the conditional.
     fn resolve(&mut self, conditional: Conditional) -> i32 {
         let Conditional { branches, directives } = conditional;
         let ends = branches.iter().skip(1).map(|branch| branch.first).chain([self.tokens.len()]);
@@ -403,7 +405,7 @@ impl<'t> Mask<'t> {
         for (number, branch) in branches.iter().enumerate() {
             if Some(number) != kept {
                 self.blank(branch.start..branch.end);
-                // Its tokens are among the last ones.
+                // The tokens of the branch are among the last ones.
                 let first = branches.first().map_or(0, |first| first.first).min(self.tokens.len());
                 let gone = branch.start..branch.end;
                 let rest = self.tokens.split_off(first);
@@ -413,12 +415,12 @@ impl<'t> Mask<'t> {
         kept.and_then(|kept| branches.get(kept)).map_or(0, |branch| branch.depth)
     }
 
-    /// Whether a declaration or a statement may begin with the token at `at`.
+    /// Returns true if a declaration or a statement may begin with the token at `at`.
     fn is_boundary(&self, at: usize) -> bool {
         at.checked_sub(1).is_none_or(|before| self.ends_statement(before) || self.is_directive_line(before))
     }
 
-    /// `@implementation Name (Category)`
+    /// Matches `@implementation Name (Category)`.
     fn is_directive_line(&self, last: usize) -> bool {
         let is_first = |at: &usize| self.tokens.get(*at).is_some_and(|token| token.is_first);
         let first = (last.saturating_sub(LOOKAHEAD)..=last).rev().find(is_first);
@@ -432,7 +434,7 @@ impl<'t> Mask<'t> {
         self.is_sign(at, b";{}:") || self.is_own_line(at)
     }
 
-    /// The number of the token after the arguments that begin at `at`, or `at` if none do.
+    /// Returns the index of the token after the arguments that begin at `at`, or `at` if there are none.
     fn after_arguments(&self, at: usize) -> usize {
         if !self.is_sign(at, b"(") {
             return at;
@@ -460,7 +462,7 @@ impl<'t> Mask<'t> {
             let next = self.mask_at(at).max(at + 1);
             if !self.is_blank(at) {
                 before = Some(at);
-                // The arguments of what stands for `enum`.
+                // The arguments of a macro that expands to `enum`.
                 for kept in at + 1..next {
                     if let Some(token) = self.tokens.get_mut(kept) {
                         token.before = before;
@@ -477,12 +479,12 @@ impl<'t> Mask<'t> {
         start.is_some_and(|start| self.bytes.get(start) != self.text.as_bytes().get(start))
     }
 
-    /// The number of the token before one that `mask_all` has reached.
+    /// Returns the index of the token before one that `mask_all` has reached.
     fn before(&self, at: usize) -> Option<usize> {
         self.tokens.get(at).and_then(|token| token.before)
     }
 
-    /// Looks at the word at `at`, and returns the number of the next one to look at.
+    /// Processes the word at `at`, and returns the index of the next token to process.
     fn mask_at(&mut self, at: usize) -> usize {
         let next = at + 1;
         let word = self.word(at);
@@ -529,7 +531,7 @@ impl<'t> Mask<'t> {
         end
     }
 
-    /// Makes the line of an attribute a comment, which belongs to the definition after it.
+    /// Turns the line of an attribute into a comment, which belongs to the definition after it.
     fn comment_out(&mut self, at: usize, end: usize) {
         let (Some(first), Some(last)) = (self.tokens.get(at), self.tokens.get(end.saturating_sub(1))) else {
             return;
@@ -544,7 +546,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// `typedef NS_ENUM(NSInteger, Name) {` becomes `enum Name {`.
+    /// Turns `typedef NS_ENUM(NSInteger, Name) {` into `enum Name {`.
     fn mask_enum(&mut self, at: usize) -> usize {
         let end = self.after_arguments(at + 1);
         let Some(name) = end.checked_sub(2).filter(|name| *name > at + 1) else { return at + 1 };
@@ -562,13 +564,14 @@ impl<'t> Mask<'t> {
         end
     }
 
-    /// `class EXPORT Name`, `struct PACKED(4) name`
+    /// Matches the macro in `class EXPORT Name` and `struct PACKED(4) name`.
     fn is_before_type(&self, at: usize, end: usize) -> bool {
         let before = self.before(at).map_or("", |before| self.word(before));
         matches!(before, "class" | "struct" | "union") && !self.word(end).is_empty()
     }
 
-    /// `EXPORT type name`: a word of capitals before another one and a name. `int DEPRECATED(1) name`.
+    /// Matches the macro in `EXPORT type name` (a word of capitals before another word and a name) and
+    /// `int DEPRECATED(1) name`.
     fn is_before_declaration(&self, at: usize, end: usize) -> bool {
         let before = self.before(at);
         if before.is_some_and(|before| self.is_inside(before)) {
@@ -626,7 +629,7 @@ impl<'t> Mask<'t> {
         !self.word(next).is_empty() && !self.is_own_line(next)
     }
 
-    /// `attribute int name`, `attribute type *name`: a declaration with one word too many.
+    /// Matches `attribute int name` and `attribute type *name`: a declaration with one extra word.
     fn is_plain_attribute(&self, at: usize) -> bool {
         let is_name = |word: &str| !word.is_empty() && !KEYWORDS.contains(&word) && !TYPES.contains(&word);
         let is_first = self.before(at).is_none_or(|before| {
@@ -660,17 +663,17 @@ impl<'t> Mask<'t> {
         is_name(self.word(next)) && !is_qualifier && is_name(word) && !is_attribute
     }
 
-    /// A macro that begins a line.
+    /// Matches a macro that begins a line.
     fn is_own_line(&self, at: usize) -> bool {
         self.tokens.get(at).is_some_and(|token| token.is_first) && is_macro(self.word(at))
     }
 
-    /// Within parentheses or an expression.
+    /// Returns true if the token is within parentheses or an expression.
     fn is_inside(&self, at: usize) -> bool {
         self.is_sign(at, b"(,=+-*/<&|?.!")
     }
 
-    /// `void f() LOCKED(mutex);`, `int value GUARDED;`, `T *name UNUSED;`
+    /// Matches the macro in `void f() LOCKED(mutex);`, `int value GUARDED;` and `T *name UNUSED;`.
     fn is_after_declaration(&self, at: usize, end: usize) -> bool {
         let Some(before) = self.before(at) else { return false };
         let is_last = self.is_sign(end, b";{=,}") || is_macro(self.word(end)) || self.word(end) == "override";
@@ -702,7 +705,7 @@ impl<'t> Mask<'t> {
             || !type_word.is_empty() && !KEYWORDS.contains(&type_word) && !is_macro(type_word)
     }
 
-    /// `STACK_OF(type) name;`
+    /// Matches `STACK_OF(type) name;`.
     fn is_after_type(&self, close: usize) -> bool {
         let (mut depth, mut open) = (0, close);
         for _ in 0..LOOKAHEAD {
@@ -723,7 +726,7 @@ impl<'t> Mask<'t> {
         self.before(at).is_some_and(|before| self.is_sign(before, b")"))
     }
 
-    /// `DECLARE(name);`, unless it is a constructor.
+    /// Matches `DECLARE(name);`, unless it is a constructor.
     fn is_call(&self, at: usize, end: usize) -> bool {
         let is_constructor = self.classes.contains(self.word(at));
         end > at + 1
@@ -732,7 +735,7 @@ impl<'t> Mask<'t> {
             && self.before(at).is_none_or(|before| self.ends_statement(before))
     }
 
-    /// A macro that has a line for itself, without a semicolon and without a body.
+    /// Matches a macro alone on its line, without a semicolon and without a body.
     fn is_statement(&self, at: usize, end: usize) -> bool {
         let is_line = self.tokens.get(at).is_some_and(|token| token.is_first)
             && self.tokens.get(end).is_none_or(|token| token.is_first);
@@ -745,14 +748,14 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-/// Names of macros have capitals only, by convention.
+/// Returns true if a word looks like a macro: by convention, macro names only have capitals.
 fn is_macro(word: &str) -> bool {
     word.len() > 2
         && word.bytes().any(|byte| byte.is_ascii_uppercase())
         && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// The end of a line, without the line end. A backslash continues it.
+/// Returns the end of a line, without the line end. A backslash continues the line.
 fn line_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
@@ -760,7 +763,7 @@ fn line_end(bytes: &[u8], start: usize) -> usize {
             b'\n' if at > start && bytes.get(at - 1) == Some(&b'\\') => {}
             b'\n' if at > start + 1 && bytes.get(at - 2..at) == Some(b"\\\r") => {}
             b'\n' => return at,
-            // A comment may go on to other lines.
+            // A comment may continue on other lines.
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
                 let rest = bytes.get(at + 2..).unwrap_or_default();
                 at += 2 + rest.windows(2).position(|pair| pair == b"*/").unwrap_or(rest.len());

@@ -24,7 +24,7 @@ pub(crate) static MAKE: Row = Row {
     ..BASE
 };
 
-/// A rule has one or more targets. Special ones such as `.PHONY` only set something.
+/// Matches a rule with one or more targets. Special targets such as `.PHONY` only set options.
 fn targets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(targets) = child(site.node, &["targets"]) else { return };
     let is_special = |node: &Node<'tree>| {
@@ -38,8 +38,8 @@ fn targets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(all.map(|name| Named::new(name).with_last(until)));
 }
 
-/// The last node of a rule if a conditional follows that has rules or variables. The grammar takes that one into the
-/// recipe.
+/// Returns the last node of a rule if it is followed by a conditional with rules or variables. The grammar
+/// makes this conditional part of the recipe.
 fn last_of_recipe(rule: Node<'_>) -> Option<Node<'_>> {
     let mut before = None;
     for part in children(rule) {
@@ -59,7 +59,7 @@ fn last_of_recipe(rule: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-/// Conditionals in each other that are searched. People nest three or four.
+/// Maximum nesting depth of conditionals that we search. People nest three or four.
 const NESTED: usize = 32;
 
 fn has_statements(conditional: Node<'_>, depth: usize) -> bool {
@@ -73,18 +73,18 @@ fn has_statements(conditional: Node<'_>, depth: usize) -> bool {
         })
 }
 
-/// Variables, but not those of one target. `+=` adds to one that is defined elsewhere.
+/// Matches variables, but not target-specific ones. `+=` extends a variable defined elsewhere.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_added = site.node.child_by_field_name("operator").is_some_and(|sign| site.text_of(sign) == "+=");
     if !is_added && site.node.child_by_field_name("target_or_pattern").is_none() {
-        // Special variables such as `.DEFAULT_GOAL` only set something.
+        // Special variables such as `.DEFAULT_GOAL` only set options.
         let name = site.node.child_by_field_name("name").filter(|name| !site.text_of(*name).starts_with('.'));
         names.extend(name.map(Named::new));
     }
 }
 
-/// A variable in a conditional whose line begins with a tab. Make reads it as a recipe only after a rule, the grammar
-/// always.
+/// Matches a variable in a conditional whose line begins with a tab. Make reads it as a recipe line only
+/// after a rule, but the grammar always does.
 fn indented<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_statement = !site.parents.iter().any(|node| node.kind() == "recipe");
     let Some(line) = child(site.node, &["shell_text"]).filter(|_| is_statement) else { return };

@@ -1,4 +1,4 @@
-//! Vue and Svelte: the scripts of a page, which are read as TypeScript.
+//! Vue and Svelte: the scripts of a page, parsed as TypeScript.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ fn scripts(text: &str) -> Vec<Range<usize>> {
     scripts
 }
 
-/// Returns the end of a start tag of a script, and whether it has no content (`<script src="…" />`).
+/// Returns the end of a script's start tag, and true if it has no content (`<script src="…" />`).
 fn start_tag(text: &str, start: usize) -> Option<(usize, bool)> {
     let name_end = start + "<script".len();
     let is_script = text.get(start..name_end)?.eq_ignore_ascii_case("<script");
@@ -56,7 +56,7 @@ fn start_tag(text: &str, start: usize) -> Option<(usize, bool)> {
     None
 }
 
-/// Finds ASCII text, in either case.
+/// Finds ASCII text, ignoring case.
 fn find(text: &str, from: usize, needle: &str) -> Option<usize> {
     let windows = text.as_bytes().get(from..)?.windows(needle.len());
     windows.into_iter().position(|window| window.eq_ignore_ascii_case(needle.as_bytes())).map(|at| from + at)

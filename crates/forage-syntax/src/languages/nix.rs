@@ -1,4 +1,4 @@
-//! Nix. Everything that has a name is a binding.
+//! Nix. All named values are bindings.
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_language::SupportLang;
@@ -17,13 +17,13 @@ pub(crate) static NIX: Row = Row {
 fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(path) = site.node.child_by_field_name("attrpath") else { return };
     let Some(name) = children(path).filter(Node::is_named).last() else { return };
-    // `"${name}" = …` has no name before it is evaluated.
+    // `"${name}" = …` has no name before evaluation.
     let is_dynamic =
         name.kind() == "interpolation" || children(name).any(|part| part.kind() == "interpolation");
     if is_dynamic {
         return;
     }
-    // Without the dot before the name.
+    // The scope excludes the dot before the name.
     let scope = (path.start_byte() < name.start_byte()).then(|| path.start_byte()..name.start_byte() - 1);
     let is_function = site
         .node

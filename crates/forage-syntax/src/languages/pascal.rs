@@ -29,9 +29,9 @@ pub(crate) static PASCAL: Row = Row {
     ..BASE
 };
 
-/// Several variables may share a type. The commas between their names are in the same field.
+/// Adds names. Several variables may share a type, and the commas between their names are in the same field.
 fn names_of<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // Conditional compilation may cost a procedure its head; then its variables are not those of the unit.
+    // Conditional compilation may hide a procedure's head. Its variables then look like those of the unit.
     if site.parent_kind(1) == "ERROR" {
         return;
     }
@@ -40,7 +40,7 @@ fn names_of<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(all.filter(Node::is_named).map(Named::new));
 }
 
-/// A name without its parameters.
+/// Returns a name without its parameters.
 fn plain(name: Node<'_>) -> Node<'_> {
     match name.child_by_field_name("entity").filter(|_| name.kind() == "genericTpl") {
         Some(entity) => entity,
@@ -60,14 +60,14 @@ fn type_declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>)
         Some(("declClass", _)) => ("class", Type),
         _ => ("type", Type),
     };
-    // `TName = class;` only announces a type.
+    // `TName = class;` is only a forward declaration.
     let is_forward =
         definition.is_some_and(|node| node.child_count() == 1 && matches!(kind.0, "class" | "interface"));
     let category = if is_forward { Declaration } else { kind.1 };
     names.push(Named::new(name).with_kind(kind.0, category));
 }
 
-/// The word that a procedure begins with.
+/// Returns the keyword of a procedure.
 fn word(head: Node<'_>) -> &'static str {
     let words = ["kProcedure", "kFunction", "kConstructor", "kDestructor", "kOperator"];
     match child(head, &words).map(|word| word.kind()) {
@@ -91,7 +91,7 @@ fn definition<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(Named::new(name).with_kind(word(head), Function).with_scope(scope));
 }
 
-/// A procedure without a body; the heads of those with one have the same node.
+/// Matches a procedure without a body. The heads of procedures with a body have the same kind of node.
 fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) == "defProc"
         && site.parents.last().and_then(|node| node.child_by_field_name("header")) == Some(site.node)

@@ -47,7 +47,8 @@ pub(crate) static PERL: Row = Row {
     ..BASE
 };
 
-/// `package Name;` goes on to the next one without a block, or to the end of the block or the code.
+/// Matches a package. Without a block, `package Name;` extends to the next one, or to the end of the block or
+/// the code.
 fn package<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name") else { return };
     let has_block = child(site.node, &["block"]).is_some();
@@ -70,7 +71,7 @@ fn sub<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// `use constant NAME => …` and `use constant { A => 1, B => 2 }`.
+/// Matches `use constant NAME => …` and `use constant { A => 1, B => 2 }`.
 fn constants<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let module = site.node.child_by_field_name("module");
     if module.is_none_or(|module| site.text_of(module) != "constant") {
@@ -91,7 +92,7 @@ fn constants<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Package variables, and the fields of a class. Lexical variables of a file belong to its code.
+/// Matches package variables, and the fields of a class. Lexical variables of a file are local to its code.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let kind = match site.node.child(0).map(|word| word.kind()) {
         Some("our") => "our",
@@ -107,7 +108,7 @@ fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(all.map(|name| Named::new(name).with_kind(kind, Constant).with_last(until)));
 }
 
-/// `*name = sub { … }` defines a function.
+/// Matches `*name = sub { … }`, which defines a function.
 fn glob<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let left = site.node.child_by_field_name("left").filter(|left| left.kind() == "glob");
     let right = site.node.child_by_field_name("right");
@@ -118,7 +119,7 @@ fn glob<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// `has name => (…)` of Moose, Moo and Mojo.
+/// Matches `has name => (…)` of Moose, Moo and Mojo.
 fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let function = site.node.child_by_field_name("function");
     let is_statement = site.parent_kind(0) == "expression_statement";

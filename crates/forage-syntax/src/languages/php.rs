@@ -7,7 +7,7 @@ const NAME: Name = Name::Field("name");
 
 pub(crate) static PHP: Row = Row {
     name: "php",
-    // The grammar of ast-grep has no text before `<?php`.
+    // The grammar of ast-grep does not support text before `<?php`.
     load: || tree_sitter_php::LANGUAGE_PHP.into(),
     rules: &[
         Rule { node: "namespace_definition", kind: "namespace", category: Module, name: NAME },
@@ -52,14 +52,14 @@ fn constants<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(elements.filter_map(|element| child(element, &["name"])).map(Named::new));
 }
 
-/// `public int $a, $b = 1;`, without the signs: code says `$this->a`.
+/// Matches `public int $a, $b = 1;`. The names omit the `$` because code uses `$this->a`.
 fn properties<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let elements = children(site.node).filter(|node| node.kind() == "property_element");
     let variables = elements.filter_map(|element| element.child_by_field_name("name"));
     names.extend(variables.filter_map(|variable| child(variable, &["name"])).map(Named::new));
 }
 
-/// A parameter of a constructor that is a property too.
+/// Matches a constructor parameter that is also a property.
 fn promoted<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let variable = site.node.child_by_field_name("name").and_then(|name| match name.kind() {
         "by_ref" => child(name, &["variable_name"]),
@@ -68,7 +68,7 @@ fn promoted<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(variable.and_then(|variable| child(variable, &["name"])).map(Named::new));
 }
 
-/// `define('NAME', …)`
+/// Matches `define('NAME', …)`.
 fn define<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let function = site.node.child_by_field_name("function");
     if function.is_some_and(|function| site.text_of(function).eq_ignore_ascii_case("define")) {

@@ -41,18 +41,19 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         _ => "function",
     };
     let Some(name) = child(site.node, &["function_name"]) else { return };
-    // `global:Write-It` is called `Write-It`.
+    // The name of `global:Write-It` is `Write-It`.
     let text = site.text_of(name);
     let start = text.rfind(':').map_or(0, |colon| colon + 1);
     names.push(Named::new(name).with_kind(kind, Function).with_bytes(start..text.len()));
 }
 
-/// Variables of a script. Items, properties and what stands in blocks are not definitions.
+/// Matches variables of a script. Items, properties and variables in blocks are not definitions.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_top = (site.parent_kind(0), site.parent_kind(1), site.parent_kind(2))
         == ("pipeline", "statement_list", "program");
     let mut left = child(site.node, &["left_assignment_expression"]).filter(|_| is_top);
-    // Each operator has a level of its own; a variable is alone on all of them, perhaps with its type.
+    // Each operator has its own node level. A variable is the only child on all of them, possibly with a
+    // type.
     while let Some(inner) = left.filter(|node| node.kind() != "variable") {
         left = match inner.kind() {
             "cast_expression" => inner.named_child(1),
@@ -63,7 +64,7 @@ fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(left.map(Named::new));
 }
 
-/// `configuration Name { … }` reads as a command.
+/// Matches `configuration Name { … }`, which the grammar reads as a command.
 fn configuration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let word = site.node.child_by_field_name("command_name");
     if word.is_none_or(|word| !site.text_of(word).eq_ignore_ascii_case("configuration")) {

@@ -13,12 +13,12 @@ pub(crate) static R: Row = Row {
         Rule { node: "argument", kind: "function", category: Function, name: Name::With(argument) },
         Rule { node: "call", kind: "class", category: Type, name: Name::With(call) },
     ],
-    // Blocks that are passed to `test_that` and `local` have variables of their own.
+    // Blocks passed to `test_that` and `local` have their own variables.
     local_scopes: &["function_definition", "arguments"],
     ..BASE
 };
 
-/// `name <- value` and its other spellings.
+/// Matches `name <- value` and its other spellings.
 fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let fields = match site.node.child_by_field_name("operator").map_or("", |operator| site.text_of(operator))
     {
@@ -50,7 +50,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// The function that a call calls, without its package.
+/// Returns the called function, without its package.
 fn callee<'tree>(site: Site<'_, 'tree>, call: Node<'tree>) -> &'tree str {
     let function = call.child_by_field_name("function").filter(|_| call.kind() == "call");
     function.map_or("", |function| match function.kind() {
@@ -59,7 +59,7 @@ fn callee<'tree>(site: Site<'_, 'tree>, call: Node<'tree>) -> &'tree str {
     })
 }
 
-/// `list(name = function …)`, as classes and tables of functions are written.
+/// Matches `list(name = function …)`, the form of classes and tables of functions.
 fn argument<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_function =
         site.node.child_by_field_name("value").is_some_and(|value| value.kind() == "function_definition");
@@ -68,10 +68,10 @@ fn argument<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name.child_by_field_name("content").unwrap_or(name))));
 }
 
-/// `setMethod("name", …)` and its relatives.
+/// Matches `setMethod("name", …)` and similar calls.
 fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let (kind, category) = match callee(site, site.node) {
-        // Usually assigned to a name of their own.
+        // Usually assigned to a variable with its own name.
         "setClass" | "setRefClass" | "setClassUnion" if site.parent_kind(0) != "binary_operator" => {
             ("class", Type)
         }

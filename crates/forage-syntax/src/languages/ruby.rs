@@ -37,7 +37,7 @@ fn module<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(site.node.child_by_field_name("name").and_then(qualified));
 }
 
-/// The last part of `Shop::Mail`, with what qualifies it as scope.
+/// Returns the last part of `Shop::Mail`, with its qualifier as scope.
 fn qualified(node: Node<'_>) -> Option<Named<'_>> {
     match node.kind() {
         "scope_resolution" => {
@@ -52,13 +52,14 @@ fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(site.node.child_by_field_name("name").map(|name| with_heredoc(site, Named::new(name))));
 }
 
-/// `def self.f`, `def Class.f`.
+/// Matches `def self.f` and `def Class.f`.
 fn singleton_method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("name").map(|name| with_heredoc(site, Named::new(name)));
     names.extend(name.map(|name| name.with_scope(site.node.child_by_field_name("object"))));
 }
 
-/// The text of a heredoc comes after the line, and in the tree after the definition, that it belongs to.
+/// Extends a definition by its heredoc, whose text follows the line. In the tree, it comes after the
+/// definition.
 fn with_heredoc<'tree>(site: Site<'_, 'tree>, named: Named<'tree>) -> Named<'tree> {
     let row = site.node.end_position().row;
     let mut next = site.node;
@@ -70,7 +71,7 @@ fn with_heredoc<'tree>(site: Site<'_, 'tree>, named: Named<'tree>) -> Named<'tre
     if next == site.node { named } else { named.with_span(site.node, next) }
 }
 
-/// Constants; `Point = Struct.new(…)` is a class.
+/// Matches constants; `Point = Struct.new(…)` is a class.
 fn constant<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(left) = site.node.child_by_field_name("left") else { return };
     let is_class = site.node.child_by_field_name("right").is_some_and(|right| {
@@ -89,7 +90,7 @@ fn constant<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Methods that define methods, and tasks of Rake.
+/// Matches methods that define methods, and Rake tasks.
 fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(method) = site.node.child_by_field_name("method") else { return };
     let is_bare = site.node.child_by_field_name("receiver").is_none_or(|receiver| receiver.kind() == "self");
@@ -108,7 +109,7 @@ fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     for (at, argument) in named.take(if is_list { usize::MAX } else { 1 }).enumerate() {
         let Some(name) = symbol(site, argument) else { continue };
         let name = name.with_kind(kind, category);
-        // Each attribute of a list over several lines has its own line.
+        // In a list over several lines, each attribute has its own line.
         names.push(match is_list {
             true => name.with_span(if at == 0 { site.node } else { argument }, argument),
             false => name,
@@ -116,7 +117,7 @@ fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// The name in `:name`, `"name"`, `name: …` and `:name => …`.
+/// Returns the name in `:name`, `"name"`, `name: …` and `:name => …`.
 fn symbol<'tree>(site: Site<'_, 'tree>, argument: Node<'tree>) -> Option<Named<'tree>> {
     match argument.kind() {
         "simple_symbol" => {

@@ -48,7 +48,7 @@ pub(crate) static SCALA: Row = Row {
     ..BASE
 };
 
-/// `val (a, Some(b)) = …` has several names.
+/// Adds all names of `val (a, Some(b)) = …`.
 fn pattern<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(pattern) = site.node.child_by_field_name("pattern") else { return };
     match pattern.kind() {
@@ -65,7 +65,7 @@ fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(site.node.children_by_field_name("name", &mut cursor).map(Named::new));
 }
 
-/// A parameter of a class that is a member too.
+/// Matches a class parameter that is also a member.
 fn parameter<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(kind) = child(site.node, &["val", "var"]).map(|node| node.kind()) else { return };
     let kind = if kind == "var" { "var" } else { "val" };
@@ -73,13 +73,13 @@ fn parameter<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name).with_kind(kind, Constant)));
 }
 
-/// An instance, with the name of its type if it has no other.
+/// Matches a given instance. Without a name, it gets the name of its type.
 fn given<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("name").or_else(|| site.node.child_by_field_name("return_type"));
     names.extend(name.map(Named::new));
 }
 
-/// The type that is extended, without its arguments.
+/// Adds the extended type, without its arguments.
 fn extension<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut cursor = site.node.walk();
     let parameters = site.node.children_by_field_name("parameters", &mut cursor);

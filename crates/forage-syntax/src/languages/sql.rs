@@ -1,7 +1,8 @@
 //! SQL.
 //!
-//! Bodies of functions are mostly in PL/pgSQL, which the grammar can't read: it would lose the end of the function and
-//! what is after it. They become blank strings before the text is parsed, as do commands of psql and the data of `COPY`.
+//! Bodies of functions are mostly in PL/pgSQL, which the grammar does not support: it would miss the end of
+//! the function and the code after it. We replace them by blank strings before parsing, as well as psql
+//! commands and the data of `COPY`.
 
 use tree_sitter::Node;
 
@@ -35,7 +36,7 @@ pub(crate) static SQL: Row = Row {
     ..BASE
 };
 
-/// What a statement creates is the first object that it names.
+/// Matches a statement that creates something: the first object that it names.
 fn object<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let object = child(site.node, &["object_reference"]);
     let schema = object.and_then(|object| object.child_by_field_name("schema"));
@@ -43,13 +44,13 @@ fn object<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name).with_scope(schema)));
 }
 
-/// An index may have no name; its table comes after it.
+/// Matches an index, which may have no name. The name of its table follows.
 fn index<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("column");
     names.extend(name.filter(|name: &Node<'tree>| name.kind() == "identifier").map(Named::new));
 }
 
-/// Columns of tables and types. Columns that are added later and columns of results are left out.
+/// Matches columns of tables and types. Columns that are added later and columns of results are omitted.
 fn column<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) == "column_definitions"
         && matches!(site.parent_kind(1), "create_table" | "create_type")
@@ -58,7 +59,7 @@ fn column<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Blanks bodies between dollar quotes, the lines of psql's commands, and `COPY … FROM stdin` with its rows.
+/// Masks bodies between dollar quotes, psql commands, and `COPY … FROM stdin` with its rows.
 fn masked(text: &str) -> String {
     let mut masked = text.as_bytes().to_vec();
     let bytes = text.as_bytes();
@@ -70,7 +71,7 @@ fn masked(text: &str) -> String {
             b'-' if rest.starts_with(b"--") => until(rest, b"\n"),
             b'/' if rest.starts_with(b"/*") => until(rest, b"*/"),
             b'\'' | b'"' | b'`' => 1 + until(&rest[1..], &[*byte]),
-            // Names may have the sign too, as in `v$session`.
+            // Names may contain the sign too, for example `v$session`.
             b'$' if at > 0 && bytes[at - 1].is_ascii_alphanumeric() => 1,
             b'$' => match quoted(rest) {
                 Some(length) => {
@@ -98,11 +99,11 @@ fn masked(text: &str) -> String {
         };
         at += length;
     }
-    // Only whole characters were replaced.
+    // This cannot fail because only whole characters were replaced.
     String::from_utf8(masked).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Returns whether a statement is followed by rows: `COPY … FROM stdin`.
+/// Returns true if a statement is followed by rows: `COPY … FROM stdin`.
 fn is_copy(statement: &[u8]) -> bool {
     let Ok(statement) = std::str::from_utf8(statement) else { return false };
     let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
@@ -111,13 +112,13 @@ fn is_copy(statement: &[u8]) -> bool {
     is(words.first(), "copy") && is(words.last(), "stdin")
 }
 
-/// Returns the length of a text up to and with a needle, or all of it.
+/// Returns the length of a text up to and including a needle, or its whole length.
 fn until(text: &[u8], needle: &[u8]) -> usize {
     let found = text.windows(needle.len()).position(|window| window == needle);
     found.map_or(text.len(), |at| at + needle.len())
 }
 
-/// Returns the length of a string between dollar quotes, such as `$body$ … $body$`.
+/// Returns the length of a dollar-quoted string, such as `$body$ … $body$`.
 fn quoted(text: &[u8]) -> Option<usize> {
     let tag = text
         .iter()
@@ -130,7 +131,7 @@ fn quoted(text: &[u8]) -> Option<usize> {
     Some(tag + until(text.get(tag..)?, quote))
 }
 
-/// Replaces all but line ends by spaces.
+/// Replaces all bytes except line ends by spaces.
 fn blank(bytes: &mut [u8]) {
     for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
         *byte = b' ';

@@ -1,4 +1,4 @@
-//! Starlark, which Python's grammar reads.
+//! Starlark, parsed with Python's grammar.
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_language::SupportLang;
@@ -24,7 +24,7 @@ fn is_statement(site: Site<'_, '_>) -> bool {
     site.parent_kind(0) == "expression_statement" && matches!(site.parent_kind(1), "module" | "block")
 }
 
-/// Variables of a file; rules and providers are values, too.
+/// Matches variables of a file. Rules and providers are values, too.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(left) = site.node.child_by_field_name("left").filter(|_| is_statement(site)) else { return };
     let function =
@@ -47,7 +47,7 @@ fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// `go_library(name = "lib", …)` of a BUILD file.
+/// Matches `go_library(name = "lib", …)` in a BUILD file.
 fn target<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let function = site.node.child_by_field_name("function").map_or("", |function| site.text_of(function));
     let is_target =

@@ -96,7 +96,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Variables of one declaration: `let (a, b) = (1, 2), c = 3`.
+/// Adds the variables of one declaration: `let (a, b) = (1, 2), c = 3`.
 fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let word =
         child(site.node, &["value_binding_pattern"]).and_then(|node| node.child_by_field_name("mutability"));
@@ -111,13 +111,13 @@ fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// A property that a protocol requires.
+/// Matches a property that a protocol requires.
 fn requirement<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let pattern = site.node.child_by_field_name("name");
     names.extend(pattern.and_then(|node| node.child_by_field_name("bound_identifier")).map(Named::new));
 }
 
-/// The token after `operator`.
+/// Adds the token after `operator`.
 fn operator<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = children(site.node).skip_while(|node| node.kind() != "operator").nth(1);
     names.extend(name.map(Named::new));

@@ -1,4 +1,4 @@
-//! Terraform, and other files in the syntax of HashiCorp.
+//! Terraform, and other files in HashiCorp's configuration language.
 
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_language::SupportLang;
@@ -31,7 +31,8 @@ const BLOCKS: &[(&str, Category)] = &[
     ("run", Type),
 ];
 
-/// Blocks of the file itself: the last label is the name, `aws_instance` of `resource "aws_instance" "web"` its scope.
+/// Matches top-level blocks. The last label is the name; in `resource "aws_instance" "web"`, `aws_instance`
+/// is the scope.
 fn block<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parents.len() > 2 {
         return;
@@ -56,7 +57,7 @@ fn block<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(named.with_kind(kind, category));
 }
 
-/// Values of `locals`, and of a file of variables.
+/// Matches values of `locals`, and of a file of variables.
 fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = child(site.node, &["identifier"]).map(Named::new);
     match site.parents {

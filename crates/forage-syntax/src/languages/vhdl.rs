@@ -80,18 +80,19 @@ pub(crate) static VHDL: Row = Row {
         },
     ],
     wrappers: &["design_unit"],
-    // A process without a label defines nothing, but its variables are local.
+    // A process without a label does not define anything, but its variables are local.
     local_scopes: &["process_statement"],
     ..BASE
 };
 
-/// An architecture belongs to its entity.
+/// Matches an architecture, which belongs to its entity.
 fn architecture<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("architecture").map(Named::new);
     names.extend(name.map(|name| name.with_scope(site.node.child_by_field_name("entity"))));
 }
 
-/// The first named child. The grammar has other kinds of nodes for identifiers that standard libraries use too.
+/// Adds the first named child. The grammar has separate kinds of nodes for identifiers that standard
+/// libraries also use.
 fn first<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(children(site.node).find(Node::is_named).map(Named::new));
 }
@@ -101,7 +102,7 @@ fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(list.flat_map(children).filter(|node| node.is_named() && !node.is_extra()).map(Named::new));
 }
 
-/// `type name;` only announces a type.
+/// Matches types. `type name;` is only a forward declaration.
 fn type_declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("type") else { return };
     names.push(match children(site.node).any(|node| node.is_named() && node != name) {

@@ -16,12 +16,12 @@ pub(crate) static ZIG: Row = Row {
         Rule { node: "container_field", kind: "field", category: Constant, name: Name::With(field) },
         Rule { node: "test_declaration", kind: "test", category: Function, name: Name::With(test) },
     ],
-    // The types that functions return have no name of their own.
+    // The types that functions return are anonymous.
     member_scopes: &["struct_declaration", "enum_declaration", "union_declaration", "opaque_declaration"],
     ..BASE
 };
 
-/// A name, which has its quotes if it needs them: `@"a name"`.
+/// Returns a name, which includes quotes if it needs them: `@"a name"`.
 fn named<'tree>(site: Site<'_, 'tree>, name: Node<'tree>) -> Named<'tree> {
     Named::new(name).with_spelling(None, site.text_of(name).to_owned())
 }
@@ -34,7 +34,7 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }));
 }
 
-/// Types are values of constants.
+/// Matches variables. Types are values of constants.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = child(site.node, &["identifier"]) else { return };
     let named = named(site, name);
@@ -50,14 +50,14 @@ fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// A field with its type. The others are members of an enumeration, or types in a tuple.
+/// Matches a field with its type. Others are members of an enumeration, or types in a tuple.
 fn field<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.node.child_by_field_name("type").is_some() {
         names.extend(site.node.child_by_field_name("name").map(|name| named(site, name)));
     }
 }
 
-/// The text in the quotes of `test "name"`.
+/// Adds the text in the quotes of `test "name"`.
 fn test<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(child(site.node, &["string", "identifier"]).map(Named::new));
 }
