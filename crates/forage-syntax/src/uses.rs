@@ -162,7 +162,9 @@ pub(crate) fn uses(
         let outer = around.last().copied().unwrap_or(Around::Code);
         let (node_field, language) = (cursor.field_name(), language.name());
         let inner = of_node(&Place { language, text, node, field: node_field, path: &path }, outer);
-        if has_name && node.child_count() > 0 && path.len() < limits::DEPTH {
+        // Between the parts of a string, such as escapes, there is text that no node has.
+        let is_text = matches!(inner, Around::Comment | Around::String) && !holds_code(node);
+        if has_name && node.child_count() > 0 && path.len() < limits::DEPTH && !is_text {
             path.push((node, node_field));
             around.push(inner);
             cursor.goto_first_child();
@@ -202,12 +204,23 @@ pub(crate) fn uses(
     }
 }
 
+/// Parts of the kinds of nodes that are code within a string.
+const CODE_IN_TEXT: &[&str] =
+    &["interpolation", "interpolated_expression", "substitution", "embedded", "sub_expression"];
+
+/// Returns whether a string or comment has code in it. Grammars have it at most two nodes below that of the string.
+fn holds_code(node: Node<'_>) -> bool {
+    let is_code = |node: Node<'_>| CODE_IN_TEXT.iter().any(|kind| node.kind().contains(kind));
+    let children = |node: Node<'_>| (0..node.child_count()).filter_map(move |at| node.child(at as _));
+    children(node).any(|child| is_code(child) || children(child).any(is_code))
+}
+
 /// Returns what a node says of its leaves.
 fn of_node(place: &Place<'_, '_>, outer: Around) -> Around {
     let Place { node, field, path, .. } = *place;
     let kind = node.kind();
     let holds = |words: &[&str]| words.iter().any(|word| kind.contains(word));
-    if holds(&["interpolation", "substitution", "embedded"]) {
+    if holds(CODE_IN_TEXT) {
         return Around::Code;
     }
     if outer == Around::Comment || kind.contains("comment") {

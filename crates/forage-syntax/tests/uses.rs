@@ -60,6 +60,8 @@ fn python() {
             ("    def a(self, b: Name) -> list[Name]:", "type type"),
             ("        self.Name(Name)", "call code"),
             ("        return f\"Name {Name}\"  # Name", "string code comment"),
+            (r#"        return "a Name\n", 'Name' "#, "string string"),
+            (r#"        return f"a Name\n {Name()}""#, "string call"),
         ],
     );
 }
@@ -171,12 +173,16 @@ fn kotlin_swift_and_php() {
         &[
             ("import a.Name", "import"),
             ("class B : Name(), C { val d: Name = Name() }", "implementation type call"),
+            (r#"val s = "Name ${Name()}""#, "string call"),
         ],
     );
     assert_uses(
         "swift",
         "a.swift",
-        &[("class B: Name, C { let d: Name = Name() }", "implementation type call")],
+        &[
+            ("class B: Name, C { let d: Name = Name() }", "implementation type call"),
+            (r#"let s = "Name \(Name())""#, "string call"),
+        ],
     );
     assert_uses(
         "php",
