@@ -211,7 +211,9 @@ const CODE_IN_TEXT: &[&str] =
 /// Returns whether a string or comment has code in it. Grammars have it at most two nodes below that of the string.
 fn holds_code(node: Node<'_>) -> bool {
     let is_code = |node: Node<'_>| CODE_IN_TEXT.iter().any(|kind| node.kind().contains(kind));
-    let children = |node: Node<'_>| (0..node.child_count()).filter_map(move |at| node.child(at as _));
+    fn children<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'tree>> {
+        (0..node.child_count()).filter_map(move |at| node.child(at as _))
+    }
     children(node).any(|child| is_code(child) || children(child).any(is_code))
 }
 
