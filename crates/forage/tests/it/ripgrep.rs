@@ -206,6 +206,16 @@ fn look_around_needs_no_flag() {
     assert_eq!(theirs.status, 2);
 }
 
+/// Other engines have them, with another meaning than PCRE2.
+#[test]
+fn escapes_with_another_meaning_are_errors() {
+    let project = project();
+    for pattern in [r"^\h+$", r"(.)\g1", "(?R)"] {
+        let run = project.run(&["grep", "-P", pattern]);
+        assert!(run.status == 2 && run.stderr.contains("has another meaning in PCRE2"), "{run:?}");
+    }
+}
+
 /// With these options ripgrep prints lines of the previous file.
 #[test]
 fn context_of_another_file_is_not_printed() {
