@@ -499,11 +499,12 @@ mod tests {
     fn items_of_a_list_do_not_tear_what_they_are_in_apart() {
         let php = "<?php\nclass A {\n    function __construct(\n        private int $a,\n        private int $b\n    ) {\n        b();\n    }\n}\n";
         let kotlin = "class A(\n    val a: Int,\n    val b: Int\n) : B() {\n    fun c() {}\n}\n";
-        let typescript = "export const a = {\n  b: (c: D) => c,\n  e: (f: G) => f,\n};\n";
+        let typescript =
+            "export const a = {\n  b: (c: D) => c,\n  e: (f: G) => f,\n};\nexport const h = 1;\n";
         for (path, text, expected) in [
             ("a.php", php, vec![0..1, 1..2, 2..8, 8..9]),
             ("a.kt", kotlin, vec![0..4, 4..5, 5..6]),
-            ("a.ts", typescript, vec![0..4]),
+            ("a.ts", typescript, vec![0..4, 4..5]),
         ] {
             let lines: Vec<&str> = text.lines().collect();
             let definitions = outline(path, text, &Stop::never()).definitions;

@@ -3,15 +3,15 @@
 //! The steps in the order of the code:
 //!
 //! 1. [`count_files`] and [`keep_the_rarest`]: for a long query, such as a whole bug report, only the rare
-//!   concepts are looked up. A concept is a word with its stem and synonyms.
+//!    concepts are looked up. A concept is a word with its stem and synonyms.
 //! 2. [`RetrieveScope::read_segment`]: reads the posting lists of each segment once. Frequencies are weighted
-//!   by field.
+//!    by field.
 //! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, plus
-//!   a bonus for names, which is only used to choose candidates.
+//!    a bonus for names, which is only used to choose candidates.
 //! 4. [`RetrieveScope::choose`]: applies the filters for paths, languages, excluded words and phrases.
 //! 5. [`RetrieveScope::read_candidates`]: reads the best files of all segments, at most [`Demand::most`],
-//!   with the positions of every concept in them ([`ConceptHit`]). From these, the rules score definitions,
-//!   lines and chunks.
+//!    with the positions of every concept in them ([`ConceptHit`]). From these, the rules score definitions,
+//!    lines and chunks.
 
 use std::ops::Range;
 

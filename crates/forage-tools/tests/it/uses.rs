@@ -79,7 +79,7 @@ fn implementations_are_listed_whatever_the_page() {
     for nth in 0..30 {
         let text =
             format!("class A{nth} {{\n    void a(Name name) {{}}\n    Name b() {{ return null; }}\n}}\n");
-        tree.write(&format!("a/A{nth:02}.java"), text);
+        tree.write(format!("a/A{nth:02}.java"), text);
     }
     tree.write(
         "b/B.java",

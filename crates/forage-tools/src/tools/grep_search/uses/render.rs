@@ -88,12 +88,12 @@ impl<'r> ListedFirst<'r> {
 }
 
 /// Returns a list with its heading, limited to `room` bytes, and the entries in it.
-fn list<'r>(
-    all: &'r [GrepDefinition],
+fn list(
+    all: &[GrepDefinition],
     found: u64,
     room: usize,
     heading: impl Fn(u64) -> String,
-) -> (String, &'r [GrepDefinition]) {
+) -> (String, &[GrepDefinition]) {
     let (mut list, mut shown, mut path) = (String::new(), 0, "");
     for definition in all {
         let mut entry = String::new();
