@@ -40,7 +40,7 @@ mod watched;
 mod worktree;
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -72,6 +72,8 @@ pub struct Globs {
     matcher: Override,
     source: Vec<(String, bool)>,
     label: Arc<str>,
+    /// The directory that globs with a slash are relative to, with the way from there to the root, such as `../..`.
+    base: Option<(PathBuf, PathBuf)>,
 }
 
 impl Globs {
@@ -111,7 +113,12 @@ impl Globs {
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
         source.push((base.to_string_lossy().into_owned(), false));
-        Ok(Self { matcher, source, label: Arc::from("globs") })
+        let base = (!base.is_empty()).then(|| {
+            let base = PathBuf::from(&*base);
+            let up = base.iter().map(|_| "..").collect();
+            (base, up)
+        });
+        Ok(Self { matcher, source, label: Arc::from("globs"), base })
     }
 
     /// Sets the name of their origin, which appears in [`Entry::hidden_by`](crate::Entry) and in messages.
@@ -125,6 +132,15 @@ impl Globs {
         &self.label
     }
 
+    /// Matches a path below the root. From outside of the base directory it is seen as `../x`, because the matcher would
+    /// take it for one inside.
+    fn matched(&self, path: &Path, is_directory: bool) -> ignore::Match<ignore::overrides::Glob<'_>> {
+        match &self.base {
+            Some((base, up)) if !path.starts_with(base) => self.matcher.matched(up.join(path), is_directory),
+            _ => self.matcher.matched(path, is_directory),
+        }
+    }
+
     /// Returns true if a walk with these globs as [`WalkOptions::only`] visits a file.
     pub fn choose(&self, file: &RelPath) -> bool {
         let Some(path) = os_str(file.as_bytes()) else { return false };
@@ -134,7 +150,7 @@ impl Globs {
     /// Returns true if a walk with these globs as [`WalkOptions::only`] skips a name: a file that they do not
     /// select, or a directory that they exclude.
     fn passes_over(&self, path: &Path, is_directory: bool) -> bool {
-        let matched = self.matcher.matched(path, is_directory);
+        let matched = self.matched(path, is_directory);
         if is_directory { matched.is_ignore() } else { !matched.is_whitelist() }
     }
 
@@ -143,7 +159,7 @@ impl Globs {
     pub fn leave_out(&self, file: &RelPath) -> bool {
         let Some(path) = os_str(file.as_bytes()) else { return false };
         let path = Path::new(&*path);
-        let is_left_out = |path, is_directory| self.matcher.matched(path, is_directory).is_ignore();
+        let is_left_out = |path, is_directory| self.matched(path, is_directory).is_ignore();
         is_left_out(path, false)
             || path
                 .ancestors()

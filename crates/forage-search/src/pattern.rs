@@ -205,6 +205,12 @@ impl Pattern {
         self.spans_lines
     }
 
+    /// Returns true if it is a code pattern with a syntax error in each of its languages.
+    #[must_use]
+    pub fn is_erroneous_code(&self) -> bool {
+        matches!(&self.matcher, PatternMatcher::Code(code) if code.has_error())
+    }
+
     /// Returns true if the pattern has look-around or backreferences, which take longer.
     #[must_use]
     pub fn is_backtracking(&self) -> bool {

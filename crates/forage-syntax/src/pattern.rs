@@ -123,6 +123,12 @@ impl CodePattern {
         (!literals.iter().any(String::is_empty)).then_some(literals)
     }
 
+    /// Returns true if the pattern has a syntax error in each of its languages. It then matches only code with the same error.
+    #[must_use]
+    pub fn has_error(&self) -> bool {
+        self.patterns.iter().all(|(_, pattern)| pattern.has_error())
+    }
+
     /// Returns true if a file can match, by the language of its path.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {

@@ -51,7 +51,7 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
             && [r"(?s)", r"[\s\S]", r"[\S\s]", r"[^", r"\s"].iter().any(|part| pattern.contains(part))
         {
             all.push(reading(
-                "across lines, with `multiline`",
+                "across lines, with `{grep_search.multiline}`",
                 pattern.to_owned(),
                 PatternOptions { multiline: true, ..exact },
             ));
@@ -196,7 +196,8 @@ pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, st
 fn sentence(context: &Context, reading: &Reading, found: &Found, is_whole: bool) -> String {
     let at_least = if is_whole { "" } else { "at least " };
     let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
-    let mut text = format!("{}: {at_least}{lines} in {files}, such as {}", reading.description, found.first);
+    let description = context.names.fill(reading.description);
+    let mut text = format!("{description}: {at_least}{lines} in {files}, such as {}", found.first);
     if reading.has_spellings {
         let mut spellings: Vec<(&String, &u64)> = found.spellings.iter().collect();
         spellings.sort_by_key(|(_, lines)| std::cmp::Reverse(**lines));

@@ -600,13 +600,13 @@ impl<'a> ListPlan<'a> {
             return Some((None, None));
         }
         if let Some(excludes) = &self.options.excludes
-            && excludes.matcher.matched(Path::new(&*os_path), is_directory).is_ignore()
+            && excludes.matched(Path::new(&*os_path), is_directory).is_ignore()
         {
             let label = self.options.label_hidden.then(|| Arc::clone(excludes.label()));
             return Some((Some(SkipReason::Ignored), label));
         }
         if let Some(globs) = &self.options.globs {
-            match globs.matcher.matched(Path::new(&*os_path), is_directory) {
+            match globs.matched(Path::new(&*os_path), is_directory) {
                 ignore::Match::Ignore(_) => return Some((None, None)),
                 ignore::Match::Whitelist(_) => return None,
                 ignore::Match::None => {}

@@ -226,6 +226,10 @@ impl<'a> LineSearch<'a> {
                 return Err(ToolError::pattern_or_glob(asked.pattern, &globs, source, &stop));
             }
         };
+        if pattern.as_ref().is_some_and(Pattern::is_erroneous_code) {
+            let problem = "the pattern has a syntax error in each of its languages, and matches only code with the same error";
+            asked.warnings.push(problem.to_owned());
+        }
         if pattern.as_ref().is_some_and(Pattern::is_backtracking) {
             asked.warnings.push("look-around and backreferences are slower than other patterns".to_owned());
         }

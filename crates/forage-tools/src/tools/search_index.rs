@@ -425,11 +425,15 @@ impl Tool for SearchIndex {
             matching_files: ranking.matching as u64,
             files_searched: ranked.indexes().map(RankIndex::files).sum(),
             provisional: ranked.is_provisional(),
-            // Until the whole tree has been read, we don't know what it lacks.
+            // Until the whole tree has been read, we don't know what it lacks: neither here nor in `unknown_words`.
             weak: found && !ranked.is_provisional() && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,
-            unknown_words: ranking.unknown.into_iter().filter(|word| !is_number(word)).collect(),
+            unknown_words: ranking
+                .unknown
+                .into_iter()
+                .filter(|word| !ranked.is_provisional() && !is_number(word))
+                .collect(),
             own_names: if explain { ranking.own_names } else { Vec::new() },
             understood: ranking.understood,
             ignored: ranking.ignored,

@@ -344,6 +344,33 @@ fn of_several_options_the_last_counts_and_errors_are_errors() {
 }
 
 #[test]
+fn globs_are_relative_to_the_working_directory_wherever_paths_lead() {
+    let project = project();
+    project.write("src/deep/a.rs", "needle\n");
+    let directory = project.root.join("src/deep");
+    for path in ["../..", "..", ".", "../lib.rs"] {
+        for glob in [
+            "!/src",
+            "/src",
+            "src/*.rs",
+            "!src/**",
+            "*.rs",
+            "!main.rs",
+            "**/lib.rs",
+            "!src",
+            "/a.rs",
+            "!deep/",
+        ] {
+            let arguments = ["-l", "--sort", "path", "-g", glob, "needle", path];
+            let theirs = ripgrep().args(arguments).current_dir(&directory).output().unwrap();
+            let ours = project.command(&directory, &["grep"], &[]).args(arguments).output().unwrap();
+            let outcome = |output: &Output| (output.status.code(), steady(output, false));
+            assert_eq!(outcome(&ours), outcome(&theirs), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
 fn stdout_has_nothing_but_results() {
     let project = project();
     assert_eq!(project.run(&["grep", "-l", "needle"]).stdout, "README.md\nsrc/lib.rs\nsrc/main.rs\n");
