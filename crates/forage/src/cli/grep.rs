@@ -3,6 +3,7 @@
 mod arguments;
 mod printer;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
@@ -31,8 +32,8 @@ use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
-use arguments::TypeChoice;
 pub(crate) use arguments::{Arguments, in_place_of};
+use arguments::{SortKey, TypeChoice};
 use printer::{Access, Found, Output, Style, sieve};
 
 /// The path that means standard input.
@@ -369,6 +370,7 @@ impl LineSearch<'_> {
         }
         builder.terminator(if self.style.arguments.null { 0 } else { b'\n' });
         let size = self.style.arguments.max_filesize;
+        let (order, mut held) = (self.style.arguments.order(), Vec::new());
         let visit = |(): &mut (), entry: &forage_fs::Entry<'_>, skipped: &mut forage_fs::Skipped| {
             let is_too_large =
                 size.is_some_and(|size| entry.open(skipped).is_none_or(|file| file.size() > size));
@@ -390,11 +392,16 @@ impl LineSearch<'_> {
                 if !self.style.quiet {
                     let mut buffer = if self.style.has_colors { Buffer::ansi() } else { Buffer::no_color() };
                     let _ = builder.build(&mut buffer).write(&shown(&path));
-                    self.output.write(buffer.as_slice());
+                    match &order {
+                        Some(_) => held.push((path, buffer.into_inner())),
+                        None => self.output.write(buffer.as_slice()),
+                    }
                 }
                 if self.is_done() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         )?;
+        sort(root, &mut held, order);
+        held.iter().for_each(|(_, line)| self.output.write(line));
         Ok(report)
     }
 
@@ -448,22 +455,38 @@ impl LineSearch<'_> {
             let weight = found.printed.len() + size_of::<Found>();
             is_news.then_some(((path.clone(), found), weight))
         };
+        let (order, mut held) = (arguments.order(), Vec::new());
         let report = scan.run(
             || style.worker(),
             visit,
             |(path, found)| {
-                self.output.next_file();
-                self.output.write(&found.printed);
-                let (is_cut, skip) = (found.is_cut, found.printed.len());
-                self.add(&shown(&path), found);
-                if is_cut {
-                    self.print_rest(&scan, &path, &shown(&path), access, skip);
+                match &order {
+                    Some(_) if !style.quiet => held.push((path, found)),
+                    _ => self.print(&scan, &path, &shown(&path), access, found),
                 }
                 if self.is_done() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
+        sort(root, &mut held, order);
+        for (path, found) in held {
+            self.print(&scan, &path, &shown(&path), access, found);
+            if self.is_done() {
+                break;
+            }
+        }
         self.sieve = sieve;
         Ok(report?)
+    }
+
+    /// Prints what was found in a file.
+    fn print(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, found: Found) {
+        self.output.next_file();
+        self.output.write(&found.printed);
+        let (is_cut, skip) = (found.is_cut, found.printed.len());
+        self.add(shown, found);
+        if is_cut {
+            self.print_rest(scan, path, shown, access, skip);
+        }
     }
 
     /// Searches a file again and prints its output after the first `skip` bytes, which were already printed.
@@ -709,4 +732,21 @@ fn by_tool(
     request.best_first = Some(arguments.best_first);
     request.cursor.clone_from(&arguments.cursor);
     session::call::<Search>(request, &context, output)
+}
+
+/// Sorts files that are in the order of their paths. A file that can't be opened any more comes last, as in ripgrep.
+fn sort<T>(root: &Root, files: &mut Vec<(RelPath, T)>, order: Option<(SortKey, bool)>) {
+    let Some((key, is_reversed)) = order else { return };
+    let modified =
+        |path: &RelPath| root.open_file(path).ok().and_then(|file| file.state_now()).map(|it| it.modified);
+    match (key, is_reversed) {
+        (SortKey::Path, false) => {}
+        (SortKey::Path, true) => files.reverse(),
+        (SortKey::Modified, false) => {
+            files.sort_by_cached_key(|(path, _)| modified(path).unwrap_or(i64::MAX))
+        }
+        (SortKey::Modified, true) => {
+            files.sort_by_cached_key(|(path, _)| Reverse(modified(path).unwrap_or(i64::MIN)));
+        }
+    }
 }

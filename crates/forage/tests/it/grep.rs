@@ -344,6 +344,40 @@ fn of_several_options_the_last_counts_and_errors_are_errors() {
 }
 
 #[test]
+fn files_are_sorted_by_time_or_backwards_as_ripgrep_does() {
+    let project = project();
+    // Neither the order of the paths nor that in which they were written.
+    for (path, day) in [("src/main.rs", 3), ("src/lib.rs", 1), ("README.md", 2)] {
+        let file = std::fs::File::options().append(true).open(project.root.join(path)).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000 + day * 86_400);
+        file.set_modified(time).unwrap();
+    }
+    for order in [
+        &["--sort", "modified"][..],
+        &["--sortr", "modified"],
+        &["--sortr", "path"],
+        &["--sortr", "path", "--sort", "modified"],
+        &["--sort", "modified", "--sortr", "path"],
+    ] {
+        for arguments in [
+            &["needle"][..],
+            &["-l", "needle"],
+            &["--heading", "-n", "needle"],
+            &["-C", "1", "needle"],
+            &["--files"],
+            &["-c", "needle"],
+        ] {
+            let theirs =
+                ripgrep().args(order).args(arguments).arg(".").current_dir(&project.root).output().unwrap();
+            let mut command = project.command(&project.root, &["grep"], &[]);
+            let ours = command.args(order).args(arguments).arg(".").output().unwrap();
+            let outcome = |output: &Output| (output.status.code(), steady(output, false));
+            assert_eq!(outcome(&ours), outcome(&theirs), "{order:?} {arguments:?}");
+        }
+    }
+}
+
+#[test]
 fn globs_are_relative_to_the_working_directory_wherever_paths_lead() {
     let project = project();
     project.write("src/deep/a.rs", "needle\n");
@@ -420,9 +454,8 @@ fn what_can_not_be_read_is_named_and_an_error() {
         (&["grep", "-P", "(?<!", "src"], "-F"),
         (&["grep", "-z", "needle"], "zcat FILE | forage grep PATTERN"),
         (&["grep", "--pre", "cat", "needle"], "COMMAND FILE | forage grep PATTERN"),
-        (&["grep", "--sortr", "path", "needle"], "`| sort -r`"),
-        (&["grep", "--sort", "modified", "needle"], "`forage grep -l PATTERN | xargs ls -t`"),
-        (&["grep", "--sort", "size", "needle"], "`path` and `none`"),
+        (&["grep", "--sort", "created", "needle"], "`ls -t --time=birth`"),
+        (&["grep", "--sort", "size", "needle"], "`path`, `modified` and `none`"),
     ] {
         let run = project.run(arguments);
         assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");

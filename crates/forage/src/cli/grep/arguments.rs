@@ -223,9 +223,12 @@ pub(crate) struct Arguments {
     /// Leave out blanks at the start of lines
     #[arg(long, overrides_with = "trim", help_heading = "Output")]
     pub(super) trim: bool,
-    /// Order of files: `path` (the default) or `none`, which is the same
-    #[arg(long, value_name = "ORDER", value_parser = parse_sort, help_heading = "Output")]
-    pub(super) sort: Option<String>,
+    /// Order of files: `path` (the default), `none`, which is the same, or `modified`, the oldest first
+    #[arg(long, value_name = "ORDER", value_parser = parse_sort, overrides_with = "sortr", help_heading = "Output")]
+    pub(super) sort: Option<SortKey>,
+    /// As --sort, the other way round
+    #[arg(long, value_name = "ORDER", value_parser = parse_sort, overrides_with = "sort", help_heading = "Output")]
+    pub(super) sortr: Option<SortKey>,
     /// Print sums at the end; every file is read
     #[arg(long, overrides_with = "stats", help_heading = "Output")]
     pub(super) stats: bool,
@@ -265,7 +268,6 @@ pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
         "--type-add" | "--type-clear" => "-g GLOB",
         "--type-list" => "-t NAME, with ripgrep's names of types",
         "--ignore-file" => "an .ignore file in the directory, or `search.exclude` in the configuration",
-        "--sortr" => "-l with `| sort -r` for paths, or with `| xargs ls -t` for the newest files first",
         "--debug" | "--trace" => "--explain",
         "--pretty" | "-p" => "--color always --heading --line-number",
         "--no-messages" => "2>/dev/null",
@@ -287,15 +289,23 @@ fn parse_encoding(text: &str) -> Result<Decoding, String> {
     }
 }
 
-fn parse_sort(text: &str) -> Result<String, String> {
+/// What files are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SortKey {
+    Path,
+    Modified,
+}
+
+fn parse_sort(text: &str) -> Result<SortKey, String> {
     match text {
-        "path" | "none" => Ok(text.to_owned()),
-        "modified" | "accessed" | "created" => {
-            Err("files are printed in the order of their paths; `forage grep -l PATTERN | xargs ls -t` has the newest first \
-                 (`ls -tu` the last accessed, `ls -t --time=birth` the last created)"
+        "path" | "none" => Ok(SortKey::Path),
+        "modified" => Ok(SortKey::Modified),
+        "accessed" | "created" => {
+            Err("the order is not known; `forage grep -l PATTERN | xargs ls -tu` has the last accessed first, and \
+                 `ls -t --time=birth` the last created"
                 .to_owned())
         }
-        _ => Err("the orders are `path` and `none`".to_owned()),
+        _ => Err("the orders are `path`, `modified` and `none`".to_owned()),
     }
 }
 
@@ -304,6 +314,12 @@ fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 impl Arguments {
+    /// Returns the order of files, and true if it is reversed, unless it is that of the walk.
+    pub(super) fn order(&self) -> Option<(SortKey, bool)> {
+        let order = self.sortr.map(|key| (key, true)).or(self.sort.map(|key| (key, false)));
+        order.filter(|order| *order != (SortKey::Path, false))
+    }
+
     /// Returns the patterns of the options and of pattern files without duplicates. The flag is true if
     /// standard input was read for them.
     pub(super) fn patterns(&self) -> anyhow::Result<(Vec<String>, bool)> {
