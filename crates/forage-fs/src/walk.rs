@@ -72,8 +72,8 @@ pub struct Globs {
     matcher: Override,
     source: Vec<(String, bool)>,
     label: Arc<str>,
-    /// The directory that globs with a slash are relative to, with the way from there to the root, such as `../..`.
-    base: Option<(PathBuf, PathBuf)>,
+    /// The way to the root from the directory that globs with a slash are relative to, if a walk begins outside of it.
+    outside: Option<PathBuf>,
 }
 
 impl Globs {
@@ -113,12 +113,7 @@ impl Globs {
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
         source.push((base.to_string_lossy().into_owned(), false));
-        let base = (!base.is_empty()).then(|| {
-            let base = PathBuf::from(&*base);
-            let up = base.iter().map(|_| "..").collect();
-            (base, up)
-        });
-        Ok(Self { matcher, source, label: Arc::from("globs"), base })
+        Ok(Self { matcher, source, label: Arc::from("globs"), outside: None })
     }
 
     /// Sets the name of their origin, which appears in [`Entry::hidden_by`](crate::Entry) and in messages.
@@ -132,12 +127,20 @@ impl Globs {
         &self.label
     }
 
-    /// Matches a path below the root. From outside of the base directory it is seen as `../x`, because the matcher would
-    /// take it for one inside.
+    /// Makes them those of a walk that begins outside of their base directory. As in ripgrep, all of its paths then begin with
+    /// the way out, such as `../..`, and no glob from the base directory on matches them.
+    #[must_use]
+    pub fn from_outside(self, base: &RelPath) -> Self {
+        let outside: PathBuf = base.names().map(|_| "..").collect();
+        let source = [self.source, vec![(outside.to_string_lossy().into_owned(), false)]].concat();
+        Self { outside: Some(outside), source, ..self }
+    }
+
+    /// Matches a path below the root.
     fn matched(&self, path: &Path, is_directory: bool) -> ignore::Match<ignore::overrides::Glob<'_>> {
-        match &self.base {
-            Some((base, up)) if !path.starts_with(base) => self.matcher.matched(up.join(path), is_directory),
-            _ => self.matcher.matched(path, is_directory),
+        match &self.outside {
+            Some(outside) => self.matcher.matched(outside.join(path), is_directory),
+            None => self.matcher.matched(path, is_directory),
         }
     }
 

@@ -274,7 +274,7 @@ impl LineSearch<'_> {
         if is_directory && arguments.max_depth == Some(0) {
             return Ok(());
         }
-        let options = self.walk_options(root)?;
+        let options = self.walk_options(root, start)?;
         let quotes_names = self.quotes_names;
         let shown = |path: &RelPath| match path == start {
             true => named.to_owned(),
@@ -318,8 +318,8 @@ impl LineSearch<'_> {
         }
         let mut unfit = [exact.clone(), any_case.clone()].concat();
         for (root, start, options, report) in &self.reports {
-            let base = self.base(root);
-            let compile = |exact: &[String], any_case: &[String]| Globs::below(&base, exact, any_case).ok();
+            let compile =
+                |exact: &[String], any_case: &[String]| self.globs(root, start, exact, any_case).ok();
             let one = std::slice::from_ref::<String>;
             let each = exact.iter().map(|glob| Some((glob.clone(), compile(one(glob), &[])?)));
             let of_any_case = any_case.iter().map(|glob| Some((glob.clone(), compile(&[], one(glob))?)));
@@ -332,12 +332,24 @@ impl LineSearch<'_> {
         unfit
     }
 
-    fn walk_options(&self, root: &Arc<Root>) -> anyhow::Result<WalkOptions> {
+    /// Compiles globs for a walk of a root from `start`.
+    fn globs(
+        &self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        exact: &[String],
+        any_case: &[String],
+    ) -> Result<Globs, String> {
+        let base = self.base(root);
+        let globs = Globs::below(&base, exact, any_case)?;
+        Ok(if start.starts_with(&base) { globs } else { globs.from_outside(&base) })
+    }
+
+    fn walk_options(&self, root: &Arc<Root>, start: &RelPath) -> anyhow::Result<WalkOptions> {
         let arguments = self.style.arguments;
         let context = self.context;
-        let base = self.base(root);
         let has_globs = !(arguments.glob.is_empty() && arguments.iglob.is_empty());
-        let globs = has_globs.then(|| Globs::below(&base, &arguments.glob, &arguments.iglob)).transpose();
+        let globs = has_globs.then(|| self.globs(root, start, &arguments.glob, &arguments.iglob)).transpose();
         let chosen: Vec<(&str, bool)> =
             arguments.types.0.iter().map(|choice| (choice.name.as_str(), choice.is_left_out)).collect();
         let types = (!chosen.is_empty()).then(|| FileTypes::new(&chosen)).transpose();
@@ -735,7 +747,7 @@ fn by_tool(
 }
 
 /// Sorts files that are in the order of their paths. A file that can't be opened any more comes last, as in ripgrep.
-fn sort<T>(root: &Root, files: &mut Vec<(RelPath, T)>, order: Option<(SortKey, bool)>) {
+fn sort<T>(root: &Root, files: &mut [(RelPath, T)], order: Option<(SortKey, bool)>) {
     let Some((key, is_reversed)) = order else { return };
     let modified =
         |path: &RelPath| root.open_file(path).ok().and_then(|file| file.state_now()).map(|it| it.modified);
