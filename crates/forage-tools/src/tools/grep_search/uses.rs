@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_base::{Stop, in_threads, map_in_threads};
+use forage_base::{Stop, map_in_threads};
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions, display_text};
 use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
@@ -107,12 +107,11 @@ fn file_name(path: &RelPath) -> Cow<'_, str> {
 
 pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     if let Some(name) = QualifiedName::as_written(&request.pattern) {
-        // On every page alike.
-        let first = GrepRequest { cursor: None, ..request.clone() };
-        let found = run_for(context, first, name)?;
-        match found.response.definition_count {
+        // The first page has the definitions, so every page decides by it.
+        let first = run_for(context, GrepRequest { cursor: None, ..request.clone() }, name)?;
+        match first.response.definition_count {
             0 => {}
-            _ if request.cursor.is_none() => return Ok(found),
+            _ if request.cursor.is_none() => return Ok(first),
             _ => return run_for(context, request.clone(), name),
         }
     }
@@ -534,36 +533,29 @@ impl<'a> UseReader<'a> {
         files: &[MentioningFile],
         notes: &mut Vec<String>,
     ) -> (Vec<GrepDefinition>, u64) {
-        let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
+        let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
+        chosen.sort();
         let time = self.stop.within(limits::GREP_IMPLEMENTATIONS_TIME);
-        let (next, reader) = (AtomicUsize::new(0), &*self);
-        let look = || {
-            let mut found = Vec::new();
-            while time.check().is_none() {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(file) = chosen.get(at) else { break };
-                let Some(outlined) = reader.outlined(&file.path) else { continue };
+        let reader = &*self;
+        let looked_at = map_in_threads(&chosen, self.context.walk_options().thread_count(), |file| {
+            time.check().is_none().then(|| {
+                let outlined = reader.outlined(&file.path)?;
                 let lines = reader.implementing_lines(&file.path, &outlined);
-                if !lines.is_empty() {
-                    found.push((file.part, &file.path, outlined, lines));
-                }
-            }
-            found
-        };
-        let threads = self.context.walk_options().thread_count().clamp(1, chosen.len().max(1));
-        let mut found: Vec<_> = in_threads(threads, look).into_iter().flatten().collect();
-        found.sort_by_key(|(part, path, ..)| (*part, *path));
-        let looked_at = next.into_inner().min(chosen.len());
-        if looked_at < chosen.len() {
+                Some((&file.path, outlined, lines))
+            })
+        });
+        let left = looked_at.iter().filter(|found| found.is_none()).count() as u64;
+        if left > 0 {
             notes.push(format!(
                 "there was no time to look for implementations and subclasses in {}; {}",
-                count((chosen.len() - looked_at) as u64, "file"),
+                count(left, "file"),
                 narrow(&self.context.names)
             ));
         }
+        let found: Vec<_> = looked_at.into_iter().flatten().flatten().collect();
         let all: usize = found.iter().map(|(.., lines)| lines.len()).sum();
         let mut listed = Vec::new();
-        for (_, path, file, mut lines) in found {
+        for (path, file, mut lines) in found {
             lines.truncate(limits::GREP_DEFINITIONS - listed.len());
             let numbers: Vec<usize> = lines.iter().map(|(line, _)| *line as usize - 1).collect();
             let texts = self.border.chosen(&Excerpt::new(&file.text), &numbers);

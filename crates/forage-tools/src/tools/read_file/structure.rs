@@ -398,7 +398,7 @@ fn lines_of(
         (0..found.len()).filter(|at| found[*at].name == *spelling).collect()
     };
     let whole = spellings.iter().map(of_spelling).find(|found| !found.is_empty()).unwrap_or_default();
-    let segments = segments(spellings.last().map_or(symbol, String::as_str));
+    let segments = segments(bare_name(symbol));
     let (name, outer) = match segments.split_last() {
         _ if !whole.is_empty() => (symbol, &[] as &[String]),
         Some((name, outer)) => (name.as_str(), outer),
@@ -448,11 +448,9 @@ fn lines_of(
     // We prefer a type to its extensions, and a function to its prototype.
     let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
     // A type is meant before the constructors in it, which have its name in many languages.
-    let is_in = |at: usize, outer: usize| {
-        std::iter::successors(found[at].parent, |at| found[*at].parent).any(|it| it == outer)
-    };
+    let is_in = |at: usize, outer: usize| outline.around(at).any(|it| std::ptr::eq(it, &found[outer]));
     let holds_all = |outer: &usize| {
-        found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| at == outer || is_in(*at, *outer))
+        found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| is_in(*at, *outer))
     };
     let holding: Vec<usize> = main.iter().copied().find(holds_all).into_iter().collect();
     let chosen = match (holding.is_empty(), main.is_empty()) {
@@ -543,19 +541,23 @@ fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
     (!named.is_empty()).then(|| format!("more of {name} in this file: {}{more}", named.join(", ")))
 }
 
-/// Returns a symbol as it is written, then as definitions have it that languages let write in other ways: operators in
-/// brackets, names in quotes, with their arity or a macro's sign.
-fn spellings(symbol: &str) -> Vec<String> {
+/// Returns a name without what only its use has: the brackets of an operator, quotes, and the arity.
+fn bare_name(symbol: &str) -> &str {
     let symbol = symbol.trim();
-    let mut all = vec![symbol.to_owned()];
     let bare = symbol.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map_or(symbol, str::trim);
     let bare = bare.trim_matches(['`', '"', '\'']);
     let is_arity = |arity: &str| !arity.is_empty() && arity.bytes().all(|byte| byte.is_ascii_digit());
-    let bare = bare.rsplit_once('/').filter(|(_, arity)| is_arity(arity)).map_or(bare, |(name, _)| name);
-    all.push(bare.to_owned());
+    bare.rsplit_once('/').filter(|(_, arity)| is_arity(arity)).map_or(bare, |(name, _)| name)
+}
+
+/// Returns the names that a definition may have for a symbol, the one as written first.
+fn spellings(symbol: &str) -> Vec<String> {
+    let bare = bare_name(symbol);
+    let mut all: Vec<String> =
+        [symbol.trim(), bare, bare.trim_start_matches(['@', '$', '#']), bare.trim_end_matches('!')]
+            .map(str::to_owned)
+            .into();
     all.extend(bare.strip_prefix("operator ").map(|operator| format!("operator{}", operator.trim())));
-    all.extend([bare.trim_start_matches(['@', '$', '#']), bare.trim_end_matches('!')].map(str::to_owned));
-    all.push(bare.to_owned());
     all.retain(|spelling| !spelling.is_empty());
     all
 }

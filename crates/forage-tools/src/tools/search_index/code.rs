@@ -224,9 +224,7 @@ fn cut(
     last: u32,
     border: &mut Border<'_>,
 ) -> Option<CutDefinition> {
-    let definitions = &source.outline.definitions;
-    let inner = source.outline.innermost(last);
-    let mut around = std::iter::successors(inner, |at| definitions[*at].parent).map(|at| &definitions[at]);
+    let mut around = source.outline.around(source.outline.innermost(last)?);
     let definition = around.find(|it| it.kind == DefinitionKind::Function && it.end_line > last)?;
     let lines: Vec<&str> = forage_fs::lines(source.text).take(definition.end_line as usize).collect();
     // What only closes it says nothing.
