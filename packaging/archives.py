@@ -92,22 +92,27 @@ def for_platform(package, target):
     return package | {"libc": ["glibc"]} if system == "linux" else package
 
 
-def without_place(wheel, version, epoch):
-    """Takes what holds in this directory alone out of a wheel: its path of the bill of materials, which is returned, and links to
-    its files of the description.
+def of_anywhere(bill):
+    """A bill of materials without this directory."""
+    return bill.replace(str(SOURCE).encode(), b"/forage")
+
+
+def without_place(wheel, version, epoch, bill):
+    """Takes what holds in this directory alone out of a wheel: its path of the bill of materials, and links to its files of the
+    description. Adds `bill`, the program's bill of materials: maturin knows that of the module only.
     """
     with zipfile.ZipFile(wheel) as archive:
         entries = [Entry(member.filename, archive.read(member), member.external_attr >> 16 & 0o100) for member in archive.infolist()]
-    (told,) = [entry for entry in entries if "/sboms/" in entry.name]
+    (own,) = [entry for entry in entries if "/sboms/" in entry.name]
     (metadata,) = [entry for entry in entries if entry.name.endswith(".dist-info/METADATA")]
     (record,) = [entry for entry in entries if entry.name.endswith(".dist-info/RECORD")]
-    told.content = told.content.replace(str(SOURCE).encode(), b"/forage")
+    own.content = of_anywhere(own.content)
     metadata.content = with_whole_links(metadata.content.decode(), version).encode()
-    lines = record.content.decode().splitlines()
-    for changed in [told, metadata]:
-        digest = base64.urlsafe_b64encode(hashlib.sha256(changed.content).digest()).rstrip(b"=").decode()
-        line = f"{changed.name},sha256={digest},{len(changed.content)}"
-        lines = [line if old.startswith(changed.name + ",") else old for old in lines]
-    record.content = "".join(f"{line}\n" for line in lines).encode()
-    zipped(wheel, entries, epoch)
-    return told.content
+    added = Entry(own.name.rpartition("/")[0] + "/forage.cdx.json", bill)
+    changed = {entry.name: entry for entry in [own, metadata, added]}
+    lines = [line for line in record.content.decode().splitlines() if line.split(",")[0] not in changed]
+    for name, entry in changed.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(entry.content).digest()).rstrip(b"=").decode()
+        lines.append(f"{name},sha256={digest},{len(entry.content)}")
+    record.content = "".join(f"{line}\n" for line in sorted(lines)).encode()
+    zipped(wheel, [*entries, added], epoch)

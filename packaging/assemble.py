@@ -1,9 +1,9 @@
 """Puts what is handed out together around one build of the program: `cargo xtask package` calls it.
 
-    assemble.py PROGRAM OUT VERSION TARGET EPOCH
+    assemble.py PROGRAM MODULE OUT VERSION TARGET EPOCH
 
-PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, the wheels, whose bill of materials it writes to `forage.cdx.json`, and the packages for Node.
-EPOCH is the time of every file.
+PROGRAM has been built for TARGET, and MODULE for Node. OUT has `man/` and `completions/` of the program, its bill of materials
+`forage.cdx.json`, and the wheel. EPOCH is the time of every file.
 """
 
 import hashlib
@@ -12,16 +12,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from archives import PLATFORMS, SOURCE, Entry, for_platform, json_bytes, licences, npm_package, tarball, with_whole_links, without_place, zipped
+from archives import PLATFORMS, SOURCE, Entry, json_bytes, licences, of_anywhere, tarball, with_whole_links, without_place, zipped
+from node import npm_packages
 
-# The launcher, and Node's package without its native part, are the same for all; of a release they come from the build for this
-# platform.
+# The package for npm that is the same for all platforms comes from the build for this one in a release.
 COMMON_OF = "x86_64-unknown-linux-gnu"
 
 
 class Release:
-    def __init__(self, program, out, version, target, epoch):
-        self.program, self.out, self.version, self.target = Path(program), Path(out), version, target
+    def __init__(self, program, module, out, version, target, epoch):
+        self.program, self.module, self.out = Path(program), Path(module), Path(out)
+        self.version, self.target = version, target
         self.epoch = int(epoch)
         self.executable = self.program.name
         self.bill = self.out / "forage.cdx.json"
@@ -29,10 +30,10 @@ class Release:
         self.readme, self.changelog = pages
 
     def without_place(self):
-        """Takes what holds in this directory alone out of the wheels, and out of the program's bill of materials beside them."""
-        bills = {wheel.name: without_place(wheel, self.version, self.epoch) for wheel in self.out.glob("*.whl")}
-        (bill,) = [bill for name, bill in bills.items() if name.startswith("forage_search-")]
-        self.bill.write_bytes(bill)
+        """Takes what holds in this directory alone out of the wheel and the program's bill of materials, which the wheel gets as well."""
+        self.bill.write_bytes(of_anywhere(self.bill.read_bytes()))
+        (wheel,) = self.out.glob("*.whl")
+        without_place(wheel, self.version, self.epoch, self.bill.read_bytes())
 
     def archive(self):
         """The program with what belongs to it, for whoever puts it in place by hand."""
@@ -45,24 +46,9 @@ class Release:
         tarball(self.out / f"{top}.tar.gz", entries, self.epoch)
 
     def npm(self):
-        """A package for this platform, and the launcher that depends on one for each."""
-        names = {target: f"@forage-search/cli-{system}-{processor}" for target, (system, processor) in PLATFORMS.items()}
-        launcher = json.loads((SOURCE / "packaging/npm/package.json").read_text())
-        launcher["version"] = self.version
-        launcher["optionalDependencies"] = {name: self.version for name in sorted(names.values())}
-        npm_package(self.out, launcher, [Entry("forage.js", SOURCE / "packaging/npm/forage.js", True), Entry("README.md", self.readme)], self.epoch)
-        if self.target not in PLATFORMS:
-            return
-        system, processor = PLATFORMS[self.target]
-        package = {
-            "name": names[self.target],
-            "version": self.version,
-            "description": f"The program of forage-search for {system} on {processor}",
-            "license": launcher["license"],
-            "repository": launcher["repository"],
-        }
-        entries = [Entry(self.executable, self.program, True), Entry(self.bill.name, self.bill), *licences()]
-        npm_package(self.out, for_platform(package, self.target), entries, self.epoch)
+        """A package for this platform, and the one that depends on one for each."""
+        bill = [Entry(self.bill.name, self.bill)]
+        npm_packages(self.program, self.module, self.out, self.version, self.target, self.epoch, bill)
 
     def bundle(self):
         """The bundle that desktop clients install with a click."""
@@ -91,8 +77,8 @@ class Release:
         for directory in ["man", "completions"]:
             shutil.rmtree(self.out / directory)
         shutil.move(self.bill, self.out / f"forage-{self.version}-{self.target}.cdx.json")
-        common = [self.out / f"{name}-{self.version}.tgz" for name in ("forage-search", "forage-search-node")]
-        files = sorted(path for path in self.out.iterdir() if path not in common or self.target == COMMON_OF)
+        common = self.out / f"forage-search-{self.version}.tgz"
+        files = sorted(path for path in self.out.iterdir() if path != common or self.target == COMMON_OF)
         lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
         (self.out / f"forage-{self.version}-{self.target}.sha256").write_text("".join(lines))
 

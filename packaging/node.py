@@ -1,40 +1,44 @@
-"""Makes the packages for npm of one build of the Node module: that with its JavaScript, and that with the module for its platform.
+"""Makes the packages for npm of one build: that with the launcher and the JavaScript, and that with the program and the module for
+this platform. `cargo xtask node` calls it with a build for tests.
 
-    node.py MODULE OUT VERSION TARGET EPOCH
+    node.py PROGRAM MODULE OUT VERSION TARGET EPOCH
 """
 
 import json
 import sys
 from pathlib import Path
 
-from archives import PLATFORMS, SOURCE, Entry, for_platform, json_bytes, licences, npm_package
+from archives import PLATFORMS, SOURCE, Entry, for_platform, licences, npm_package, with_whole_links
 
 FOLDER = SOURCE / "crates/forage-node"
 
 
-def main():
-    module, out, version, target, epoch = sys.argv[1:]
+def npm_packages(program, module, out, version, target, epoch, bill=()):
+    """`bill` is the program's bill of materials, if there is one."""
     package = json.loads((FOLDER / "package.json").read_text())
     package["version"] = version
-    names = {target: f"{package['name']}-{system}-{processor}" for target, (system, processor) in PLATFORMS.items()}
+    names = {target: f"@forage-search/{system}-{processor}" for target, (system, processor) in PLATFORMS.items()}
     package["optionalDependencies"] = {name: version for name in sorted(names.values())}
-    native = Path(module)
-    library = [Entry(f"lib/{path.name}", path) for path in (FOLDER / "lib").iterdir() if path.suffix != ".node"]
+    readme = Entry("README.md", with_whole_links((SOURCE / "README.md").read_text(), version).encode())
+    common = [Entry(f"lib/{path.name}", path) for path in (FOLDER / "lib").iterdir() if path.suffix != ".node"]
+    common += [Entry("bin/forage.js", FOLDER / "bin/forage.js", True), readme, *licences()]
     if target not in PLATFORMS:
         # No release is made for it: what was built goes where who builds from source puts it.
-        library.append(Entry("lib/forage.node", native))
-    npm_package(out, package, [*library, Entry("README.md", FOLDER / "README.md"), *licences()], int(epoch))
+        common += [Entry(f"bin/{program.name}", program, True), Entry("lib/forage.node", module)]
+    npm_package(out, package, common, epoch)
     if target in PLATFORMS:
         system, processor = PLATFORMS[target]
         own = {
             "name": names[target],
             "version": version,
-            "description": f"The native part of {package['name']} for {system} on {processor}",
+            "description": f"The program and the native part of {package['name']} for {system} on {processor}",
             "license": package["license"],
             "repository": package["repository"],
-            "main": "forage.node",
         }
-        npm_package(out, for_platform(own, target), [Entry("forage.node", native), *licences()], int(epoch))
+        entries = [Entry(program.name, program, True), Entry("forage.node", module), *bill, *licences()]
+        npm_package(out, for_platform(own, target), entries, epoch)
 
 
-main()
+if __name__ == "__main__":
+    program, module, out, version, target, epoch = sys.argv[1:]
+    npm_packages(Path(program), Path(module), out, version, target, int(epoch))

@@ -133,7 +133,7 @@ impl Fronts<'_> {
         copy_folder(&self.workspace.path("crates/forage-python/python/forage"), &python)?;
         copy(&module("_forage"), &python.join("_forage.abi3.so"))?;
         let modules = self.place.join("node_modules");
-        let node = modules.join("@forage-search/node");
+        let node = modules.join("forage-search");
         remove(&node)?;
         copy_folder(&self.workspace.path("crates/forage-node/lib"), &node.join("lib"))?;
         copy(&self.workspace.path("crates/forage-node/package.json"), &node.join("package.json"))?;

@@ -18,6 +18,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let site = install(workspace)?;
     let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
     succeed(tsc.args(["--outDir", "compiled"]).current_dir(&site), "tsc")?;
+    // The other packages' declarations are not checked, but ours must be.
+    let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
+    succeed(tsc.args(["--project", "tests/strict"]).current_dir(&site), "tsc on the declarations")?;
     for node in [PathBuf::from("node"), site.join("node_modules/node/bin/node")] {
         run_tests(workspace, &site, &node)?;
     }
@@ -33,6 +36,19 @@ fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), Stri
     succeed(&mut command, "node --test")
 }
 
+/// Returns a program with the examples in the comments of the declarations.
+fn documented(workspace: &Workspace) -> Result<String, String> {
+    let declarations = workspace.read(&workspace.path(PACKAGE).join("lib/index.d.ts"))?;
+    let blocks = declarations.split("* ```ts\n").skip(1).filter_map(|rest| rest.split("* ```").next());
+    let lines = blocks.flat_map(str::lines).map(|line| line.trim_start().trim_start_matches("* "));
+    let body: Vec<&str> = lines.collect();
+    let import = "import { Workspace } from \"forage-search\";\n";
+    let body = body.join("\n");
+    Ok(format!(
+        "{import}export async function documented(workspace: Workspace): Promise<void> {{\n{body}\n}}\n"
+    ))
+}
+
 /// Builds the module, and installs both packages together with the tests' dependencies. Returns the
 /// directory.
 fn install(workspace: &Workspace) -> Result<PathBuf, String> {
@@ -42,7 +58,7 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let built = metadata["target_directory"].as_str().ok_or("`cargo metadata` has no target_directory")?;
     let module = package::module(&Path::new(built).join("debug"), package::NODE_MODULE);
-    package::node_packages(workspace, &module, &site)?;
+    package::node_packages(workspace, workspace.forage()?, &module, &site)?;
     for folder in ["tests", "examples"] {
         let from = workspace.path(PACKAGE).join(folder);
         succeed(workspace.program("cp").arg("-R").arg(from).arg(&site), "cp")?;
@@ -51,6 +67,8 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let blocks = page.split("```ts\n").skip(1).filter_map(|rest| rest.split("```").next());
     let page = "import { model, prompt } from \"./scripted.js\";\n".to_owned() + &blocks.collect::<String>();
     std::fs::write(site.join("tests/page.ts"), page).map_err(|error| error.to_string())?;
+    std::fs::write(site.join("tests/strict/documented.ts"), documented(workspace)?)
+        .map_err(|error| error.to_string())?;
     // Compile the same program as an ES module and as CommonJS.
     let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
     for (from, to) in moved {

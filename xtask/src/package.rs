@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{Workspace, empty, printed, succeed, write};
+use crate::cargo::{Workspace, empty, printed, remove, succeed, write};
 use crate::docs::REPOSITORY;
 use crate::peers;
 
@@ -14,6 +14,9 @@ pub(crate) use check::check;
 
 /// The output directory, relative to the target directory.
 const OUT: &str = "package";
+
+/// The folder with additional files of the wheel, which maturin finds by the name of the module.
+const WHEEL_DATA: &str = "forage._forage.data";
 
 /// The newest glibc that a program for Linux may require: every distribution since 2014 has it.
 const GLIBC: &str = "2.17";
@@ -32,7 +35,6 @@ pub(crate) struct Release {
 pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     peers::install_named(workspace, &[peers::PACKAGING])?;
     let release = build(workspace)?;
-    release.unpack(workspace)?;
     release.describe(workspace)?;
     release.assemble(workspace)?;
     for file in release.files()? {
@@ -41,45 +43,65 @@ pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     Ok(release)
 }
 
-/// Builds the wheels and the Node module.
+/// Builds the program, the wheel and the Node module.
 fn build(workspace: &Workspace) -> Result<Release, String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let text = |name: &str| {
         metadata[name].as_str().map(PathBuf::from).ok_or(format!("`cargo metadata` has no {name}"))
     };
     let (target_directory, root) = (text("target_directory")?, text("workspace_root")?);
-    let version = version(&metadata)?;
     let target = host(workspace)?;
     let out = target_directory.join(OUT);
     empty(&out)?;
-    let is_linux = target.contains("linux");
+    let built = target_directory.join(&target).join("dist");
+    let release = Release {
+        version: version(&metadata)?,
+        program: built.join("forage").with_extension(std::env::consts::EXE_EXTENSION),
+        node_module: module(&built, NODE_MODULE),
+        target,
+        out,
+    };
     let variables = reproducible(workspace, &root)?;
     let run = |command: &mut Command, shown: &str| {
         succeed(command.envs(variables.iter().cloned()).env("PATH", path()?), shown)
     };
-    // The program, and the package for Python.
-    for manifest in ["Cargo.toml", "crates/forage-python/Cargo.toml"] {
+    let maturin = |folder: &str, out: &Path| {
         let mut command = workspace.program(tool("maturin"));
-        command.args(["build", "--locked", "--profile", "dist", "--target", &target, "--out"]).arg(&out);
-        if is_linux {
-            command.args(["--zig", "--compatibility", &format!("manylinux_{}", GLIBC.replace('.', "_"))]);
+        command.args(["build", "--locked", "--profile", "dist", "--target", &release.target, "--out"]);
+        if release.is_linux() {
+            command.arg(out).args([
+                "--zig",
+                "--compatibility",
+                &format!("manylinux_{}", GLIBC.replace('.', "_")),
+            ]);
+        } else {
+            command.arg(out);
         }
-        if manifest != "Cargo.toml" {
-            command.arg("--manifest-path").arg(workspace.path(manifest));
-        }
-        run(&mut command, "maturin build")?;
-    }
+        run(command.current_dir(workspace.path(folder)), "maturin build")
+    };
+    let program = release.out.join("program");
+    maturin("packaging/program", &program)?;
+    release.unpack(workspace, &program)?;
+    // maturin adds the files of this folder to the wheel.
+    let data = workspace.path(WHEEL_DATA);
+    let added = copied(&release.program, &data.join("scripts")).and_then(|()| maturin("", &release.out));
+    remove(&data)?;
+    added?;
     let mut command = workspace.program("cargo");
-    let (build, built_for) = match is_linux {
-        true => ("zigbuild", format!("{target}.{GLIBC}")),
-        false => ("build", target.clone()),
+    let (build, built_for) = match release.is_linux() {
+        true => ("zigbuild", format!("{}.{GLIBC}", release.target)),
+        false => ("build", release.target.clone()),
     };
     command.args([build, "--locked", "--quiet", "--profile", "dist", "--package", "forage-node"]);
     run(command.args(["--target", &built_for]), "cargo zigbuild")?;
-    let executable = Path::new("forage").with_extension(std::env::consts::EXE_EXTENSION);
-    let built = target_directory.join(&target).join("dist");
-    let (program, node_module) = (built.join(executable), module(&built, NODE_MODULE));
-    Ok(Release { version, target, out, program, node_module })
+    Ok(release)
+}
+
+/// Copies a program into a new folder.
+fn copied(program: &Path, folder: &Path) -> Result<(), String> {
+    let to = folder.join(program.file_name().unwrap_or_default());
+    let copy = std::fs::create_dir_all(folder).and_then(|()| std::fs::copy(program, &to).map(drop));
+    copy.map_err(|error| format!("{}: {error}", to.display()))
 }
 
 /// Returns the variables that make a build reproducible at any time and place.
@@ -139,11 +161,16 @@ pub(crate) fn module(directory: &Path, name: &str) -> PathBuf {
 /// The name of the Node module.
 pub(crate) const NODE_MODULE: &str = "forage_node";
 
-/// Builds the npm packages of a Node module.
-pub(crate) fn node_packages(workspace: &Workspace, module: &Path, out: &Path) -> Result<(), String> {
+/// Builds the npm packages of a program and a Node module.
+pub(crate) fn node_packages(
+    workspace: &Workspace,
+    program: &Path,
+    module: &Path,
+    out: &Path,
+) -> Result<(), String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let mut command = workspace.program("python3");
-    command.arg("-B").arg(workspace.path("packaging/node.py")).args([module, out]);
+    command.arg("-B").arg(workspace.path("packaging/node.py")).args([program, module, out]);
     command.args([&version(&metadata)?, &host(workspace)?, &epoch(workspace)?]);
     succeed(&mut command, "packaging/node.py")
 }
@@ -170,40 +197,39 @@ impl Release {
         Ok(())
     }
 
-    /// Extracts the program from its wheel, into which maturin moves it, back to cargo's output directory.
-    fn unpack(&self, workspace: &Workspace) -> Result<(), String> {
-        let wheel = self.wheel("forage_search-")?;
-        let unzipped = self.out.join("wheel");
+    fn is_linux(&self) -> bool {
+        self.target.contains("linux")
+    }
+
+    /// Extracts the program and its bill of materials from the wheel in `folder`, into which maturin moved
+    /// them.
+    fn unpack(&self, workspace: &Workspace, folder: &Path) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("the wheel of the program: {error}");
+        let wheel = std::fs::read_dir(folder).map_err(failed)?.next().ok_or("maturin has made no wheel")?;
+        let wheel = wheel.map_err(failed)?.path();
         let unzip = ["-m", "zipfile", "-e"];
-        succeed(workspace.program("python3").args(unzip).args([&wheel, &unzipped]), "python3")?;
-        let scripts = unzipped.join(format!("forage_search-{}.data/scripts", self.version));
-        let failed = |error: std::io::Error| format!("the program of the wheel: {error}");
+        succeed(workspace.program("python3").args(unzip).args([&wheel, folder]), "python3")?;
         let name = self.program.file_name().unwrap_or_default();
+        let scripts = folder.join(format!("forage_program-{}.data/scripts", self.version));
         std::fs::rename(scripts.join(name), &self.program).map_err(failed)?;
         // Python does not restore permissions.
         #[cfg(unix)]
         std::fs::set_permissions(&self.program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .map_err(failed)?;
-        std::fs::remove_dir_all(&unzipped).map_err(failed)
+        let bills = folder.join(format!("forage_program-{}.dist-info/sboms", self.version));
+        let bill = std::fs::read_dir(bills).map_err(failed)?.next().ok_or("there is no bill of materials")?;
+        let bill = bill.map_err(failed)?.path();
+        std::fs::rename(bill, self.out.join("forage.cdx.json")).map_err(failed)?;
+        std::fs::remove_dir_all(folder).map_err(failed)
     }
 
     /// Builds the archives and the checksums.
     fn assemble(&self, workspace: &Workspace) -> Result<(), String> {
         let mut command = workspace.program("python3");
-        command.arg("-B").arg(workspace.path("packaging/assemble.py")).args([&self.program, &self.out]);
+        command.arg("-B").arg(workspace.path("packaging/assemble.py"));
+        command.args([&self.program, &self.node_module, &self.out]);
         command.args([&self.version, &self.target, &epoch(workspace)?]);
-        // Build the Node packages first, because the checksums of all files come last.
-        node_packages(workspace, &self.node_module, &self.out)?;
         succeed(&mut command, "packaging/assemble.py")
-    }
-
-    /// Returns the wheel whose name has this prefix.
-    fn wheel(&self, begin: &str) -> Result<PathBuf, String> {
-        let is_it = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with(begin) && name.ends_with(".whl")
-        };
-        self.files()?.into_iter().find(is_it).ok_or(format!("there is no wheel {begin}…"))
     }
 
     /// Returns all artifacts, sorted.

@@ -33,9 +33,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         succeed(&mut command, shown)
     };
     let own = installed.join("forage").display().to_string();
-    let checks: [(&[&str], &str); 4] = [
+    let checks: [(&[&str], &str); 6] = [
         (&["pytest", "-q", "-p", "no:cacheprovider", "tests"], "pytest"),
         (&["mypy", "--strict", "examples"], "mypy on the examples"),
+        (&["mypy", "--strict", "tests/typed.py"], "mypy on every type"),
+        (&["pyright", "--project", "tests/pyright.json"], "pyright"),
         (&["mypy", "--strict", &own], "mypy on the package"),
         (&["mypy.stubtest", "forage", "--allowlist", "tests/stubtest.txt"], "stubtest"),
     ];
@@ -71,9 +73,9 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     remove(&place)?;
     let tools = workspace.path("target/peers/packaging/python/bin");
     let mut build = workspace.program(tools.join("maturin"));
-    build.args(["build", "--quiet", "--locked", "--manifest-path"]);
-    build.arg(workspace.path(PACKAGE).join("Cargo.toml")).arg("--out").arg(&wheels);
-    succeed(&mut build, "maturin build")?;
+    // The wheel has only the module: `cargo xtask package` adds the program.
+    build.args(["build", "--quiet", "--locked", "--profile", "dev", "--out"]).arg(&wheels);
+    succeed(build.current_dir(workspace.path("")), "maturin build")?;
     let wheels = std::fs::read_dir(&wheels).map_err(|error| error.to_string())?;
     let wheel = wheels.flatten().map(|file| file.path()).next().ok_or("maturin has made no wheel")?;
     let mut pip = workspace.program(workspace.path("target/peers/bindings/python/bin/python"));

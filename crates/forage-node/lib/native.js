@@ -4,7 +4,7 @@
 const platform = `${process.platform}-${process.arch}`;
 
 function load() {
-  const places = ["./forage.node", `@forage-search/node-${platform}/forage.node`];
+  const places = ["./forage.node", `@forage-search/${platform}/forage.node`];
   for (const place of places) {
     let found;
     try {
@@ -15,7 +15,7 @@ function load() {
     return require(found);
   }
   const advice = "install again without --omit=optional, or build it from source as docs/typescript.md says";
-  throw new Error(`@forage-search/node has no native part for ${platform} (Linux needs glibc): ${advice}`);
+  throw new Error(`forage-search has no native part for ${platform} (Linux needs glibc): ${advice}`);
 }
 
 module.exports = load();

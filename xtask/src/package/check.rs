@@ -26,14 +26,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     // searches.
     let place = std::env::temp_dir().join(format!("forage-package-{}", std::process::id()));
     let bench = Bench { workspace, release: &release, place };
-    let steps: [(&str, Step<'_>); 10] = [
+    let steps: [(&str, Step<'_>); 9] = [
         ("the workflows", Bench::workflows),
         ("the C library", Bench::c_library),
         ("checksums", Bench::sums),
         ("the wheel", Bench::wheel),
         ("npm", Bench::npm),
-        ("the Python package", Bench::python_package),
-        ("the Node package", Bench::node_package),
+        ("the registries' own checks", Bench::published),
         ("the archive", Bench::archive),
         ("the bundle", Bench::bundle),
         ("the container", Bench::container),
@@ -140,7 +139,7 @@ impl Bench<'_> {
         let listed = std::fs::read_to_string(&sums).map_err(|error| error.to_string())?.lines().count();
         // The list itself has no checksum, and platform-independent packages only have one where they are
         // released from.
-        let common = if self.release.target == "x86_64-unknown-linux-gnu" { 0 } else { 2 };
+        let common = if self.release.target == "x86_64-unknown-linux-gnu" { 0 } else { 1 };
         let files = self.release.files()?.len() - 1 - common;
         if listed != files {
             return Err(format!("{listed} of {files} files have one"));
@@ -149,28 +148,31 @@ impl Bench<'_> {
         succeed(command.args(["--check", "--quiet"]).arg(sums).current_dir(&self.release.out), "sha256sum")
     }
 
+    /// Installs the wheel, and uses its program and its module.
     fn wheel(&self) -> Result<(), String> {
         let place = self.empty("wheel")?;
         let environment = place.join("venv");
         succeed(self.alone("python3", "wheel")?.args(["-m", "venv"]).arg(&environment), "venv")?;
-        let pip = environment.join("bin/pip");
+        let (pip, python) = (environment.join("bin/pip"), environment.join("bin/python"));
         let quiet = ["install", "--no-index", "--quiet", "--disable-pip-version-check"];
-        succeed(self.alone(pip, "wheel")?.args(quiet).arg(self.release.wheel("forage_search-")?), "pip")?;
+        succeed(self.alone(pip, "wheel")?.args(quiet).arg(self.release.file(".whl")?), "pip")?;
         let list = ["-c", "import importlib.metadata as m; print(m.metadata('forage-search').get_payload())"];
-        let page = printed(self.alone(environment.join("bin/python"), "wheel")?.args(list), "python")?;
-        leads_out(&page)?;
+        leads_out(&printed(self.alone(&python, "wheel")?.args(list), "python")?)?;
         self.works(&environment.join("bin/forage"), "wheel")?;
-        self.serves(self.alone(environment.join("bin/forage"), "wheel")?.arg("mcp"))
+        self.serves(self.alone(environment.join("bin/forage"), "wheel")?.arg("mcp"))?;
+        // `uvx forage-search` starts the program with this name.
+        self.works(&environment.join("bin/forage-search"), "wheel")?;
+        let search = "import forage; print(forage.Workspace('.', index=False).grep('^.workspace.$').text)";
+        finds(&printed(self.alone(&python, "wheel")?.args(["-c", search]), "python")?)
     }
 
+    /// Installs the packages for npm, and uses their program and their module.
     fn npm(&self) -> Result<(), String> {
         let place = self.empty("npm")?;
         std::fs::write(place.join("package.json"), "{}").map_err(|error| error.to_string())?;
         let quiet = ["install", "--offline", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"];
         let mut command = self.alone("npm", "npm")?;
-        let packages =
-            self.release.files()?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "tgz"));
-        succeed(command.args(quiet).arg(&place).args(packages), "npm")?;
+        succeed(command.args(quiet).arg(&place).args(self.npm_packages()?), "npm")?;
         let page = place.join("node_modules/forage-search/README.md");
         leads_out(&std::fs::read_to_string(page).map_err(|error| error.to_string())?)?;
         let launcher = place.join("node_modules/.bin/forage");
@@ -179,31 +181,33 @@ impl Bench<'_> {
         // A client should start the program directly instead of through Node.
         let setup = printed(self.alone(&launcher, "npm")?.args(["setup", "claude-code"]), "forage setup")?;
         let native = place.join("node_modules/@forage-search");
-        match setup.contains(&native.display().to_string()) {
-            true => Ok(()),
-            false => Err(format!("`forage setup` writes {setup}")),
+        if !setup.contains(&native.display().to_string()) {
+            return Err(format!("`forage setup` writes {setup}"));
         }
-    }
-
-    fn python_package(&self) -> Result<(), String> {
-        let name = "python-package";
-        let environment = self.empty(name)?.join("venv");
-        succeed(self.alone("python3", name)?.args(["-m", "venv"]).arg(&environment), "venv")?;
-        let quiet = ["install", "--no-index", "--quiet", "--disable-pip-version-check"];
-        let wheel = self.release.wheel("forage_search_python-")?;
-        succeed(self.alone(environment.join("bin/pip"), name)?.args(quiet).arg(wheel), "pip")?;
-        let search = "import forage; print(forage.Workspace('.', index=False).grep('^.workspace.$').text)";
-        let mut python = self.alone(environment.join("bin/python"), name)?;
-        finds(&printed(python.args(["-c", search]), "python")?)
-    }
-
-    fn node_package(&self) -> Result<(), String> {
-        // `npm` has installed it next to the program.
-        let search = "const { Workspace } = require('@forage-search/node');
+        let search = "const { Workspace } = require('forage-search');
             new Workspace('.', { index: false }).grep({ pattern: '^.workspace.$' }).then(({ text }) => console.log(text));";
-        let mut node = self.alone("node", "node-package")?;
-        let modules = self.place.join("npm/node_modules");
-        finds(&printed(node.args(["-e", search]).env("NODE_PATH", modules), "node")?)
+        let mut node = self.alone("node", "npm")?;
+        finds(&printed(node.args(["-e", search]).env("NODE_PATH", place.join("node_modules")), "node")?)
+    }
+
+    fn npm_packages(&self) -> Result<Vec<PathBuf>, String> {
+        let files = self.release.files()?.into_iter();
+        Ok(files.filter(|path| path.extension().is_some_and(|end| end == "tgz")).collect())
+    }
+
+    /// Runs the checks of PyPI and npm before an upload. `check --all` packages the crates.
+    fn published(&self) -> Result<(), String> {
+        let twine = self.workspace.path("target/peers/packaging/python/bin/twine");
+        succeed(
+            self.alone(twine, "twine")?.args(["check", "--strict"]).arg(self.release.file(".whl")?),
+            "twine check",
+        )?;
+        for package in self.npm_packages()? {
+            let mut npm = self.alone("npm", "npm")?;
+            npm.args(["publish", "--dry-run", "--access", "public", "--loglevel=error"]).arg(package);
+            succeed(&mut npm, "npm publish --dry-run")?;
+        }
+        Ok(())
     }
 
     fn archive(&self) -> Result<(), String> {

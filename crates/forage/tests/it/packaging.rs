@@ -19,14 +19,16 @@ fn read(name: &str) -> Value {
 /// The names must be those of our own packages, because `forage` belongs to others in every registry.
 #[test]
 fn names_and_versions_are_those_of_the_packages() {
-    let (server, npm, mcpb) = (read("server.json"), read("npm/package.json"), read("mcpb/manifest.json"));
+    let (server, mcpb) = (read("server.json"), read("mcpb/manifest.json"));
+    let npm: Value = serde_json::from_str(&text("crates/forage-node/package.json")).unwrap();
     let packages: Vec<(&str, &str)> = server["packages"]
         .as_array()
         .unwrap()
         .iter()
         .map(|package| (package["registryType"].as_str().unwrap(), package["identifier"].as_str().unwrap()))
         .collect();
-    assert_eq!(packages, [("npm", "forage-search"), ("cargo", env!("CARGO_PKG_NAME"))]);
+    let expected = [("npm", "forage-search"), ("pypi", "forage-search"), ("cargo", env!("CARGO_PKG_NAME"))];
+    assert_eq!(packages, expected);
     assert_eq!(env!("CARGO_PKG_NAME"), "forage-cli");
     assert_eq!(
         (npm["name"].as_str(), npm["mcpName"].as_str()),
@@ -38,6 +40,9 @@ fn names_and_versions_are_those_of_the_packages() {
     assert_eq!(npm["repository"]["url"], format!("git+{repository}.git"));
     let python: toml::Table = text("pyproject.toml").parse().unwrap();
     assert_eq!(python["project"]["name"].as_str(), Some("forage-search"));
+    // `uvx NAME` and `npx NAME` start the program with the name of the package, or npm's only program.
+    assert!(python["project"]["scripts"].as_table().unwrap().contains_key("forage-search"));
+    assert_eq!(npm["bin"].as_object().unwrap().len(), 1);
     assert_eq!(python["project"]["urls"]["Repository"].as_str(), Some(repository));
     let of_packages = server["packages"].as_array().unwrap().iter().map(|package| &package["version"]);
     for version in [&server["version"], &npm["version"], &mcpb["version"]].into_iter().chain(of_packages) {
@@ -67,4 +72,23 @@ fn a_bundle_starts_the_server_beneath_the_chosen_directory() {
     assert_eq!(command, format!("${{__dirname}}/{}", server["entry_point"].as_str().unwrap()));
     assert_eq!(server["mcp_config"]["args"], serde_json::json!(["mcp", "--root", "${user_config.root}"]));
     assert_eq!(manifest["user_config"]["root"]["required"], true);
+}
+
+/// MIT and Apache-2.0 require that copies contain their text, and a published crate is a copy.
+#[test]
+fn every_published_crate_has_the_licences() {
+    let crates = std::fs::read_dir(place("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let is_published = |folder: &PathBuf| {
+        let manifest: toml::Table =
+            std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
+        manifest["package"].get("publish").and_then(toml::Value::as_bool) != Some(false)
+    };
+    let published: Vec<PathBuf> = crates.filter(is_published).collect();
+    assert_eq!(published.len(), 16, "CONTRIBUTING.md names the number of crates");
+    for (folder, licence) in
+        published.iter().flat_map(|folder| ["LICENSE-MIT", "LICENSE-APACHE"].map(|name| (folder, name)))
+    {
+        let own = std::fs::read_to_string(folder.join(licence));
+        assert_eq!(own.ok().as_deref(), Some(&*text(licence)), "{}", folder.join(licence).display());
+    }
 }

@@ -1,20 +1,27 @@
 #!/usr/bin/env node
-// Starts the program of this machine's package. `forage setup` writes that program itself into clients, so that Node starts
-// nothing in between.
+// Starts the program: one that was built here, or that of this machine's package. `forage setup` writes the program itself into
+// clients, so that no Node process runs in between.
 "use strict";
 
 const { spawn } = require("node:child_process");
+const fs = require("node:fs");
 const { constants } = require("node:os");
+const path = require("node:path");
 
 const platform = `${process.platform}-${process.arch}`;
-const name = `@forage-search/cli-${platform}`;
+const name = `@forage-search/${platform}`;
 
 function program() {
   const file = process.platform === "win32" ? "forage.exe" : "forage";
+  // Not by `require.resolve`, which takes `./forage` for this file.
+  const built = path.join(__dirname, file);
+  if (fs.existsSync(built)) {
+    return built;
+  }
   try {
-    return require.resolve(`${name}/${file}`);
+    return path.join(path.dirname(require.resolve(`${name}/package.json`)), file);
   } catch {
-    const { optionalDependencies } = require("./package.json");
+    const { optionalDependencies } = require("../package.json");
     const why =
       name in optionalDependencies
         ? `its package ${name} is not installed: install again without --omit=optional (Linux needs glibc)`
@@ -25,7 +32,7 @@ function program() {
 }
 
 const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
-// The terminal tells both of Ctrl-C; what else ends this process ends that one. Its own end is waited for.
+// The terminal sends Ctrl-C to both processes. Other signals that end this process are passed on, and the program's end is awaited.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
