@@ -11,7 +11,8 @@ workspace = forage.Workspace(sys.argv[1], index=False)
 answers = []
 for tool, request in json.loads(sys.argv[2]):
     try:
-        answer = getattr(workspace, METHODS[tool])(**request)
+        assert callable(getattr(workspace, METHODS[tool])), tool
+        answer = workspace.call(tool, request)
         answers.append({"text": answer.text, "records": answer.to_dict()})
     except forage.ForageError as error:
         answers.append({"code": error.code, "text": error.text})

@@ -44,19 +44,39 @@ pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, Stri
 /// The input for the packages.
 struct Surface<'a> {
     methods: Vec<SurfaceMethod<'a>>,
-    /// The code and description of each error.
-    errors: Vec<(&'a str, &'a str)>,
+    errors: Vec<SurfaceError<'a>>,
     /// Named parts of the schemas: records and string enums.
     parts: BTreeMap<&'a str, &'a Value>,
 }
 
-struct SurfaceMethod<'a> {
+/// See `forage_bindings::ErrorClass`.
+struct SurfaceError<'a> {
+    code: &'a str,
     name: &'a str,
     description: &'a str,
+}
+
+/// See `forage_bindings::Method`.
+struct SurfaceMethod<'a> {
+    name: &'a str,
+    summary: &'a str,
+    details: &'a str,
+    docstring: &'a str,
+    python: &'a str,
+    typescript: &'a str,
     arguments: &'a Value,
     answer: &'a Value,
-    /// The arguments of a second method that streams items, and the name of an item.
-    each: Option<(&'a Value, &'a str)>,
+    /// The field of the answer over which an iteration runs, and its schema.
+    items: Option<(&'a str, &'a Value)>,
+    each: Option<SurfaceEach<'a>>,
+}
+
+/// A second method that streams items.
+struct SurfaceEach<'a> {
+    docstring: &'a str,
+    arguments: &'a Value,
+    /// The name of an item.
+    piece: &'a str,
 }
 
 impl<'a> Surface<'a> {
@@ -71,16 +91,33 @@ impl<'a> Surface<'a> {
                 parts.extend(definitions.map(|(name, part)| (name.as_str(), part)));
             }
             parts.extend(piece["title"].as_str().map(|name| (name, piece)));
+            let text = |of: &'a Value, name: &str| of[name].as_str().unwrap_or_default();
+            let items = text(method, "items");
             methods.push(SurfaceMethod {
                 name: method["name"].as_str().ok_or("a method has no name")?,
-                description: method["description"].as_str().unwrap_or_default(),
+                summary: text(method, "summary"),
+                details: text(method, "details"),
+                docstring: text(method, "docstring"),
+                python: text(method, "python"),
+                typescript: text(method, "typescript"),
                 arguments: &method["arguments"],
                 answer,
-                each: piece["title"].as_str().map(|name| (&method["each"]["arguments"], name)),
+                items: (!items.is_empty()).then(|| (items, &answer["properties"][items])),
+                each: piece["title"].as_str().map(|piece| SurfaceEach {
+                    docstring: text(&method["each"], "docstring"),
+                    arguments: &method["each"]["arguments"],
+                    piece,
+                }),
             });
         }
         let errors = surface["errors"].as_array().into_iter().flatten();
-        let errors = errors.filter_map(|error| Some((error[0].as_str()?, error[1].as_str()?))).collect();
+        let text = |error: &'a Value, name: &str| error[name].as_str().unwrap_or_default();
+        let errors = errors.map(|error| SurfaceError {
+            code: text(error, "code"),
+            name: text(error, "name"),
+            description: text(error, "description"),
+        });
+        let errors = errors.collect();
         Ok(Self { methods, errors, parts })
     }
 

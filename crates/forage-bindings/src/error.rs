@@ -5,6 +5,7 @@ use std::fmt;
 use forage_agent::AskError;
 use forage_tools::records::schema_of;
 use forage_tools::{ErrorCode, ToolError, ToolNames, sanitize};
+use serde::Serialize;
 use serde_json::Value;
 
 /// Error of a call.
@@ -96,10 +97,39 @@ impl From<AskError> for BindingError {
     }
 }
 
-/// Returns every code with its description.
-pub fn error_codes() -> Vec<(String, String)> {
+/// The class of the errors with one code.
+#[derive(Clone, Debug, Serialize)]
+pub struct ErrorClass {
+    /// Serialized name of the code.
+    pub code: String,
+    /// Name of the class.
+    pub name: String,
+    /// Description of the code.
+    pub description: String,
+}
+
+/// Returns the class of each code.
+pub fn error_classes() -> Vec<ErrorClass> {
     let schema = schema_of::<ErrorCode>();
     let codes = schema["oneOf"].as_array().into_iter().flatten();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    codes.map(|code| (text(&code["const"]), text(&code["description"]))).collect()
+    let class = |code: &Value| ErrorClass {
+        code: text(&code["const"]),
+        name: class_name(&text(&code["const"])),
+        description: text(&code["description"]),
+    };
+    codes.map(class).collect()
+}
+
+/// Returns the name of the class of a code: `NoModelError` for `no_model`.
+fn class_name(code: &str) -> String {
+    if code == "index" {
+        // `IndexError` is a class of Python itself.
+        return "SearchIndexError".to_owned();
+    }
+    let capitalized = |word: &str| {
+        let (initial, rest) = word.split_at(word.len().min(1));
+        initial.to_uppercase() + rest
+    };
+    code.split('_').map(capitalized).collect::<String>() + "Error"
 }

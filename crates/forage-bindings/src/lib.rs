@@ -22,6 +22,7 @@
 
 mod collection;
 mod error;
+mod guide;
 mod method;
 mod open;
 mod pieces;
@@ -31,7 +32,7 @@ mod toolbox;
 mod workers;
 
 pub use collection::CollectionSettings;
-pub use error::{BindingError, error_codes};
+pub use error::{BindingError, ErrorClass, error_classes};
 pub use method::{EachMethod, Method, MethodCalls, methods};
 pub use open::end_all;
 pub use pieces::{PieceBatch, Pieces};

@@ -1,10 +1,12 @@
 //! The methods of a workspace, one for each tool of the registry.
 
 use forage_base::Hint;
-use forage_tools::registry::TOOLS;
-use forage_tools::{Manner, Plain, ToolNames};
+use forage_tools::registry::{AnyTool, TOOLS};
+use forage_tools::{Manner, Plain};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::guide::{Guide, PARAMETERS, TEXT_OR_LIST, docstring, guide};
 
 /// A method that calls a tool.
 #[derive(Clone, Debug, Serialize)]
@@ -13,14 +15,22 @@ pub struct Method {
     pub name: String,
     /// Name of the tool.
     pub tool: String,
-    /// A short title.
-    pub title: String,
-    /// Description of the tool.
-    pub description: String,
-    /// JSON schema of the arguments.
+    /// Purpose in one line.
+    pub summary: String,
+    /// What else a caller should know; empty if there is nothing.
+    pub details: String,
+    /// Docstring for Python: both of these and the parameters.
+    pub docstring: String,
+    /// Example in Python, as a doctest; empty if there is none.
+    pub python: String,
+    /// Example in TypeScript; empty if there is none.
+    pub typescript: String,
+    /// JSON schema of the parameters.
     pub arguments: Value,
     /// JSON schema of the answer's records. Answers of other roots refer to `#/$defs/Answer`.
     pub answer: Value,
+    /// Field of the answer over which an iteration runs; empty if there is none.
+    pub items: String,
     /// The method that streams all results, if there is one.
     pub each: Option<EachMethod>,
 }
@@ -28,14 +38,16 @@ pub struct Method {
 /// A method that streams all results.
 #[derive(Clone, Debug, Serialize)]
 pub struct EachMethod {
-    /// JSON schema of the arguments.
+    /// See [`Method::docstring`].
+    pub docstring: String,
+    /// JSON schema of the parameters.
     pub arguments: Value,
     /// JSON schema of one streamed result.
     pub piece: Value,
 }
 
 /// Formats calls as the methods of a package.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum MethodCalls {
     /// `read(path="a.rs")`.
     Python,
@@ -44,17 +56,56 @@ pub enum MethodCalls {
 }
 
 impl MethodCalls {
-    fn method(&self, id: &str, name: &str) -> String {
-        let method = TOOLS.iter().find(|tool| tool.id() == id).map_or(name, |tool| tool.method());
+    fn method(self, id: &str, name: &str) -> String {
+        self.cased(TOOLS.iter().find(|tool| tool.id() == id).map_or(name, |tool| tool.method()))
+    }
+
+    /// Converts a name to the language's case.
+    pub(crate) fn cased(self, name: &str) -> String {
         match self {
-            Self::Python => method.to_owned(),
+            Self::Python => name.to_owned(),
             Self::JavaScript => {
-                let mut words = method.split('_');
+                let mut words = name.split('_');
                 let first = words.next().unwrap_or_default().to_owned();
-                words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
+                words.fold(first, |name, word| {
+                    let (initial, rest) = word.split_at(word.len().min(1));
+                    name + &initial.to_uppercase() + rest
+                })
             }
         }
     }
+
+    /// Replaces the names of a tool's arguments in a message by those of the parameters.
+    pub(crate) fn in_parameters(self, tool: &dyn AnyTool, message: &str) -> String {
+        let schema = tool.whole_schema();
+        let arguments = schema["properties"].as_object().into_iter().flatten();
+        arguments.fold(message.to_owned(), |message, (argument, _)| {
+            let parameter = self.argument(tool.id(), argument);
+            match parameter == *argument {
+                true => message,
+                false => message.replace(&format!("`{argument}`"), &format!("`{parameter}`")),
+            }
+        })
+    }
+}
+
+/// Returns the parameter for a tool's argument.
+fn parameter_of<'a>(id: &str, argument: &'a str) -> &'a str {
+    let renamed = guide(id).map_or(&[][..], |guide| guide.renamed);
+    renamed.iter().find(|(own, _)| *own == argument).map_or(argument, |(_, parameter)| parameter)
+}
+
+/// Converts the arguments of a method to those of its tool.
+pub(crate) fn arguments_of(id: &str, mut parameters: Value) -> Value {
+    let renamed = guide(id).map_or(&[][..], |guide| guide.renamed);
+    if let Some(fields) = parameters.as_object_mut() {
+        for (argument, parameter) in renamed {
+            if let Some(value) = fields.remove(*parameter) {
+                fields.insert((*argument).to_owned(), value);
+            }
+        }
+    }
+    parameters
 }
 
 impl Manner for MethodCalls {
@@ -62,12 +113,23 @@ impl Manner for MethodCalls {
         format!("{}()", self.method(id, name))
     }
 
+    fn argument(&self, id: &str, argument: &str) -> String {
+        self.cased(parameter_of(id, argument))
+    }
+
     fn call(&self, id: &str, name: &str, arguments: &[(&str, String)]) -> String {
         let method = self.method(id, name);
-        let Self::JavaScript = self else { return Plain.call(id, &method, arguments) };
+        let named = |argument: &str| self.argument(id, argument);
+        let Self::JavaScript = self else {
+            let arguments: Vec<_> =
+                arguments.iter().map(|(argument, value)| (named(argument), value.clone())).collect();
+            let arguments: Vec<_> =
+                arguments.iter().map(|(argument, value)| (argument.as_str(), value.clone())).collect();
+            return Plain.call(id, &method, &arguments);
+        };
         let fields = arguments.iter().map(|(argument, value)| match value.parse::<u64>() {
-            Ok(_) => format!("{argument}: {value}"),
-            Err(_) => format!("{argument}: {value:?}"),
+            Ok(_) => format!("{}: {value}", named(argument)),
+            Err(_) => format!("{}: {value:?}", named(argument)),
         });
         format!("{method}({{ {} }})", fields.collect::<Vec<_>>().join(", "))
     }
@@ -86,17 +148,55 @@ impl Manner for MethodCalls {
 
 /// Returns a method for each tool, in the order of the registry.
 pub fn methods() -> Vec<Method> {
-    let names = ToolNames::of(TOOLS);
-    TOOLS
-        .iter()
-        .map(|tool| Method {
-            name: tool.method().to_owned(),
-            tool: tool.name().to_owned(),
-            title: tool.title().to_owned(),
-            description: names.fill(tool.description()),
-            arguments: tool.whole_schema(),
-            answer: tool.answer_schema(),
-            each: tool.piece_schema().map(|piece| EachMethod { arguments: tool.each_schema(), piece }),
-        })
-        .collect()
+    TOOLS.iter().map(|tool| method_of(*tool)).collect()
+}
+
+fn method_of(tool: &dyn AnyTool) -> Method {
+    let guide = guide(tool.id());
+    let text =
+        |text: fn(&Guide) -> &'static str| guide.map_or_else(String::new, |guide| text(guide).to_owned());
+    let name = tool.method();
+    let summary = guide.map_or_else(|| format!("{}.", tool.title()), |guide| guide.summary.to_owned());
+    let details = text(|guide| guide.details);
+    let arguments = parameters(tool.id(), &tool.whole_schema());
+    let each = tool.piece_schema().map(|piece| {
+        let arguments = parameters(tool.id(), &tool.each_schema());
+        let summary = format!("Like `{name}`, but iterates over all results while they are found.");
+        EachMethod { docstring: docstring(&summary, "", &arguments), arguments, piece }
+    });
+    Method {
+        name: name.to_owned(),
+        tool: tool.name().to_owned(),
+        docstring: docstring(&summary, &details, &arguments),
+        summary,
+        details,
+        python: text(|guide| guide.python),
+        typescript: text(|guide| guide.typescript),
+        arguments,
+        answer: tool.answer_schema(),
+        items: text(|guide| guide.items),
+        each,
+    }
+}
+
+/// Converts the schema of a tool's arguments to that of a method's parameters.
+fn parameters(id: &str, schema: &Value) -> Value {
+    let mut converted = schema.clone();
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let fields = fields.map(|(argument, field)| {
+        let name = parameter_of(id, argument);
+        let mut field = field.clone();
+        if let Some((_, description)) = PARAMETERS.iter().find(|(own, _)| *own == name) {
+            field["description"] = (*description).into();
+        }
+        if TEXT_OR_LIST.contains(&name) {
+            let description = field["description"].take();
+            let text = json!({ "type": "string" });
+            field =
+                json!({ "description": description, "anyOf": [text, { "type": "array", "items": text }] });
+        }
+        (name.to_owned(), field)
+    });
+    converted["properties"] = Value::Object(fields.collect());
+    converted
 }

@@ -66,8 +66,8 @@ impl Pieces {
     /// Returns an error if the thread can't be started.
     pub fn begin(
         toolbox: &Arc<Toolbox>,
-        tool: String,
-        arguments: Value,
+        method: String,
+        parameters: Value,
         stop: Stop,
     ) -> Result<Self, BindingError> {
         let (sender, told) = sync_channel(AHEAD);
@@ -78,7 +78,7 @@ impl Pieces {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
-            let answer = guarded(|| toolbox.each(&tool, arguments, &ends, &mut receive));
+            let answer = guarded(|| toolbox.each(&method, parameters, &ends, &mut receive));
             let _ = sender.send(Told::End(answer));
         })?;
         let progress = Mutex::new(Progress::Open(told));

@@ -15,13 +15,13 @@ use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::telemetry::watched;
 use forage_tools::tools::KeywordLookup;
 use forage_tools::{
-    Answer, AskedTool, CallObservers, Context, ErrorCode, FilterMode, FilterSettings, Limit, Manner, Plain,
-    RecordReceiver, Telemetry, Tool as _, ToolError, ToolNames, Workspace,
+    Answer, AskedTool, CallObservers, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver,
+    Telemetry, Tool as _, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
 
 use crate::error::BindingError;
-use crate::method::MethodCalls;
+use crate::method::{MethodCalls, arguments_of};
 use crate::open;
 use crate::settings::{IndexSetting, ToolboxSettings};
 use crate::workers::run_apart;
@@ -36,8 +36,8 @@ pub struct Toolbox {
     selection: ToolSelection,
     observers: CallObservers,
     models: Vec<Arc<dyn ChatModel>>,
-    /// Formats the calls that answers of methods suggest.
-    manner: &'static dyn Manner,
+    /// Formats the calls that answers of methods suggest, for a package of another language.
+    calls: Option<&'static MethodCalls>,
     /// True if the settings give a timeout for calls.
     is_timed: bool,
     /// The process that opened this toolbox. Background work does not survive a fork.
@@ -128,7 +128,7 @@ impl Toolbox {
             selection,
             observers: CallObservers::default(),
             models,
-            manner: &Plain,
+            calls: None,
             is_timed: settings.timeout_ms.is_some(),
             process: std::process::id(),
             is_closed: AtomicBool::new(false),
@@ -138,7 +138,7 @@ impl Toolbox {
 
     /// Makes the answers of methods suggest other methods in this package's syntax.
     pub fn naming(mut self, calls: &'static MethodCalls) -> Self {
-        self.manner = calls;
+        self.calls = Some(calls);
         self
     }
 
@@ -148,39 +148,56 @@ impl Toolbox {
         self
     }
 
-    /// Calls a tool by its name or its method's name.
+    /// Calls a tool by its name, as a model does.
     ///
     /// # Errors
     ///
     /// Returns an error if the tool failed, or was stopped before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
-        let (tool, context) = self.begin(tool, stop)?;
+        self.check()?;
+        let context = self.context(stop);
+        let tool = registry::find(tool).map_err(|error| BindingError::of(&error, &context.names))?;
+        self.need_root_for(tool)?;
         let call = |context: &Context| tool.call(context, arguments.clone());
         let answer = watched(&AskedTool::of(tool, None), &context, call);
         finished(tool, &context, arguments, answer)
     }
 
-    /// Calls a tool for all results and streams them to `receive` until that returns `Break`. There is no
-    /// time limit unless the settings give one.
+    /// Calls a tool as a method, with the names of its parameters.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Toolbox::call`].
+    pub fn call_method(&self, method: &str, parameters: Value, stop: &Stop) -> Result<Answer, BindingError> {
+        let (tool, context) = self.begin_method(method, stop)?;
+        let arguments = arguments_of(tool.id(), parameters);
+        let call = |context: &Context| tool.call(context, arguments.clone());
+        let answer = watched(&AskedTool::of(tool, None), &context, call);
+        self.finished_method(tool, &context, arguments, answer)
+    }
+
+    /// Calls a tool as a method for all results and streams them to `receive` until that returns `Break`.
+    /// There is no time limit unless the settings give one.
     ///
     /// # Errors
     ///
     /// Returns the same errors as [`Toolbox::call`], and an error if the time was over.
     pub fn each(
         &self,
-        tool: &str,
-        arguments: Value,
+        method: &str,
+        parameters: Value,
         stop: &Stop,
         receive: RecordReceiver<'_>,
     ) -> Result<Answer, BindingError> {
-        let (tool, mut context) = self.begin(tool, stop)?;
+        let (tool, mut context) = self.begin_method(method, stop)?;
+        let arguments = arguments_of(tool.id(), parameters);
         // The reader sets the pace, so the usual timeout does not fit.
         if !self.is_timed {
             limit_time(&mut context, EACH_TIMEOUT);
         }
         let each = |context: &Context| tool.each(context, arguments.clone(), receive);
         let answer = watched(&AskedTool::of(tool, None), &context, each);
-        let answer = finished(tool, &context, arguments, answer)?;
+        let answer = self.finished_method(tool, &context, arguments, answer)?;
         if answer.partial() && !stop.is_cancelled() {
             let what = match answer.truncated_by {
                 Some(Limit::Timeout) => "the time for the call ended the search",
@@ -307,19 +324,48 @@ impl Toolbox {
         }
     }
 
-    fn begin(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
+    /// Returns the tool of a method and the context of a call, in which methods are named.
+    fn begin_method(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
         self.check()?;
         let mut context = self.context(stop);
-        let by_method = TOOLS.iter().copied().find(|tool| tool.method() == name);
-        if by_method.is_some() {
-            context.names = Arc::new(ToolNames::clone(&context.names).told(self.manner));
+        let Some(tool) = TOOLS.iter().copied().find(|tool| tool.method() == name) else {
+            let problem = format!("there is no method `{name}`");
+            return Err(BindingError::new(ErrorCode::UnknownTool, problem));
+        };
+        if let Some(calls) = self.calls {
+            let is_named = |it: &&&dyn AnyTool| it.id() == tool.id() || context.names.has(it.id());
+            let named = TOOLS.iter().filter(is_named);
+            let named = named.map(|tool| (tool.id().to_owned(), calls.cased(tool.method()))).collect();
+            context.names = Arc::new(ToolNames::new(named).told(calls));
         }
-        let tool = by_method.map_or_else(|| registry::find(name), Ok);
-        let tool = tool.map_err(|error| BindingError::of(&error, &context.names))?;
-        if tool.is_about_roots() {
-            self.need_root()?;
-        }
+        self.need_root_for(tool)?;
         Ok((tool, context))
+    }
+
+    /// Converts the outcome of a method's call, whose errors name the parameters.
+    fn finished_method(
+        &self,
+        tool: &dyn AnyTool,
+        context: &Context,
+        arguments: Value,
+        answer: Result<Answer, ToolError>,
+    ) -> Result<Answer, BindingError> {
+        finished(tool, context, arguments, answer).map_err(|error| match self.calls {
+            None => error,
+            Some(calls) => {
+                let named = |text: String| calls.in_parameters(tool, &text);
+                BindingError {
+                    message: named(error.message),
+                    hint: error.hint.map(named),
+                    refusal: error.refusal.map(named),
+                    ..error
+                }
+            }
+        })
+    }
+
+    fn need_root_for(&self, tool: &dyn AnyTool) -> Result<(), BindingError> {
+        if tool.is_about_roots() { self.need_root() } else { Ok(()) }
     }
 
     /// Returns the context of a call.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forage_bindings::{
-    BindingError, MethodCalls, Pieces, Toolbox, ToolboxSettings, error_codes, methods, run,
+    BindingError, MethodCalls, Pieces, Toolbox, ToolboxSettings, error_classes, methods, run,
 };
 use forage_lookup::{Creation, EmbeddedStore, Encoder as _, FastEmbedBm25, Point, PointId, PointStore as _};
 use forage_tools::{Answer, ErrorCode, Manner, Stop, Telemetry};
@@ -42,17 +42,104 @@ fn every_tool_has_a_method_of_its_own() {
     assert_eq!(names.into_iter().collect::<Vec<_>>(), expected);
     for method in &methods {
         assert!(method.answer["properties"]["elapsed_ms"].is_object(), "{}", method.name);
-        assert!(!method.description.contains("[["), "{}", method.description);
     }
 }
 
 #[test]
-fn a_tool_is_found_by_its_name_and_by_that_of_its_method() {
+fn methods_are_documented_for_people() {
+    for method in methods() {
+        let name = &method.name;
+        assert!(
+            method.summary.ends_with('.') && !method.summary.contains('\n'),
+            "{name}: {}",
+            method.summary
+        );
+        assert!(
+            method.python.starts_with(">>> ") && method.typescript.contains("await workspace."),
+            "{name}"
+        );
+        assert_eq!(method.answer["properties"][&method.items]["type"], "array", "{name}: {}", method.items);
+        let each = method.each.as_ref().map(|each| &each.arguments);
+        for schema in [Some(&method.arguments), each].into_iter().flatten() {
+            for (parameter, field) in schema["properties"].as_object().unwrap() {
+                let description = field["description"].as_str().unwrap_or_default();
+                assert!(description.len() > 10, "{name}({parameter}): {description:?}");
+            }
+        }
+    }
+}
+
+/// What is the same in two methods has the same name and type, and what has the same name is the same.
+#[test]
+fn methods_agree_on_the_names_of_parameters() {
+    let methods = methods();
+    let method = |name: &str| methods.iter().find(|method| method.name == name).unwrap();
+    let takes = |name: &str, parameter: &str| &method(name).arguments["properties"][parameter];
+    for (parameter, of) in [
+        ("path", &["grep", "rank", "list", "read", "search", "lookup"][..]),
+        ("file_pattern", &["grep", "rank", "search"]),
+        ("context_lines", &["grep", "read", "search"]),
+        ("max_results", &["grep", "rank", "search", "lookup"]),
+        ("cursor", &["grep", "rank", "search"]),
+        ("fixed_strings", &["grep", "search"]),
+        ("word_regexp", &["grep", "search"]),
+        ("include_ignored", &["grep", "list"]),
+    ] {
+        let types: BTreeSet<String> = of
+            .iter()
+            .map(|name| {
+                let field = takes(name, parameter);
+                format!("{} {}", field["type"], field["anyOf"])
+            })
+            .collect();
+        assert!(types.len() == 1 && !types.contains("null null"), "{parameter}: {types:?}");
+    }
+    for (parameter, of) in
+        [("limit", &["rank", "lookup"][..]), ("glob", &["search"]), ("context", &["search"])]
+    {
+        for name in of {
+            assert!(takes(name, parameter).is_null(), "{name}({parameter})");
+        }
+    }
+}
+
+#[test]
+fn parameters_are_those_of_the_package() {
+    let tree = tree();
+    for (calls, parameter, limit) in [
+        (&MethodCalls::Python, "`file_pattern`", "`max_results`"),
+        (&MethodCalls::JavaScript, "`filePattern`", "`maxResults`"),
+    ] {
+        let toolbox = open(tree.path(), &json!({ "index": false })).unwrap().naming(calls);
+        let search = json!({ "pattern": "needle 1$|main", "file_pattern": ["*.rs"], "context_lines": 1 });
+        let answer = toolbox.call_method("search", search, &Stop::never()).unwrap();
+        assert_eq!(
+            (answer.records()["count"].clone(), answer.records()["warnings"].clone()),
+            (json!(1), json!([]))
+        );
+        let ranked =
+            toolbox.call_method("rank", json!({ "query": "needle", "max_results": 1 }), &Stop::never());
+        assert_eq!(ranked.unwrap().records()["files"].as_array().map(Vec::len), Some(1));
+        let refused = json!({ "pattern": "x", "file_pattern": "a[" });
+        let refused = toolbox.call_method("search", refused, &Stop::never()).unwrap_err();
+        assert!(refused.message.contains(parameter), "{}", refused.message);
+        let refused = json!({ "query": "needle", "max_results": "many" });
+        let refused = toolbox.call_method("rank", refused, &Stop::never()).unwrap_err();
+        assert!(refused.message.contains(limit), "{}", refused.message);
+    }
+}
+
+#[test]
+fn a_tool_is_found_by_its_name_and_a_method_by_its_own() {
     let tree = tree();
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
-    let call = |name: &str| toolbox.call(name, json!({ "pattern": "needle 29.$" }), &Stop::never()).unwrap();
-    assert_eq!(call("grep").text, call("grep_search").text);
-    assert_eq!(call("grep").records()["match_count"], 10);
+    let given = json!({ "pattern": "needle 29.$" });
+    let tool = toolbox.call("grep_search", given.clone(), &Stop::never()).unwrap();
+    let method = toolbox.call_method("grep", given.clone(), &Stop::never()).unwrap();
+    assert_eq!(tool.text, method.text);
+    assert_eq!(method.records()["match_count"], 10);
+    let unknown = toolbox.call_method("grep_search", given, &Stop::never()).unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::UnknownTool);
 }
 
 #[test]
@@ -61,13 +148,14 @@ fn an_answer_names_methods_as_the_package_calls_them() {
     std::fs::write(tree.path().join("long.txt"), "line\n".repeat(100_000)).unwrap();
     for (calls, by_method) in [
         (&MethodCalls::Python, "read(path=\"long.txt\", start_line="),
-        (&MethodCalls::JavaScript, "read({ path: \"long.txt\", start_line: "),
+        (&MethodCalls::JavaScript, "read({ path: \"long.txt\", startLine: "),
     ] {
         let toolbox = open(tree.path(), &json!({ "index": false })).unwrap().naming(calls);
-        let read =
-            |name: &str| toolbox.call(name, json!({ "path": "long.txt" }), &Stop::never()).unwrap().text;
-        assert!(read("read").contains(by_method), "{}", read("read"));
-        assert!(read("read_file").contains("read_file(path="), "a model calls tools: {}", read("read_file"));
+        let given = json!({ "path": "long.txt" });
+        let method = toolbox.call_method("read", given.clone(), &Stop::never()).unwrap().text;
+        assert!(method.contains(by_method), "{method}");
+        let tool = toolbox.call("read_file", given, &Stop::never()).unwrap().text;
+        assert!(tool.contains("read_file(path="), "a model calls tools: {tool}");
     }
     let manner: &dyn Manner = &MethodCalls::JavaScript;
     assert_eq!(manner.tool("keyword_search", "keyword_search"), "keywordSearch()");
@@ -150,8 +238,10 @@ fn what_is_refused_says_why() {
     assert!(refused(json!({ "index": tree.path() })).unwrap().contains("lies in the workspace"));
 
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
-    let code = |name: &str, arguments: Value| toolbox.call(name, arguments, &Stop::never()).unwrap_err().code;
-    assert_eq!(code("no_such_tool", json!({})), ErrorCode::UnknownTool);
+    let code = |name: &str, given: Value| toolbox.call_method(name, given, &Stop::never()).unwrap_err().code;
+    assert_eq!(code("no_such_method", json!({})), ErrorCode::UnknownTool);
+    let unknown = toolbox.call("no_such_tool", json!({}), &Stop::never()).unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::UnknownTool);
     assert_eq!(code("read", json!({ "path": "../outside" })), ErrorCode::Path);
     let no_model =
         toolbox.call("keyword_search", json!({ "query": "q", "search_terms": ["n"] }), &Stop::never());
@@ -160,7 +250,7 @@ fn what_is_refused_says_why() {
     assert_eq!(toolbox.definitions("nonsense", None).unwrap_err().code, ErrorCode::Argument);
     let stopped = Stop::never();
     stopped.cancel();
-    let cancelled = toolbox.call("grep", json!({ "pattern": "x" }), &stopped).unwrap_err();
+    let cancelled = toolbox.call_method("grep", json!({ "pattern": "x" }), &stopped).unwrap_err();
     assert_eq!(cancelled.code, ErrorCode::Cancelled);
     toolbox.close();
     assert_eq!(code("grep", json!({ "pattern": "x" })), ErrorCode::Failed);
@@ -168,10 +258,15 @@ fn what_is_refused_says_why() {
 
 #[test]
 fn every_code_is_described() {
-    let codes = error_codes();
-    assert!(codes.len() > 15 && codes.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()));
+    let classes = error_classes();
+    assert!(classes.len() > 15);
+    for class in &classes {
+        assert!(!class.code.is_empty() && !class.description.is_empty(), "{class:?}");
+        // A built-in class of Python has this name.
+        assert!(class.name.ends_with("Error") && class.name != "IndexError", "{class:?}");
+    }
     let error = Toolbox::open(&["/no/such/directory".into()], ToolboxSettings::default()).err().unwrap();
-    assert!(codes.iter().any(|(name, _)| *name == error.code_name()), "{error}");
+    assert!(classes.iter().any(|class| class.code == error.code_name()), "{error}");
 }
 
 #[test]
@@ -261,7 +356,7 @@ fn a_part_of_a_repository_is_opened_as_the_whole() {
     std::fs::write(tree.path().join("src/deep/c.txt"), "needle c\n").unwrap();
     let count = |directory: &str, request: Value| {
         let toolbox = open(&tree.path().join(directory), &json!({ "index": false })).unwrap();
-        let answer = toolbox.call("grep", request, &Stop::never()).unwrap();
+        let answer = toolbox.call_method("grep", request, &Stop::never()).unwrap();
         (toolbox.roots(), answer.records()["match_count"].as_u64().unwrap())
     };
     let path =
@@ -280,10 +375,10 @@ fn a_pattern_is_taken_as_it_is_meant() {
     let tree = tree();
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
     let call = |name: &str, pattern: &str| toolbox.call(name, json!({ "pattern": pattern }), &Stop::never());
-    for name in ["grep", "grep_search", "forage_grep_search", "mcp__forage__grep_search"] {
+    for name in ["grep_search", "forage_grep_search", "mcp__forage__grep_search"] {
         assert!(call(name, "main(").unwrap().text.contains("was searched for: main"), "{name}");
     }
-    let refused = call("grep", "(a|").err().unwrap();
+    let refused = call("grep_search", "(a|").err().unwrap();
     assert_eq!(refused.code, ErrorCode::Pattern);
 }
 
@@ -340,7 +435,7 @@ fn what_can_not_be_looked_up_is_an_answer_and_one_event() {
     for encoder in ["auto", "bm42"] {
         let events = Arc::<Events>::default();
         let toolbox = open_collection(json!({ "url": "http://127.0.0.1:1", "encoder": encoder }), &events);
-        let answer = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).unwrap();
+        let answer = toolbox.call_method("lookup", json!({ "query": "needle" }), &Stop::never()).unwrap();
         let records = answer.records();
         assert_eq!((&records["status"], &records["hits"]), (&json!("store_unavailable"), &json!([])));
         let reason = records["reason"].as_str().unwrap();
@@ -383,10 +478,11 @@ fn a_collection_without_files_hands_payloads_on_as_they_are_stored() {
     let events = Arc::<Events>::default();
     let collection = json!({ "directory": directory.path(), "name": "docs", "payload": ["*"] });
     let toolbox = open_collection(collection, &events);
-    let answer = toolbox.call("lookup", json!({ "query": "needle", "filter": ["page=7"] }), &Stop::never());
+    let answer =
+        toolbox.call_method("lookup", json!({ "query": "needle", "filter": ["page=7"] }), &Stop::never());
     let records = answer.unwrap().records().clone();
     assert_eq!(records["hits"][0]["payload"], json!({ "text": text, "page": 7 }));
-    let answer = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).unwrap();
+    let answer = toolbox.call_method("lookup", json!({ "query": "needle" }), &Stop::never()).unwrap();
     let records = answer.records();
     let hit = records["hits"].as_array().unwrap().iter().find(|hit| hit["id"] == "2").unwrap();
     let shown: Value = serde_json::from_str(hit["payload"]["_node_content"].as_str().unwrap()).unwrap();
@@ -402,7 +498,7 @@ fn a_collection_without_files_hands_payloads_on_as_they_are_stored() {
     assert_eq!(names(None), Ok(vec!["keyword_lookup".to_owned()]));
     assert_eq!(names(Some(&["grep_search".to_owned()])), Err(ErrorCode::Argument));
     for (tool, request) in [("grep", json!({ "pattern": "needle" })), ("list", json!({}))] {
-        assert_eq!(toolbox.call(tool, request, &Stop::never()).err().unwrap().code, ErrorCode::Path);
+        assert_eq!(toolbox.call_method(tool, request, &Stop::never()).err().unwrap().code, ErrorCode::Path);
     }
     assert_eq!(toolbox.ask("where?", &Stop::never(), &|_| ()).err().unwrap().code, ErrorCode::Path);
     assert_eq!(Toolbox::open(&[], ToolboxSettings::default()).err().unwrap().code, ErrorCode::Path);

@@ -1,7 +1,7 @@
 // An agent: a model that searches with Forage's tools until it has an answer.
 //
 //   BASE_URL=https://api.openai.com/v1 API_KEY=… MODEL=gpt-5-mini node agent.js PATH QUESTION
-import { ForageError, Workspace } from "@forage-search/node";
+import { ForageError, Workspace } from "forage-search";
 
 interface Message {
   role: string;

@@ -2,7 +2,7 @@
 //
 //   git diff main...HEAD | node pull_request_bot.js PATH > comment.md
 import { readFileSync } from "node:fs";
-import { Workspace } from "@forage-search/node";
+import { Workspace } from "forage-search";
 
 const DEFINITION = /\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w*)/;
 /** Names that are looked at, and uses of each that are told. */
@@ -24,11 +24,11 @@ function changed(diff: string): { files: Set<string>; names: Set<string> } {
 }
 
 async function uses(workspace: Workspace, name: string, without: Set<string>): Promise<string[]> {
-  const answer = await workspace.grep({ pattern: name, output: "uses", context_lines: 0, max_results: 200 });
+  const answer = await workspace.grep({ pattern: name, output: "uses", contextLines: 0, maxResults: 200 });
   const lines = answer.files
     .filter((file) => !without.has(file.path))
     .flatMap((file) => (file.lines ?? []).filter((line) => line.type === "match").map((line) => ({ ...line, path: file.path })));
-  const told = lines.slice(0, USES).map((line) => `  - \`${line.path}:${line.line_number}\` \`${line.text.trim()}\``);
+  const told = lines.slice(0, USES).map((line) => `  - \`${line.path}:${line.lineNumber}\` \`${line.text.trim()}\``);
   const more = lines.length - told.length;
   return more > 0 || answer.truncated ? [...told, `  - and ${more}${answer.truncated ? " or more" : ""} others`] : told;
 }

@@ -1,17 +1,17 @@
 // What a program does with a workspace: `node search.js PATH`.
-import { PathError, Workspace } from "@forage-search/node";
+import { PathError, Workspace } from "forage-search";
 
 const [path = "."] = process.argv.slice(2);
 const workspace = new Workspace(path, { index: false });
 
-const answer = await workspace.grep({ pattern: "retry", max_results: 5 });
+const answer = await workspace.grep({ pattern: "retry", maxResults: 5 });
 console.log(answer.text);
 for (const file of answer.files) {
-  console.log(file.path, file.match_count, (file.lines ?? []).map((line) => line.line_number));
+  console.log(file.path, file.matchCount, (file.lines ?? []).map((line) => line.lineNumber));
 }
 
 for await (const file of workspace.grepEach({ pattern: "retry" })) {
-  console.log(file.path, file.match_count);
+  console.log(file.path, file.matchCount);
 }
 
 const [names, ranked] = await Promise.all([

@@ -15,13 +15,9 @@ class ForageError extends Error {
 const NAMED = { writable: true, configurable: true };
 Object.defineProperty(ForageError.prototype, "name", { ...NAMED, value: "ForageError" });
 
-function className(code) {
-  return code.replace(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase()) + "Error";
-}
-
 const classes = {};
-for (const [code] of JSON.parse(native.errorCodes())) {
-  const name = className(code);
+const byCode = new Map();
+for (const { code, name } of JSON.parse(native.errorClasses())) {
   classes[name] = {
     [name]: class extends ForageError {
       constructor(message, options) {
@@ -30,6 +26,7 @@ for (const [code] of JSON.parse(native.errorCodes())) {
     },
   }[name];
   Object.defineProperty(classes[name].prototype, "name", { ...NAMED, value: name });
+  byCode.set(code, classes[name]);
 }
 
 /** Returns what the native part tells, or throws the error that it tells. */
@@ -39,7 +36,7 @@ function unwrapped(told) {
     return told;
   }
   const { code, message, hint, text, transcript } = told;
-  const OfCode = classes[className(code)] ?? ForageError;
+  const OfCode = byCode.get(code) ?? ForageError;
   throw new OfCode(message, { code, hint, text, transcript: transcript && JSON.parse(transcript) });
 }
 

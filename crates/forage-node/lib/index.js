@@ -1,61 +1,15 @@
-// Workspaces: directories, and the tools on what is below them. The methods are made of the tools that the native part has,
-// so that all of them are here; their types stand in `index.d.ts`.
+// Workspaces: directories, and the tools that search them. The methods are created from the tools of the native part; their types
+// are in `index.d.ts`.
 "use strict";
 
 const { fileURLToPath } = require("node:url");
 const { isPromise } = require("node:util").types;
 const { isMainThread } = require("node:worker_threads");
 
+const { Answer, Asked, METHODS, inCamel } = require("./answers.js");
 const { ForageError, classes, unwrapped } = require("./errors.js");
+const { camel, inSnakeCase } = require("./names.js");
 const native = require("./native.js");
-
-/** An answer: `text` for a model or a person, and the records of the tool as properties. */
-class Answer {
-  #raw;
-  #records;
-
-  constructor(raw) {
-    this.#raw = raw;
-  }
-
-  get text() {
-    return this.#raw.text;
-  }
-
-  get found() {
-    return this.#raw.found;
-  }
-
-  toJSON() {
-    this.#records ??= JSON.parse(this.#raw.records());
-    return this.#records;
-  }
-
-  toString() {
-    return this.text;
-  }
-}
-
-class Asked {
-  #records;
-
-  constructor(told) {
-    this.text = told.text;
-    this.#records = JSON.parse(told.records);
-  }
-
-  get answer() {
-    return this.#records.answer;
-  }
-
-  toJSON() {
-    return this.#records;
-  }
-
-  toString() {
-    return this.text;
-  }
-}
 
 // Workspaces that are not closed by then keep what was read for their indexes.
 const owner = native.owner();
@@ -130,7 +84,7 @@ class Each {
       throw new classes.CancelledError("the search was ended before all there is was handed over");
     }
     const piece = this.#ready.pop();
-    return piece === undefined ? { done: true, value: undefined } : { done: false, value: JSON.parse(piece) };
+    return piece === undefined ? { done: true, value: undefined } : { done: false, value: inCamel(JSON.parse(piece)) };
   }
 
   async #read() {
@@ -228,7 +182,7 @@ class Watched {
         this.#ended();
       } else if (!this.isOver) {
         try {
-          const told = this.#watch(JSON.parse(event));
+          const told = this.#watch(inCamel(JSON.parse(event)));
           if (typeof told?.then === "function") {
             Promise.resolve(told).then(undefined, refuse);
           }
@@ -246,32 +200,28 @@ function json(given) {
     return given || "{}";
   }
   if (given === null || typeof given !== "object" || Array.isArray(given)) {
-    throw new TypeError("the arguments are an object with the names of the tool's");
+    throw new TypeError("the arguments are an object with their names");
   }
   return JSON.stringify(given);
+}
+
+/** Parameters of a method as JSON, with the names that the library has. */
+function parameters(given) {
+  const isObject = given !== null && typeof given === "object" && !Array.isArray(given);
+  return json(isObject ? inSnakeCase(given) : given);
 }
 
 function directory(path) {
   return path instanceof URL ? fileURLToPath(path) : String(path);
 }
 
-/** Settings with the names of the library. */
+/** Settings as JSON, with the names that the library has. */
 function settings(given) {
-  const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const inSnakeCase = (value) => {
-    if (Array.isArray(value)) {
-      return value.map(inSnakeCase);
-    }
-    if (!value || Object.getPrototypeOf(value) !== Object.prototype) {
-      return value;
-    }
-    return Object.fromEntries(Object.entries(value).map(([name, field]) => [snake(name), inSnakeCase(field)]));
-  };
   const { index, ...others } = given;
   return JSON.stringify({ ...inSnakeCase(others), index: index instanceof URL ? fileURLToPath(index) : index });
 }
 
-/** The class of the answers of each tool, by its name and by that of its method. */
+/** The class of the answers of each tool, by its name. */
 const answers = new Map();
 
 class Workspace {
@@ -319,10 +269,10 @@ class Workspace {
   }
 
   static _add(method) {
-    const { name, tool } = method;
+    const { name, tool, items } = method;
     const OfAnswer = class extends Answer {};
     Object.defineProperty(OfAnswer, "name", { value: camel(`_${name}_answer`) });
-    for (const field of Object.keys(method.answer.properties)) {
+    for (const field of Object.keys(method.answer.properties).map(camel)) {
       if (!(field in Answer.prototype)) {
         Object.defineProperty(OfAnswer.prototype, field, {
           get() {
@@ -331,17 +281,24 @@ class Workspace {
         });
       }
     }
-    answers.set(tool, OfAnswer).set(name, OfAnswer);
+    if (items) {
+      Object.defineProperty(OfAnswer.prototype, Symbol.iterator, {
+        value() {
+          return this.toJSON()[camel(items)][Symbol.iterator]();
+        },
+      });
+    }
+    answers.set(tool, OfAnswer);
     const called = camel(name);
     const functions = {
-      [called](given, options) {
-        return this.call(tool, given, options);
+      async [called](given = {}, { signal } = {}) {
+        return new OfAnswer(await waited(signal, (stop) => this.#raw.callMethod(name, parameters(given), stop)));
       },
     };
     if (method.each) {
       functions[`${called}Each`] = function (given = {}, { signal } = {}) {
         signal?.throwIfAborted();
-        return new Each(unwrapped(this.#raw.each(tool, json(given))), OfAnswer, signal);
+        return new Each(unwrapped(this.#raw.each(name, parameters(given))), OfAnswer, signal);
       };
     }
     for (const [name, value] of Object.entries(functions)) {
@@ -356,11 +313,7 @@ if (Symbol.dispose) {
   Workspace.prototype[Symbol.asyncDispose] = Workspace.prototype.close;
 }
 
-function camel(name) {
-  return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
-}
-
-JSON.parse(native.methods()).forEach(Workspace._add);
+METHODS.forEach(Workspace._add);
 delete Workspace._add;
 
 module.exports = { Workspace, Answer, Asked, Each, ForageError, ...classes };

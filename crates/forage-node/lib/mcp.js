@@ -3,6 +3,8 @@
 
 const { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } = require("@modelcontextprotocol/sdk/types.js");
 
+const { printed } = require("./answers.js");
+
 /**
  * Adds the tools of a workspace to a server: to an `McpServer` beside others, to a `Server` as all that it has. Records go with an
  * answer where they are wanted: many clients hand a model those in the text's place.
@@ -13,7 +15,7 @@ function addForageTools(server, workspace, { only, records = false } = {}) {
     try {
       const answer = await workspace.call(name, given ?? {}, { signal });
       const content = [{ type: "text", text: answer.text }];
-      return records ? { content, structuredContent: answer.toJSON() } : { content };
+      return records ? { content, structuredContent: printed(answer) } : { content };
     } catch (error) {
       signal?.throwIfAborted();
       return { content: [{ type: "text", text: error.text ?? error.message }], isError: true };

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use forage_base::Stop;
 use forage_bindings::{
-    BindingError, MethodCalls, PieceBatch, Pieces, Toolbox, ToolboxSettings, end_all, error_codes, guarded,
+    BindingError, MethodCalls, PieceBatch, Pieces, Toolbox, ToolboxSettings, end_all, error_classes, guarded,
     methods, run, run_apart,
 };
 use forage_tools::Answer;
@@ -157,10 +157,23 @@ impl NodeToolbox {
         promised(env, run, move || toolbox.call(&tool, parsed(&arguments)?, &stop).map(NodeAnswer))
     }
 
-    /// The pieces of all there is.
+    /// Calls a method by its name with parameters in JSON.
     #[napi]
-    pub fn each(&self, tool: String, arguments: String) -> Settled<NodePieces> {
-        let begin = || Pieces::begin(&self.0, tool, parsed(&arguments)?, Stop::never());
+    pub fn call_method<'env>(
+        &self,
+        env: &'env Env,
+        method: String,
+        parameters: String,
+        stop: &NodeStop,
+    ) -> napi::Result<Promised<'env, NodeAnswer>> {
+        let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
+        promised(env, run, move || toolbox.call_method(&method, parsed(&parameters)?, &stop).map(NodeAnswer))
+    }
+
+    /// The results of a method that streams them.
+    #[napi]
+    pub fn each(&self, method: String, parameters: String) -> Settled<NodePieces> {
+        let begin = || Pieces::begin(&self.0, method, parsed(&parameters)?, Stop::never());
         told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
     }
 
@@ -257,8 +270,8 @@ pub fn all_methods() -> String {
     json!(methods()).to_string()
 }
 
-/// The codes of errors, each with what it says, in JSON.
-#[napi(js_name = "errorCodes")]
-pub fn all_error_codes() -> String {
-    json!(error_codes()).to_string()
+/// The classes of errors in JSON.
+#[napi(js_name = "errorClasses")]
+pub fn all_error_classes() -> String {
+    json!(error_classes()).to_string()
 }

@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import vm from "node:vm";
 import { Worker } from "node:worker_threads";
 
-import * as forage from "@forage-search/node";
+import * as forage from "forage-search";
 
 import { READS_MAIN, SLOW, command, largeTree, model, scratch, tree } from "./tree.mjs";
 
@@ -30,9 +30,18 @@ function opened(directory = tree, settings = {}) {
   return new Workspace(directory, { index: false, ...settings });
 }
 
-/** Records without what differs from one call to the next. */
-function withoutTime(records) {
-  return JSON.parse(JSON.stringify(records, (name, value) => (name === "elapsed_ms" ? undefined : value)));
+/** Records without what differs from one call to the next, and with the names of the package. */
+function comparable(records) {
+  const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+  const renamed = (name, value) => {
+    const isMap = ["skipped", "unread", "redacted", "lineBytes"].includes(name);
+    if (isMap || !value || typeof value !== "object" || Array.isArray(value)) {
+      return value;
+    }
+    const fields = Object.entries(value).map(([name, field]) => [camel(name), field]);
+    return Object.fromEntries(fields.filter(([name]) => name !== "elapsedMs"));
+  };
+  return JSON.parse(JSON.stringify(records), (name, value) => renamed(camel(name), value));
 }
 
 async function collected(each) {
@@ -59,27 +68,28 @@ async function idle() {
 for (const [method, tool, given] of CALLS) {
   test(`the answer of ${method} is that of the command line: ${JSON.stringify(given)}`, async () => {
     const workspace = opened();
-    const answers = [
-      await workspace[method](given),
-      await workspace.call(tool, given),
-      await workspace.call(tool, JSON.stringify(given)),
-    ];
     const text = command("call", tool, JSON.stringify(given)).trimEnd();
     const printed = JSON.parse(command("call", tool, JSON.stringify(given), "--json"));
-    for (const answer of answers) {
+    for (const answer of [await workspace.call(tool, given), await workspace.call(tool, JSON.stringify(given))]) {
       assert.equal(answer.text.trimEnd(), text);
-      assert.deepEqual(withoutTime(answer), withoutTime(printed));
+      assert.deepEqual(comparable(answer), comparable(printed));
     }
+    // The text of a method names methods.
+    const parameters = Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()), value]),
+    );
+    const answer = await workspace[method](parameters);
+    assert.deepEqual(comparable(answer), comparable(printed));
   });
 }
 
 test("fields are properties", async () => {
   const workspace = opened();
-  const answer = await workspace.grep({ pattern: "def ", file_pattern: "*.py" });
+  const answer = await workspace.grep({ pattern: "def ", filePattern: "*.py" });
   assert.equal(answer.found, true);
-  assert.equal(answer.match_count, 2);
+  assert.equal(answer.matchCount, 2);
   assert.deepEqual(answer.files.map((file) => file.path), ["src/main.py", "src/retry.py"]);
-  assert.equal(answer.next_cursor, null);
+  assert.equal(answer.nextCursor, null);
   assert.equal(answer.definitions, undefined);
   assert.equal(answer.constructor.name, "GrepAnswer");
   assert(answer instanceof forage.Answer);
@@ -87,12 +97,82 @@ test("fields are properties", async () => {
   const several = await new Workspace([path.join(tree, "src"), pathToFileURL(path.join(tree, "notes"))], { index: false }).grep({
     pattern: "needle 7$|def main",
   });
-  assert.equal(several.match_count, 1);
-  assert.equal(several.other_roots[0].match_count, 1);
+  assert.equal(several.matchCount, 1);
+  assert.equal(several.otherRoots[0].matchCount, 1);
+});
+
+/** Names of fields, except those of maps. */
+function names(value) {
+  if (Array.isArray(value)) {
+    return value.flatMap(names);
+  }
+  if (!value || typeof value !== "object") {
+    return [];
+  }
+  return Object.entries(value).flatMap(([name, field]) => (["skipped", "unread"].includes(name) ? [name] : [name, ...names(field)]));
+}
+
+test("names are in camel case throughout", async () => {
+  const workspace = opened();
+  const answers = await Promise.all([
+    workspace.grep({ pattern: "again", output: "uses", contextLines: 0 }),
+    workspace.search({ pattern: "agian", fuzzy: 2, filePattern: ["*.py", "!main.py"], contextLines: 1, maxResults: 2 }),
+    workspace.rank({ query: "where is it tried again", maxResults: 1, codeTokens: 500, explain: true }),
+    workspace.list({ path: "src", maxDepth: 1, symbols: true }),
+    workspace.read({ path: "src/main.py", startLine: 2, endLine: 4 }),
+    workspace.read({ path: "src/main.py", outline: true }),
+  ]);
+  const pieces = await collected(workspace.grepEach({ pattern: "again", contextLines: 0 }));
+  const all = names([...answers.map((answer) => answer.toJSON()), pieces]);
+  assert(all.length > 200, `${all.length}`);
+  assert.deepEqual([...new Set(all.filter((name) => name.includes("_")))], []);
+  for (const answer of answers) {
+    for (const name of Object.keys(answer.toJSON())) {
+      assert.deepEqual(answer[name], answer.toJSON()[name]);
+    }
+  }
+  assert.deepEqual(answers[4].startLine, 2);
+  assert.equal(answers[2].files.length, 1);
+  // Messages name the parameters and the methods.
+  await assert.rejects(workspace.search({ pattern: "x", filePattern: "a[" }), /`filePattern`/);
+  fs.writeFileSync(path.join(scratch, "long.txt"), "line\n".repeat(100_000));
+  const long = await opened(scratch).read({ path: "long.txt" });
+  assert.match(long.text, /read\(\{ path: "long.txt", startLine: /);
+});
+
+test("the keys of maps are data", async () => {
+  const place = path.join(scratch, "maps");
+  fs.mkdirSync(place);
+  fs.writeFileSync(path.join(place, "binary.dat"), Buffer.from([0, 1, 2, 3]));
+  fs.writeFileSync(path.join(place, ".env"), "needle=1\n");
+  const answer = await opened(place).grep({ pattern: "needle" });
+  const printed = JSON.parse(command("call", "grep_search", JSON.stringify({ pattern: "needle", path: "." }), "--json"));
+  assert(Object.keys(answer.skipped).length > 0, answer.text);
+  assert.equal(typeof printed.skipped, "object");
+  assert(Object.keys(answer.skipped).every((reason) => !/[A-Z]/.test(reason)), JSON.stringify(answer.skipped));
+});
+
+test("an answer is a collection", async () => {
+  const workspace = opened();
+  const answer = await workspace.grep({ pattern: "def " });
+  assert.deepEqual([...answer], answer.files);
+  assert.deepEqual([...(await workspace.list({ path: "src" }))].map((entry) => entry.path), ["src/main.py", "src/retry.py"]);
+  assert.deepEqual([...(await workspace.grep({ pattern: "nothing has this" }))], []);
+});
+
+test("npm starts the program of the package", () => {
+  const launcher = path.join(import.meta.dirname, "../node_modules/.bin/forage");
+  const started = spawnSync(launcher, ["grep", "--count", "retry", "src/main.py"], { cwd: tree, encoding: "utf8", timeout: 20_000 });
+  assert.deepEqual([started.stdout, started.status], ["2\n", 0], started.stderr);
+  assert.equal(spawnSync(launcher, ["grep", "nothing has this"], { cwd: tree, timeout: 20_000 }).status, 1);
+});
+
+test("no name hides one of JavaScript's", () => {
+  assert.deepEqual(Object.keys(forage).filter((name) => name in globalThis), []);
 });
 
 test("CommonJS has the same", () => {
-  const required = require("@forage-search/node");
+  const required = require("forage-search");
   assert.equal(required.Workspace, Workspace);
   assert.deepEqual(Object.keys(required).sort(), Object.keys(forage).sort());
 });
@@ -103,13 +183,13 @@ test("errors have classes and hints", async () => {
     [() => workspace.grep({ pattern: "(?P<unclosed" }), forage.PatternError],
     [() => workspace.read({ path: "src/mian.py" }), forage.PathError],
     [() => workspace.call("no_such_tool"), forage.UnknownToolError],
-    [() => workspace.grep({ pattern: "x", file_pattern: "a[" }), forage.ArgumentError],
+    [() => workspace.grep({ pattern: "x", filePattern: "a[" }), forage.ArgumentError],
     [() => workspace.grep({}), forage.RequestError],
     [() => workspace.grep(), forage.RequestError],
     [() => workspace.grep("x"), forage.RequestError],
     [() => workspace.grep(["x"]), TypeError],
     [() => workspace.call("grep_search", '{"pattern": '), forage.RequestError],
-    [() => workspace.keywordSearch({ query: "retries", search_terms: ["retry"] }), forage.NoModelError],
+    [() => workspace.keywordSearch({ query: "retries", searchTerms: ["retry"] }), forage.NoModelError],
     [() => workspace.ask("where is it?"), forage.NoModelError],
     [() => workspace.tools("nonsense"), forage.ArgumentError],
     [() => opened(path.join(tree, "nowhere")), forage.PathError],
@@ -126,7 +206,7 @@ test("errors have classes and hints", async () => {
     });
   }
   await assert.rejects(workspace.read({ path: "src/mian.py" }), /main\.py/);
-  await assert.rejects(workspace.keywordSearch({ query: "retries", search_terms: ["retry"] }), (error) => {
+  await assert.rejects(workspace.keywordSearch({ query: "retries", searchTerms: ["retry"] }), (error) => {
     assert.equal(error.code, "no_model");
     assert.equal(error.name, "NoModelError");
     assert(error.message.includes(error.hint));
@@ -164,20 +244,20 @@ test("what there is comes while it is found", async () => {
   const workspace = opened();
   const each = workspace.grepEach({ pattern: "needle" });
   const pieces = await collected(each);
-  assert.equal(pieces.reduce((sum, piece) => sum + piece.match_count, 0), 5000);
-  assert.equal(each.answer.match_count, 5000);
+  assert.equal(pieces.reduce((sum, piece) => sum + piece.matchCount, 0), 5000);
+  assert.equal(each.answer.matchCount, 5000);
   const records = await collected(workspace.searchEach({ pattern: "def " }));
   assert.equal(records.filter((record) => record.type === "match").length, 2);
-  for (const given of [{ max_results: 3 }, { cursor: "x" }, { fuzzy: 1, best_first: true }]) {
+  for (const given of [{ maxResults: 3 }, { cursor: "x" }, { fuzzy: 1, bestFirst: true }]) {
     await assert.rejects(collected(workspace.searchEach({ pattern: "needle", ...given })), forage.ArgumentError);
   }
-  await assert.rejects(collected(workspace.grepEach({ pattern: "needle", max_results: 3 })), forage.ArgumentError);
+  await assert.rejects(collected(workspace.grepEach({ pattern: "needle", maxResults: 3 })), forage.ArgumentError);
 });
 
 test("whoever leaves a loop ends the search", async () => {
   const workspace = opened(largeTree);
   for await (const piece of workspace.grepEach({ pattern: "a" })) {
-    assert(piece.match_count);
+    assert(piece.matchCount);
     break;
   }
   await idle();
@@ -225,7 +305,7 @@ test("streams that are read hold no call up", async () => {
 
 test("a signal that goes on does not keep a stream that nobody reads", () => {
   const program = `
-    const { Workspace } = require("@forage-search/node");
+    const { Workspace } = require("forage-search");
     const { setTimeout: sleep } = require("node:timers/promises");
     const controller = new AbortController();
     (async () => {
@@ -255,7 +335,7 @@ test("a slow reader gets all there is", async () => {
   }
   let lines = 0;
   for await (const piece of opened().grepEach({ pattern: "pin$" })) {
-    lines += piece.match_count;
+    lines += piece.matchCount;
     await sleep(2);
   }
   assert.equal(lines, 300);
@@ -318,7 +398,7 @@ test("a long search holds the event loop up nowhere", async () => {
     pauses.push(performance.now() - last);
     last = performance.now();
   }, 5);
-  await assert.rejects(workspace.search({ ...SLOW, timeout_ms: 1000 }), forage.UnfinishedError);
+  await assert.rejects(workspace.search({ ...SLOW, timeoutMs: 1000 }), forage.UnfinishedError);
   clearInterval(beat);
   const took = performance.now() - began;
   assert(took > 300, `${took}`);
@@ -345,7 +425,7 @@ test("small calls one after the other leave the event loop its turns", async () 
 test("another realm has the same errors", async () => {
   const context = vm.createContext({ process, console, Buffer, URL, setImmediate });
   const modules = new Map();
-  const library = path.dirname(require.resolve("@forage-search/node"));
+  const library = path.dirname(require.resolve("forage-search"));
   const load = (name) => {
     if (!name.startsWith("./") || name.endsWith("native.js")) {
       return require(name.startsWith("./") ? path.join(library, name) : name);
@@ -361,19 +441,19 @@ test("another realm has the same errors", async () => {
   const { Workspace, PatternError } = load("./index.js");
   const workspace = new Workspace(largeTree, { index: false });
   await assert.rejects(workspace.grep({ pattern: "(?P<x" }), (error) => error instanceof PatternError);
-  const slow = workspace.search({ ...SLOW, timeout_ms: 500 });
+  const slow = workspace.search({ ...SLOW, timeoutMs: 500 });
   await assert.rejects(slow, (error) => error.code === "unfinished");
 });
 
 test("many calls at once", async () => {
   const workspace = opened();
   const answers = await Promise.all(Array.from({ length: 200 }, () => workspace.grep({ pattern: "retry" })));
-  assert(answers.every((answer) => answer.match_count === 2));
+  assert(answers.every((answer) => answer.matchCount === 2));
 });
 
 test("memory stays over ten thousand calls", { timeout: 120_000 }, () => {
   const program = `
-    const { Workspace } = require("@forage-search/node");
+    const { Workspace } = require("forage-search");
     const workspace = new Workspace(${JSON.stringify(tree)}, { index: false });
     const calls = async (count) => {
       for (let n = 0; n < count; n++) {
@@ -424,14 +504,14 @@ test("the index that is being made is kept when its workspace is closed, and whe
     for (const isWorker of [false, true]) {
       const index = path.join(kept, `${name}-${isWorker}`);
       const program = `
-        const { Workspace } = require("@forage-search/node");
+        const { Workspace } = require("forage-search");
         let workspace = new Workspace(${JSON.stringify(many)}, { index: ${JSON.stringify(index)}, watch: true });
         workspace.grep({ pattern: "needle 7$" }).then(() => { ${end} });
       `;
       const inWorker = `
         const { Worker } = require("node:worker_threads");
         const worker = new Worker(${JSON.stringify(program)}, { eval: true, stdout: true }).on("error", () => {});
-        require("@forage-search/node");
+        require("forage-search");
         worker.stdout.on("data", () => process.exit(0));
       `;
       spawnSync(process.execPath, ["-e", isWorker ? inWorker : program], { cwd: import.meta.dirname });
@@ -443,7 +523,7 @@ test("the index that is being made is kept when its workspace is closed, and whe
 test("an index of one's own", async () => {
   const workspace = opened(tree, { index: path.join(scratch, "indexes"), watch: true });
   await workspace.buildIndex();
-  assert.equal((await workspace.grep({ pattern: "needle 4999" })).match_count, 1);
+  assert.equal((await workspace.grep({ pattern: "needle 4999" })).matchCount, 1);
   await workspace.close();
   assert(fs.readdirSync(path.join(scratch, "indexes")).length > 0);
 });
@@ -458,20 +538,20 @@ test("tools are described for each provider", () => {
 test("a worker has workspaces of its own, and can be ended in the middle of a call", async () => {
   const program = (body) => `
     const { parentPort } = require("node:worker_threads");
-    const { PathError, Workspace } = require(${JSON.stringify(require.resolve("@forage-search/node"))});
+    const { PathError, Workspace } = require(${JSON.stringify(require.resolve("forage-search"))});
     (async () => { ${body} })();
   `;
   const answers = program(`
     const workspace = new Workspace(${JSON.stringify(tree)}, { index: false });
     const error = await workspace.read({ path: "nowhere" }).catch((error) => error);
-    parentPort.postMessage([(await workspace.grep({ pattern: "retry" })).match_count, error instanceof PathError]);
+    parentPort.postMessage([(await workspace.grep({ pattern: "retry" })).matchCount, error instanceof PathError]);
   `);
   const workers = Array.from({ length: 4 }, () => new Worker(answers, { eval: true }));
   const said = await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once("message", resolve))));
   assert.deepEqual(said, Array(4).fill([2, true]));
   const hangs = program(`
     parentPort.postMessage("begun");
-    await new Workspace(${JSON.stringify(largeTree)}, { index: false }).search(${JSON.stringify({ ...SLOW, timeout_ms: 2000 })});
+    await new Workspace(${JSON.stringify(largeTree)}, { index: false }).search(${JSON.stringify({ ...SLOW, timeoutMs: 2000 })});
   `);
   for (let round = 0; round < 3; round++) {
     const worker = new Worker(hangs, { eval: true });
@@ -481,15 +561,15 @@ test("a worker has workspaces of its own, and can be ended in the middle of a ca
   }
   // Their calls end after them, and tell nobody.
   await sleep(2500);
-  assert.equal((await opened().grep({ pattern: "retry" })).match_count, 2);
+  assert.equal((await opened().grep({ pattern: "retry" })).matchCount, 2);
 });
 
 test("a process of its own has workspaces of its own", async () => {
   const script = path.join(scratch, "child.cjs");
   fs.writeFileSync(
     script,
-    `const { Workspace } = require(${JSON.stringify(require.resolve("@forage-search/node"))});
-     new Workspace(${JSON.stringify(tree)}, { index: false }).grep({ pattern: "retry" }).then((answer) => process.send(answer.match_count));`,
+    `const { Workspace } = require(${JSON.stringify(require.resolve("forage-search"))});
+     new Workspace(${JSON.stringify(tree)}, { index: false }).grep({ pattern: "retry" }).then((answer) => process.send(answer.matchCount));`,
   );
   const workspace = opened();
   await workspace.grep({ pattern: "retry" });
@@ -499,9 +579,9 @@ test("a process of its own has workspaces of its own", async () => {
 
 test("a program ends when its calls have", () => {
   const program = `
-    const { Workspace } = require("@forage-search/node");
+    const { Workspace } = require("forage-search");
     new Workspace(${JSON.stringify(tree)}, { watch: true, index: ${JSON.stringify(path.join(scratch, "ends"))} })
-      .grep({ pattern: "retry" }).then((answer) => console.log(answer.match_count));
+      .grep({ pattern: "retry" }).then((answer) => console.log(answer.matchCount));
   `;
   const done = spawnSync(process.execPath, ["-e", program], { cwd: import.meta.dirname, encoding: "utf8", timeout: 20_000 });
   assert.equal(done.stdout, "2\n", done.stderr);
@@ -532,7 +612,7 @@ test("what is thrown when something is watched ends the question", async () => {
   }
   // One that nobody waits for any more is nobody's.
   const program = `
-    const { Workspace } = require("@forage-search/node");
+    const { Workspace } = require("forage-search");
     const workspace = new Workspace(${JSON.stringify(tree)}, { index: false, models: ${JSON.stringify(models)} });
     const watch = () => new Promise((_, reject) => setTimeout(reject, 1000, new Error("late")));
     workspace.ask("Where is it retried?", { watch }).then((asked) => console.log(asked.answer));

@@ -31,7 +31,7 @@ for (let n = 0; n < 40; n++) {
 }
 
 /** Nothing matches it, and to find that out takes long on each line. */
-export const SLOW = { pattern: "(a?){3000}a{3000}[bc]?[de]", timeout_ms: 30000 };
+export const SLOW = { pattern: "(a?){3000}a{3000}[bc]?[de]", timeoutMs: 30000 };
 
 /** Runs the command line, of which `FORAGE` is the program. */
 export function command(...given) {

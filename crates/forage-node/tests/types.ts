@@ -1,16 +1,16 @@
 // What the types permit, and what they refuse: `tsc` compiles it, and nothing runs it.
-import { Answer, type Each, type GrepAnswer, type GrepFile, PathError, Workspace } from "@forage-search/node";
-import { forageTools } from "@forage-search/node/ai";
-import { addForageTools } from "@forage-search/node/mcp";
+import { Answer, type Each, type GrepAnswer, type GrepFile, PathError, Workspace } from "forage-search";
+import { forageTools } from "forage-search/ai";
+import { addForageTools } from "forage-search/mcp";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { generateText, type LanguageModel } from "ai";
 
 export async function permitted(workspace: Workspace, model: LanguageModel): Promise<number> {
   const answer: GrepAnswer = await workspace.grep({ pattern: "x", output: "uses" }, { signal: AbortSignal.timeout(1) });
-  const lines: number[] = answer.files.flatMap((file) => file.lines ?? []).map((line) => line.line_number);
+  const lines: number[] = answer.files.flatMap((file) => file.lines ?? []).map((line) => line.lineNumber);
   const each: Each<GrepFile, GrepAnswer> = workspace.grepEach({ pattern: "x" });
-  for await (const file of each) lines.push(file.match_count);
-  const records: { match_count: number } = answer.toJSON();
+  for await (const file of each) lines.push(file.matchCount);
+  const records: { matchCount: number } = answer.toJSON();
   const called: Answer = await workspace.call("grep_search", '{"pattern": "x"}');
   await using left = workspace.grepEach({ pattern: "x" });
   await using closed = new Workspace(".");
@@ -21,7 +21,7 @@ export async function permitted(workspace: Workspace, model: LanguageModel): Pro
   const code: "path" = error.code;
   addForageTools(new McpServer({ name: "x", version: "0" }), workspace);
   await generateText({ model, tools: forageTools(workspace), prompt: code + called.text + (left.answer?.text ?? "") });
-  return records.match_count + (answer.other_roots?.length ?? 0) + (each.answer?.match_count ?? 0);
+  return records.matchCount + (answer.otherRoots?.length ?? 0) + (each.answer?.matchCount ?? 0);
 }
 
 export async function refused(workspace: Workspace): Promise<void> {
@@ -30,7 +30,7 @@ export async function refused(workspace: Workspace): Promise<void> {
   // @ts-expect-error: no such argument
   await workspace.grep({ pattern: "x", pth: "src" });
   // @ts-expect-error: all there is has no pages
-  workspace.grepEach({ pattern: "x", max_results: 3 });
+  workspace.grepEach({ pattern: "x", maxResults: 3 });
   // @ts-expect-error: no such word
   await workspace.grep({ pattern: "x", output: "tree" });
   // @ts-expect-error: no such setting

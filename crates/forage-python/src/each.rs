@@ -17,11 +17,11 @@ impl PyPieces {
     pub(crate) fn begin(
         py: Python<'_>,
         toolbox: &Arc<Toolbox>,
-        tool: String,
+        method: String,
         arguments: Value,
         stop: Stop,
     ) -> PyResult<Self> {
-        Pieces::begin(toolbox, tool, arguments, stop)
+        Pieces::begin(toolbox, method, arguments, stop)
             .map(|pieces| Self(Arc::new(pieces)))
             .map_err(|error| raised(py, &error))
     }

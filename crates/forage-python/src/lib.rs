@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
 use forage_bindings::{
-    BindingError, MethodCalls, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run,
+    BindingError, MethodCalls, Toolbox, ToolboxSettings, end_all, error_classes, guarded, methods, run,
 };
 use forage_tools::{Answer, Telemetry};
 use pyo3::exceptions::PyImportError;
@@ -110,41 +110,45 @@ impl RawToolbox {
         })))
     }
 
-    /// Calls a tool with arguments in JSON, and waits. A call of the main thread looks for signals meanwhile.
-    #[pyo3(signature = (tool, arguments, stop, main))]
+    /// Calls a tool, or a method by its name, with arguments in JSON, and waits. A call of the main thread looks for signals
+    /// meanwhile.
+    #[pyo3(signature = (name, arguments, stop, main, is_method=false))]
     fn call(
         &self,
         py: Python<'_>,
-        tool: String,
+        name: String,
         arguments: &str,
         stop: &PyStop,
         main: bool,
+        is_method: bool,
     ) -> PyResult<PyAnswer> {
         let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
-        let call = move || toolbox.call(&tool, arguments, &ends);
+        let call = move || called(&toolbox, &name, arguments, &ends, is_method);
         let answer = calls::wait(py, &stop.0, main, call)?;
         answer.map(|answer| PyAnswer { answer }).map_err(|error| raised(py, &error))
     }
 
-    /// Calls a tool and tells `done` of its answer, or of its error, from another thread.
+    /// The same, which passes the answer or the error to `done` on another thread.
+    #[pyo3(signature = (name, arguments, stop, done, is_method=false))]
     fn start(
         &self,
         py: Python<'_>,
-        tool: String,
+        name: String,
         arguments: &str,
         stop: &PyStop,
         done: Py<PyAny>,
+        is_method: bool,
     ) -> PyResult<()> {
         let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
         calls::begin(run, move || {
-            let answer = guarded(|| toolbox.call(&tool, arguments, &ends));
+            let answer = guarded(|| called(&toolbox, &name, arguments, &ends, is_method));
             calls::tell(done, answer, |answer| PyAnswer { answer });
         })
     }
 
-    /// The pieces of all there is.
-    fn each(&self, py: Python<'_>, tool: String, arguments: &str, stop: &PyStop) -> PyResult<PyPieces> {
-        PyPieces::begin(py, &self.0, tool, parsed(py, arguments)?, stop.0.clone())
+    /// The results of a method that streams them.
+    fn each(&self, py: Python<'_>, method: String, arguments: &str, stop: &PyStop) -> PyResult<PyPieces> {
+        PyPieces::begin(py, &self.0, method, parsed(py, arguments)?, stop.0.clone())
     }
 
     /// Answers a question. `watch` is told of events in JSON, on the thread that asks.
@@ -201,6 +205,19 @@ impl RawToolbox {
     }
 }
 
+fn called(
+    toolbox: &Toolbox,
+    name: &str,
+    arguments: Value,
+    stop: &Stop,
+    is_method: bool,
+) -> Result<Answer, BindingError> {
+    match is_method {
+        true => toolbox.call_method(name, arguments, stop),
+        false => toolbox.call(name, arguments, stop),
+    }
+}
+
 fn parsed(py: Python<'_>, json: &str) -> PyResult<Value> {
     serde_json::from_str(json).map_err(|error| {
         raised(py, &BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
@@ -229,10 +246,10 @@ fn all_methods() -> String {
     json!(methods()).to_string()
 }
 
-/// The codes of errors, each with what it says.
-#[pyfunction(name = "error_codes")]
-fn all_error_codes() -> Vec<(String, String)> {
-    error_codes()
+/// The classes of errors in JSON.
+#[pyfunction(name = "error_classes")]
+fn all_error_classes() -> String {
+    json!(error_classes()).to_string()
 }
 
 /// Called when the interpreter ends.
@@ -280,5 +297,5 @@ fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let forked = wrap_pyfunction!(forked, module)?;
         register.call((), Some(&[("after_in_child", forked)].into_py_dict(module.py())?))?;
     }
-    module.add_function(wrap_pyfunction!(all_error_codes, module)?)
+    module.add_function(wrap_pyfunction!(all_error_classes, module)?)
 }

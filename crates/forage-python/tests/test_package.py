@@ -50,10 +50,12 @@ def test_an_answer_is_that_of_the_command_line(tree, command, method, tool, argu
         async with forage.AsyncWorkspace(tree, index=False) as workspace:
             return await getattr(workspace, method)(**arguments)
 
+    printed = json.loads(command("call", tool, json.dumps(arguments), "--json", cwd=tree))
     for answer in (typed, untyped, from_json, asyncio.run(awaited())):
-        assert answer.text.rstrip("\n") == command("call", tool, json.dumps(arguments), cwd=tree).rstrip("\n")
-        printed = json.loads(command("call", tool, json.dumps(arguments), "--json", cwd=tree))
         assert without_time(answer.to_dict()) == without_time(printed)
+    # The text of a method names methods.
+    for answer in (untyped, from_json):
+        assert answer.text.rstrip("\n") == command("call", tool, json.dumps(arguments), cwd=tree).rstrip("\n")
 
 
 def test_fields_are_attributes_of_their_types(tree):
@@ -70,6 +72,72 @@ def test_fields_are_attributes_of_their_types(tree):
     assert isinstance(called, forage.GrepAnswer) and called.match_count == 2
     read = workspace.read("src/main.py", start_line=4)
     assert isinstance(read, forage.ReadAnswer) and "def main" in str(read)
+
+
+def test_an_answer_is_a_collection(tree):
+    workspace = forage.Workspace(tree, index=False)
+    answer = workspace.grep("def ")
+    assert answer and len(answer) == 2 and list(answer) == answer.files
+    nothing = workspace.grep("nothing has this")
+    assert not nothing and len(nothing) == 0 and list(nothing) == []
+    # A file without lines was read all the same.
+    (tree / "empty.txt").touch()
+    empty = workspace.read("empty.txt")
+    assert len(empty) == 0 and bool(empty) == empty.found
+    assert [entry.path for entry in workspace.list("src")] == ["src/main.py", "src/retry.py"]
+    assert next(iter(workspace.search("agian", fuzzy=2))).type == "match"
+
+
+def test_methods_have_parameters_of_their_own(tree):
+    workspace = forage.Workspace(tree, index=False)
+    found = workspace.search("def", file_pattern=["*.py", "!main.py"], context_lines=1)
+    assert found.match_count == 1 and found.count > 1 and found.warnings == []
+    assert len(workspace.rank("again", max_results=1).files) == 1
+    with pytest.raises(forage.ArgumentError, match="`file_pattern`"):
+        workspace.search("x", file_pattern="a[")
+    # A method suggests methods, and a model's call tools.
+    (tree / "long.txt").write_text("line\n" * 100_000)
+    assert 'read(path="long.txt", start_line=' in workspace.read("long.txt").text
+    assert 'read_file(path="long.txt", start_line=' in workspace.call("read_file", {"path": "long.txt"}).text
+
+
+def test_no_class_hides_one_of_python():
+    import builtins
+
+    names = {}
+    exec("from forage import *", names)
+    assert "SearchIndexError" in names and "GrepAnswer" in names
+    assert [name for name in names if hasattr(builtins, name) and not name.startswith("__")] == []
+    assert [name for name in forage.__all__ if hasattr(builtins, name)] == []
+
+
+def documented(function):
+    """The names below `Args:` in a docstring, each of which has a description."""
+    arguments = function.__doc__.split("Args:\n")[1].split("\n\n")[0] if "Args:" in function.__doc__ else ""
+    lines = textwrap.dedent(arguments).splitlines()
+    named = [line.partition(": ") for line in lines if not line.startswith(" ")]
+    assert all(len(description) > 10 for _, _, description in named), named
+    return [name for name, _, _ in named]
+
+
+@pytest.mark.parametrize("kind", [forage.Workspace, forage.AsyncWorkspace])
+def test_help_documents_every_method_and_argument(kind):
+    import pydoc
+
+    checked = 0
+    for name, function in inspect.getmembers(kind, inspect.isfunction):
+        if name.startswith("_") and name != "__init__":
+            continue
+        takes = [taken for taken in inspect.signature(function).parameters if taken != "self"]
+        first, _, rest = function.__doc__.partition("\n")
+        assert first.endswith((".", "!")) and len(first) < 140, (name, first)
+        assert sorted(documented(function)) == sorted(takes), name
+        # The descriptions for models have lists, and name tools.
+        assert "\n- " not in rest and ("grep_search" not in rest or name in ("call", "tools")), name
+        checked += len(takes)
+    assert checked > 80, checked
+    shown = pydoc.plain(pydoc.render_doc(forage.Workspace.grep))
+    assert "Finds the lines that match" in shown and ">>> answer = workspace.grep(" in shown
 
 
 def test_several_directories(tree):
@@ -524,7 +592,6 @@ def test_methods_say_what_they_take(tree):
     signature = inspect.signature(forage.Workspace.grep)
     assert list(signature.parameters)[:2] == ["self", "pattern"]
     assert signature.return_annotation is forage.GrepAnswer
-    assert "Arguments:" in forage.Workspace.grep.__doc__
     takes = set(signature.parameters) - set(inspect.signature(forage.Workspace.grep_each).parameters)
     assert takes == {"output", "max_results", "cursor"}
 
@@ -625,7 +692,22 @@ def test_examples_in_the_documentation_of_the_package_run(tree, monkeypatch):
     pytest.importorskip("llama_index")
     monkeypatch.chdir(tree)
     modules = ["forage", "forage._workspace", "forage.sparse", "forage.integrations.langchain"]
+    given = {"forage": forage, "workspace": forage.Workspace(".", index=False)}
     for name in [*modules, "forage.integrations.llama_index"]:
         module = importlib.import_module(name)
-        failed, tried = doctest.testmod(module)
-        assert failed == 0 and tried > 0, module
+        failed, tried = doctest.testmod(module, extraglobs=given if name == "forage._workspace" else None)
+        # One example of each method, and of others.
+        least = 20 if name == "forage._workspace" else 1
+        assert failed == 0 and tried >= least, (module, failed, tried)
+
+
+def test_every_type_can_be_used(tree):
+    typed = os.path.join(os.path.dirname(__file__), "typed.py")
+    done = subprocess.run([sys.executable, typed, str(tree)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_program_of_the_package_is_started():
+    """The wheel of these tests has no program, and says so; `cargo xtask package --check` starts the one of a release."""
+    done = subprocess.run([sys.executable, "-m", "forage", "--version"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("forage: error: this package was installed without"), done

@@ -3,16 +3,28 @@
 >>> import forage
 >>> with forage.Workspace(".", index=False) as workspace:
 ...     answer = workspace.grep("retry", path="src")
->>> answer.found
-True
+>>> [file.path for file in answer]
+['src/main.py']
 """
-
-import builtins as _builtins
 
 from ._errors import CLASSES as _classes
 from ._errors import ForageError
 from ._forage import __version__
 from ._records import Answer, Record
+from ._settings import (
+    AskEvent,
+    AskingEvent,
+    CallEndedEvent,
+    CallStartedEvent,
+    CollectionSettings,
+    FailedEvent,
+    FilterSettings,
+    MadeRoomEvent,
+    ModelSettings,
+    SaidEvent,
+    TelemetryEvent,
+    TextEvent,
+)
 from ._workspace import SCHEMAS as _schemas
 from ._workspace import Asked, AsyncEach, AsyncWorkspace, Each, Workspace
 
@@ -20,18 +32,29 @@ globals().update({of_code.__name__: of_code for of_code in _classes.values()})
 globals().update(_schemas.classes)
 globals().update(_schemas.words)
 
-# Whoever imports all names keeps Python's own.
 __all__ = [
     "Answer",
+    "AskEvent",
     "Asked",
+    "AskingEvent",
     "AsyncEach",
     "AsyncWorkspace",
+    "CallEndedEvent",
+    "CallStartedEvent",
+    "CollectionSettings",
     "Each",
+    "FailedEvent",
+    "FilterSettings",
     "ForageError",
+    "MadeRoomEvent",
+    "ModelSettings",
     "Record",
+    "SaidEvent",
+    "TelemetryEvent",
+    "TextEvent",
     "Workspace",
     "__version__",
-    *(of_code.__name__ for of_code in _classes.values() if not hasattr(_builtins, of_code.__name__)),
+    *(of_code.__name__ for of_code in _classes.values()),
     *_schemas.classes,
     *_schemas.words,
 ]

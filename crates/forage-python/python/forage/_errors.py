@@ -9,10 +9,14 @@ from . import _forage
 
 
 class ForageError(Exception):
-    """A call has no answer.
+    """A call has no answer. Each code has a class of its own, which is a subclass of this one.
 
-    ``code`` is what programs know it by, ``hint`` what can be done about it beside what the message says, ``text`` what a model
-    that wrote the call is told, and ``transcript`` what a question without an answer came to.
+    Attributes:
+        code: Stable code for programs.
+        message: What is wrong, in one sentence.
+        hint: The next step, unless the message names it.
+        text: The text for a model that wrote the call.
+        transcript: The transcript of a question that got no answer.
     """
 
     code = "failed"
@@ -34,18 +38,15 @@ class ForageError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
-def class_name(code: str) -> str:
-    return "".join(part.capitalize() for part in code.split("_")) + "Error"
+def _class(described: dict[str, str]) -> type[ForageError]:
+    members = {"__doc__": described["description"], "__module__": "forage", "code": described["code"]}
+    return type(described["name"], (ForageError,), members)
 
 
-def _class(code: str, description: str) -> type[ForageError]:
-    return type(class_name(code), (ForageError,), {"__doc__": description, "__module__": "forage", "code": code})
-
-
-CLASSES = {code: _class(code, description) for code, description in _forage.error_codes()}
+CLASSES = {described["code"]: _class(described) for described in json.loads(_forage.error_classes())}
 
 
 def make(code: str, message: str, hint: str | None, text: str, transcript: str | None) -> ForageError:
-    """The exception of an error; the native part calls it."""
+    """Returns the exception of an error; the native part calls this."""
     of_code = CLASSES.get(code, ForageError)
     return of_code(message, hint, text, json.loads(transcript) if transcript else None)

@@ -10,7 +10,7 @@ Read = Callable[[Any], Any]
 
 
 class Record:
-    """An object of JSON, whose fields are attributes. An optional field that is left out is ``None``."""
+    """An object with the fields of a JSON object as attributes. An optional field that is absent is ``None``."""
 
     __slots__ = ("_fields",)
 
@@ -21,7 +21,7 @@ class Record:
         self._fields = fields
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns what it is made of: the records that ``--json`` prints."""
+        """Returns the JSON object: what ``--json`` prints."""
         return self._fields
 
     def __eq__(self, other: object) -> bool:
@@ -35,7 +35,11 @@ class Record:
 
 
 class Answer(Record):
-    """An answer: ``text`` for a model or a person, and the records of the tool as attributes."""
+    """An answer: ``text`` for a model or a person, and the records of the tool as attributes.
+
+    It is true if anything was found. The answers of methods are collections: their length and an iteration are those of the field
+    that has the results, such as ``files``.
+    """
 
     __slots__ = ("_raw",)
 
@@ -60,6 +64,9 @@ class Answer(Record):
         """Whether anything was found."""
         return bool(self._raw.found)
 
+    def __bool__(self) -> bool:
+        return self.found
+
     def __str__(self) -> str:
         return self.text
 
@@ -78,9 +85,13 @@ class Schemas:
         """The class of an object, by its name."""
         return self.classes.get(name) or self._made(Record, name, schema, parts)
 
-    def answer(self, name: str, schema: dict[str, Any]) -> type[Answer]:
-        """The class of a tool's answers."""
-        return self._made(Answer, name, schema, schema["$defs"])
+    def answer(self, name: str, schema: dict[str, Any], items: str) -> type[Answer]:
+        """Returns the class of a tool's answers, which are collections of the field ``items``."""
+        made = self._made(Answer, name, schema, schema["$defs"])
+        if items:
+            setattr(made, "__iter__", lambda self: iter(getattr(self, items)))
+            setattr(made, "__len__", lambda self: len(self.to_dict()[items]))
+        return made
 
     def _made(self, base: type[Base], name: str, schema: dict[str, Any], parts: dict[str, Any]) -> type[Base]:
         doc = schema.get("description", "")

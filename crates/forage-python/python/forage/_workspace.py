@@ -1,6 +1,6 @@
-"""Workspaces: directories, and the tools on what is below them.
+"""Workspaces: directories, and the tools that search them.
 
-The methods are made of the tools that the native part has, so that all of them are here.
+The methods are created from the tools of the native part.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, Optional
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from types import GenericAlias
+from typing import Any, Literal, Optional, Union
 
 from . import _forage
 from ._records import Answer, Record, Schemas
+from ._settings import AskEvent, CollectionSettings, FilterSettings, ModelSettings, TelemetryEvent
 
 METHODS: list[dict[str, Any]] = json.loads(_forage.methods())
 
 SCHEMAS = Schemas()
 
-_TYPES = {"string": str, "integer": int, "boolean": bool, "number": float, "array": list, "object": dict}
+_TYPES = {"string": str, "integer": int, "boolean": bool, "number": float, "object": dict}
 
 
 def _on_main_thread() -> bool:
@@ -48,7 +50,7 @@ def _settings(given: dict[str, Any]) -> str:
 
 
 class Asked(Answer):
-    """The answer to a question: ``answer`` is what the model says, ``text`` that with what must be known of it."""
+    """The answer to a question. ``text`` adds notes to it, and ``to_dict()`` returns the transcript."""
 
     __slots__ = ()
 
@@ -59,18 +61,23 @@ class Asked(Answer):
 
     @property
     def answer(self) -> str:
-        """What the model says."""
+        """The answer of the model."""
         return str(self.to_dict()["answer"])
 
 
 class Each(Iterator[Record]):
-    """What is found, while it is found. ``answer`` has the counts once all of it was read."""
+    """The results of a search, which goes on while they are read. Leave it, or ``close`` it, to end the search."""
 
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None:
         self._pieces = pieces
         self._of_piece, self._of_answer = piece, answer
         self._ready: deque[str] = deque()
-        self.answer: Answer | None = None
+        self._answer: Answer | None = None
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer with the counts, once all results have been read."""
+        return self._answer
 
     def __iter__(self) -> Each:
         return self
@@ -96,7 +103,7 @@ class Each(Iterator[Record]):
         pieces, answer = told
         self._ready.extend(pieces)
         if answer is not None:
-            self.answer = self._of_answer(answer)
+            self._answer = self._of_answer(answer)
 
     def close(self) -> None:
         """Ends the search."""
@@ -110,13 +117,14 @@ class Each(Iterator[Record]):
 
 
 class AsyncEach(AsyncIterator[Record]):
-    """The same for ``async for``."""
+    """The results of a search for ``async for``. Otherwise like :class:`Each`."""
 
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None:
         self._each = Each(pieces, piece, answer)
 
     @property
     def answer(self) -> Answer | None:
+        """The answer with the counts, once all results have been read."""
         return self._each.answer
 
     def __aiter__(self) -> AsyncEach:
@@ -153,26 +161,46 @@ _NO_SETTINGS = ("self", "paths", "on_telemetry", "__class__")
 
 
 class _Opened:
-    """What workspaces of either kind have."""
+    """Base of both kinds of workspaces."""
 
     def __init__(
         self,
         *paths: str | os.PathLike[str],
         index: bool | str | os.PathLike[str] | None = None,
         watch: bool | None = None,
-        models: list[dict[str, Any]] | None = None,
-        collection: dict[str, Any] | None = None,
+        models: Sequence[ModelSettings] | None = None,
+        collection: CollectionSettings | None = None,
         without_model: bool | None = None,
-        filter: dict[str, Any] | None = None,
+        filter: FilterSettings | None = None,
         show_secrets: bool | None = None,
         text_bytes: int | None = None,
         timeout_ms: int | None = None,
         threads: int | None = None,
         max_file_bytes: int | None = None,
-        exclude: list[str] | None = None,
+        exclude: Sequence[str] | None = None,
         allow_broad_root: bool | None = None,
-        on_telemetry: Callable[[dict[str, Any]], None] | None = None,
+        on_telemetry: Callable[[TelemetryEvent], object] | None = None,
     ) -> None:
+        """Opens directories. Settings that are omitted are as on the command line, but its configuration file is not read.
+
+        Args:
+            paths: The directories, each widened to the git repository that contains it. There may be none if you only use
+                `lookup` on a `collection`.
+            index: Whether to use indexes, or the directory to store them in.
+            watch: Watch the tree and keep its index in memory, for a long-running program.
+            models: The models for `keyword_search` and `ask`, in order of preference.
+            collection: The collection for `lookup`.
+            without_model: Let `keyword_search` rank its results without a model.
+            filter: How `keyword_search` filters.
+            show_secrets: Return secrets unchanged. By default they are removed from every answer.
+            text_bytes: Maximum bytes of an answer's text, 2000 to 100000.
+            timeout_ms: Time limit of every call in milliseconds, 100 to 300000.
+            threads: Threads of a call, up to 256 (default: one per processor).
+            max_file_bytes: Do not search files that are larger than this.
+            exclude: Globs of files that are excluded everywhere.
+            allow_broad_root: Allow a root as broad as a home directory.
+            on_telemetry: Called with an event for each call, on the thread that makes the call.
+        """
         settings = {name: value for name, value in locals().items() if name not in _NO_SETTINGS}
         directories = [os.fspath(path) for path in paths]
         self._raw = _forage.RawToolbox(directories, _settings(settings), _watcher(on_telemetry))
@@ -182,16 +210,27 @@ class _Opened:
         """The directories, as answers name them."""
         return self._raw.roots()
 
-    def tools(self, format: str = "openai", only: list[str] | None = None) -> list[dict[str, Any]]:
-        """Returns the definitions of the tools for a model: ``openai``, ``openai-strict``, ``anthropic``, ``gemini`` or ``mcp``.
+    def tools(
+        self,
+        format: Literal["openai", "openai-strict", "anthropic", "gemini", "mcp"] = "openai",
+        only: Sequence[str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Returns the definitions of the tools for a model.
 
-        With ``only`` those that it names.
+        Args:
+            format: The form that the model's provider expects.
+            only: Names of tools to define, including those that are off by default (default: all that are on).
+
+        Example:
+            >>> [tool["name"] for tool in workspace.tools("mcp", only=["grep_search"])]
+            ['grep_search']
         """
-        definitions: list[dict[str, Any]] = json.loads(self._raw.definitions(format, only))
+        named = None if only is None else list(only)
+        definitions: list[dict[str, Any]] = json.loads(self._raw.definitions(format, named))
         return definitions
 
     def close(self) -> None:
-        """Ends what goes on in the background, and waits for that, a second and a half at the most; calls that come later are refused."""
+        """Refuses further calls and ends background work. Waits up to 1.5 seconds for an index that is being written."""
         self._raw.close()
 
     def __repr__(self) -> str:
@@ -199,7 +238,7 @@ class _Opened:
 
 
 class Workspace(_Opened):
-    """Directories with the tools on what is below them. A call blocks, lets other threads go on meanwhile, and ends with Ctrl-C.
+    """Directories, and the tools that search them. Calls let other threads run, and Ctrl-C ends them.
 
     >>> import forage
     >>> workspace = forage.Workspace(".", index=False)
@@ -211,16 +250,30 @@ class Workspace(_Opened):
     """
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer:
-        """Calls a tool by its name, as a model does: with arguments as a dictionary, or in the JSON that it wrote."""
+        """Calls a tool as a model does.
+
+        Args:
+            name: Name of the tool, as in its definition.
+            arguments: Arguments of the tool, as a dictionary or as the JSON that the model wrote.
+
+        Example:
+            >>> workspace.call("grep_search", '{"pattern": "retry"}').found
+            True
+        """
         return _of_tool(name)(self._raw.call(name, _json(arguments), _forage.Stop(), _on_main_thread()))
 
-    def ask(self, question: str, watch: Callable[[dict[str, Any]], None] | None = None) -> Asked:
-        """Answers a question with an agent over the tools. ``watch`` is told of what happens meanwhile, from another thread."""
+    def ask(self, question: str, watch: Callable[[AskEvent], object] | None = None) -> Asked:
+        """Answers a question with an agent that uses the tools. The workspace needs `models`.
+
+        Args:
+            question: The question.
+            watch: Called with each event while the question is answered, on another thread.
+        """
         told = _watcher(watch)
         return Asked(self._raw.ask(question, _forage.Stop(), _on_main_thread(), told))
 
     def build_index(self) -> None:
-        """Makes the index of lines, or brings it up to date."""
+        """Builds the index, or updates it."""
         self._raw.build_index(_forage.Stop(), _on_main_thread())
 
     def __enter__(self) -> Workspace:
@@ -231,26 +284,37 @@ class Workspace(_Opened):
 
 
 class AsyncWorkspace(_Opened):
-    """The same for ``asyncio``. A call that is cancelled ends its work."""
+    """Directories, and the tools that search them, for ``asyncio``. Cancelling a call ends its work."""
 
     async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer:
-        """Calls a tool by its name, as a model does."""
+        """Calls a tool as a model does.
+
+        Args:
+            name: Name of the tool, as in its definition.
+            arguments: Arguments of the tool, as a dictionary or as the JSON that the model wrote.
+        """
         given = _json(arguments)
         return _of_tool(name)(await _awaited(lambda stop, done: self._raw.start(name, given, stop, done)))
 
-    async def ask(self, question: str, watch: Callable[[dict[str, Any]], None] | None = None) -> Asked:
-        """Answers a question with an agent over the tools. ``watch`` is told of what happens meanwhile, in the event loop."""
+    async def ask(self, question: str, watch: Callable[[AskEvent], object] | None = None) -> Asked:
+        """Answers a question with an agent that uses the tools. The workspace needs `models`.
+
+        Args:
+            question: The question.
+            watch: Called with each event while the question is answered, in the event loop.
+        """
         told = None
         if watch is not None:
             loop, inner = asyncio.get_running_loop(), watch
-            def hand(event: dict[str, Any]) -> None:
+
+            def hand(event: AskEvent) -> None:
                 loop.call_soon_threadsafe(inner, event)
 
             told = _watcher(hand)
         return Asked(await _awaited(lambda stop, done: self._raw.start_ask(question, stop, told, done)))
 
     async def build_index(self) -> None:
-        """Makes the index of lines, or brings it up to date."""
+        """Builds the index, or updates it."""
         stop = _forage.Stop()
         try:
             await asyncio.get_running_loop().run_in_executor(None, self._raw.build_index, stop, False)
@@ -259,7 +323,7 @@ class AsyncWorkspace(_Opened):
             raise
 
     async def aclose(self) -> None:
-        """The same as ``close``, while the event loop goes on."""
+        """Like ``close``, without blocking the event loop."""
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
     async def __aenter__(self) -> AsyncWorkspace:
@@ -269,7 +333,7 @@ class AsyncWorkspace(_Opened):
         await self.aclose()
 
 
-#: The class of the answers of each tool, by its name and by that of its method.
+#: The class of the answers of each tool, by its name.
 ANSWERS: dict[str, type[Answer]] = {}
 
 
@@ -277,7 +341,7 @@ def _of_tool(name: str) -> type[Answer]:
     return ANSWERS.get(name, Answer)
 
 
-def _watcher(watch: Callable[[dict[str, Any]], None] | None) -> Callable[[str], None] | None:
+def _watcher(watch: Callable[[Any], object] | None) -> Callable[[str], object] | None:
     return None if watch is None else lambda event: watch(json.loads(event))
 
 
@@ -308,6 +372,17 @@ async def _awaited(start: Callable[[Any, Callable[[Any, Any], None]], None]) -> 
         raise
 
 
+def _annotation(schema: dict[str, Any]) -> Any:
+    """The type of a parameter."""
+    if "anyOf" in schema:
+        return Union[tuple(_annotation(one) for one in schema["anyOf"])]
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    if schema.get("type") == "array":
+        return GenericAlias(Sequence, (_annotation(schema.get("items", {})),))
+    return _TYPES.get(schema.get("type", ""), Any)
+
+
 def _signature(schema: dict[str, Any], result: Any) -> inspect.Signature:
     required = schema.get("required", [])
     # What is needed and where it is looked for go without a name.
@@ -316,7 +391,7 @@ def _signature(schema: dict[str, Any], result: Any) -> inspect.Signature:
     for name, field in fields:
         goes_without = name in required or name == "path"
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if goes_without else inspect.Parameter.KEYWORD_ONLY
-        of_type = _TYPES.get(field.get("type"), Any)
+        of_type = _annotation(field)
         if name in required:
             parameters.append(inspect.Parameter(name, kind, annotation=of_type))
         else:
@@ -324,16 +399,15 @@ def _signature(schema: dict[str, Any], result: Any) -> inspect.Signature:
     return inspect.Signature(parameters, return_annotation=result)
 
 
-def _documentation(method: dict[str, Any], schema: dict[str, Any]) -> str:
-    arguments = "\n".join(
-        f"    {name}: {' '.join(field.get('description', '').split())}"
-        for name, field in schema["properties"].items()
-    )
-    return f"{method['title']}.\n\n{method['description']}\n\nArguments:\n{arguments}\n"
+def _documentation(docstring: str, example: str) -> str:
+    if not example:
+        return docstring
+    lines = "\n".join(f"    {line}" for line in example.splitlines())
+    return f"{docstring}\n\nExample:\n{lines}\n"
 
 
 def _given(signature: inspect.Signature, tool: str, args: tuple[Any, ...], arguments: dict[str, Any]) -> str:
-    # Names are the tool's matter, which says what it takes: here what has no name gets one.
+    # The native part checks the names; this only names what was given by position.
     if args:
         try:
             bound = signature.bind_partial(None, *args)
@@ -349,7 +423,7 @@ def _given(signature: inspect.Signature, tool: str, args: tuple[Any, ...], argum
 
 
 def class_of_answer(method: str) -> str:
-    """What the class of a method's answers is called: `keyword_search` has a `KeywordSearchAnswer`."""
+    """Returns the name of the class of a method's answers: `KeywordSearchAnswer` for `keyword_search`."""
     return "".join(part.capitalize() for part in method.split("_")) + "Answer"
 
 
@@ -358,8 +432,8 @@ def _add(method: dict[str, Any]) -> None:
     arguments_schema = method["arguments"]
     signature = _signature(arguments_schema, Answer)
     schema, called = method["answer"], class_of_answer(name)
-    of_answer = ANSWERS[tool] = ANSWERS[name] = SCHEMAS.answer(called, schema)
-    # That of another root has no text of its own.
+    of_answer = ANSWERS[tool] = SCHEMAS.answer(called, schema, method["items"])
+    # The answer of another root has no text.
     fields = {field: of for field, of in schema["properties"].items() if field != "other_roots"}
     of_root = SCHEMAS.record(f"{called}OfRoot", {**schema, "properties": fields}, schema["$defs"])
     unread = SCHEMAS.record("UnreadRoot", schema["$defs"]["UnreadRoot"], {})
@@ -368,19 +442,20 @@ def _add(method: dict[str, Any]) -> None:
         others = self.to_dict().get("other_roots", [])
         return [(of_root if of_root._required <= other.keys() else unread)(other) for other in others]
 
-    setattr(of_answer, "other_roots", property(other_roots, doc="What the other roots have."))
+    setattr(of_answer, "other_roots", property(other_roots, doc="The answers of the other roots."))
 
     def call(self: Any, /, *args: Any, **arguments: Any) -> Answer:
         given = _given(signature, name, args, arguments)
-        return of_answer(self._raw.call(tool, given, _forage.Stop(), _on_main_thread()))
+        return of_answer(self._raw.call(name, given, _forage.Stop(), _on_main_thread(), True))
 
     async def call_async(self: Any, /, *args: Any, **arguments: Any) -> Answer:
         given = _given(signature, name, args, arguments)
-        return of_answer(await _awaited(lambda stop, done: self._raw.start(tool, given, stop, done)))
+        return of_answer(await _awaited(lambda stop, done: self._raw.start(name, given, stop, done, True)))
 
-    made: list[tuple[type[_Opened], str, Any, dict[str, Any], Any]] = [
-        (Workspace, name, call, arguments_schema, of_answer),
-        (AsyncWorkspace, name, call_async, arguments_schema, of_answer),
+    example = method["python"]
+    made: list[tuple[type[_Opened], str, Any, dict[str, Any], Any, str]] = [
+        (Workspace, name, call, arguments_schema, of_answer, _documentation(method["docstring"], example)),
+        (AsyncWorkspace, name, call_async, arguments_schema, of_answer, method["docstring"]),
     ]
     if method["each"]:
         each_schema, piece = method["each"]["arguments"], method["each"]["piece"]
@@ -389,20 +464,21 @@ def _add(method: dict[str, Any]) -> None:
 
         def each(self: Any, /, *args: Any, **arguments: Any) -> Each:
             given = _given(of_each, name, args, arguments)
-            return Each(self._raw.each(tool, given, _forage.Stop()), of_piece, of_answer)
+            return Each(self._raw.each(name, given, _forage.Stop()), of_piece, of_answer)
 
         def each_async(self: Any, /, *args: Any, **arguments: Any) -> AsyncEach:
             given = _given(of_each, name, args, arguments)
-            return AsyncEach(self._raw.each(tool, given, _forage.Stop()), of_piece, of_answer)
+            return AsyncEach(self._raw.each(name, given, _forage.Stop()), of_piece, of_answer)
 
+        docstring = method["each"]["docstring"]
         made += [
-            (Workspace, f"{name}_each", each, each_schema, Each),
-            (AsyncWorkspace, f"{name}_each", each_async, each_schema, AsyncEach),
+            (Workspace, f"{name}_each", each, each_schema, Each, docstring),
+            (AsyncWorkspace, f"{name}_each", each_async, each_schema, AsyncEach, docstring),
         ]
-    for of_class, called, function, takes, result in made:
+    for of_class, called, function, takes, result, docstring in made:
         function.__name__ = called
         function.__qualname__ = f"{of_class.__name__}.{called}"
-        function.__doc__ = _documentation(method, takes)
+        function.__doc__ = docstring
         function.__signature__ = _signature(takes, result)
         setattr(of_class, called, function)
 

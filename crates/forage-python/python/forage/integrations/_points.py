@@ -39,7 +39,7 @@ class Points:
         }
         self._workspace, self._async_workspace = Workspace(**opened), AsyncWorkspace(**opened)
         self._text_field: str = collection.get("text_field") or "text"
-        self._arguments: dict[str, Any] = {"limit": top_k, "filter": filter}
+        self._arguments: dict[str, Any] = {"max_results": top_k, "filter": filter}
 
     def of(self, query: str) -> list[Point]:
         if not query.strip():
