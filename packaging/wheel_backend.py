@@ -10,9 +10,20 @@ import sys
 from pathlib import Path
 
 import maturin
-from maturin import build_sdist, get_requires_for_build_sdist, get_requires_for_build_wheel
+from maturin import (
+    build_sdist,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
+)
 
-__all__ = ["build_editable", "build_sdist", "build_wheel", "get_requires_for_build_sdist", "get_requires_for_build_wheel"]
+__all__ = [
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_wheel",
+]
 
 SOURCE = Path(__file__).resolve().parent.parent
 # The name that maturin looks for: that of the module.
@@ -37,8 +48,3 @@ def program():
 def build_wheel(*arguments, **named):
     with program():
         return maturin.build_wheel(*arguments, **named)
-
-
-def build_editable(*arguments, **named):
-    with program():
-        return maturin.build_editable(*arguments, **named)
