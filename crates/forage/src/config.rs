@@ -19,6 +19,7 @@ mod search_tool;
 mod settings;
 mod table;
 mod tools;
+mod user_path;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,7 @@ use settings::Layers;
 pub(crate) use settings::{DEFAULT, GivenSettings, SettingsCommand, add_options, without_value};
 pub(crate) use table::JournalFormat;
 use table::{AnswerWord, Settings};
+use user_path::UserPath;
 
 use crate::answer_cache::{self, FileCache};
 
@@ -142,7 +144,7 @@ fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<
         let shown: Vec<_> = given.roots.iter().map(|root| root.display().to_string()).collect();
         config.layers.set("roots", shown, "command line")?;
         // We take these paths unchanged because they may not be valid UTF-8.
-        config.settings.roots = given.roots;
+        config.settings.roots = given.roots.into_iter().map(UserPath::new).collect();
     }
     config.check()?;
     Ok(config)

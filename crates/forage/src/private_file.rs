@@ -15,14 +15,6 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Opens a file for appending. A new file is accessible only to its owner.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.append(true).create(true).open(path)
-}
-
 /// Replaces the file atomically: writes a temporary file and renames it. Creates the directory if necessary.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {

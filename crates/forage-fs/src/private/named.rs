@@ -34,13 +34,17 @@ impl NamedFile {
         Ok(Self { handle, directory: parent.to_owned(), name: name.to_owned() })
     }
 
-    /// Opens the file for appending, or creates it.
+    /// Opens the file for appending, or creates it. Other users can't read what is appended: their permissions
+    /// are removed from an existing file.
     ///
     /// # Errors
     ///
     /// Returns an error if it can't be trusted, created or opened.
     pub fn append(&self) -> Result<File, PrivateError> {
-        open_judged(&self.handle, &self.directory, &self.name, OpenMode::AppendOrCreate, u64::MAX)
+        let file =
+            open_judged(&self.handle, &self.directory, &self.name, OpenMode::AppendOrCreate, u64::MAX)?;
+        system::make_private(&file).map_err(|source| io_error(&self.directory.join(&self.name), source))?;
+        Ok(file)
     }
 
     /// Checks the file without opening it. A missing file is accepted.

@@ -78,6 +78,11 @@ pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMod
     Ok(directory.open_with(name, &options)?.into_std())
 }
 
+/// Does nothing: permissions are unknown here.
+pub(crate) fn make_private(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
 /// Returns the metadata of an open directory.
 pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
     Ok(facts(&directory.dir_metadata()?))

@@ -176,6 +176,15 @@ pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMod
     Ok(File::from(openat(directory, name, flags | FILE, Mode::RUSR | Mode::WUSR)?))
 }
 
+/// Removes the permissions of other users from an open file.
+pub(crate) fn make_private(file: &File) -> io::Result<()> {
+    let mode = Mode::from_raw_mode(fstat(file)?.st_mode);
+    match mode.intersects(Mode::RWXG | Mode::RWXO) {
+        true => Ok(rustix::fs::fchmod(file, mode & Mode::RWXU)?),
+        false => Ok(()),
+    }
+}
+
 /// Returns the metadata of an open directory.
 pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
     Ok(facts(&fstat(directory)?))

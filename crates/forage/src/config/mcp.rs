@@ -10,14 +10,9 @@ pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can
 impl Config {
     /// Returns the directories beneath which a client may choose the roots.
     pub(crate) fn client_roots(&self, working: &Path) -> Vec<PathBuf> {
-        let home = self.home.as_deref();
-        let absolute = |directory: &PathBuf| match directory.strip_prefix("~") {
-            Ok(below) => Some(home?.join(below)),
-            Err(_) => Some(working.join(directory)),
-        };
         match &self.settings.mcp.client_roots {
-            Some(directories) => directories.iter().filter_map(absolute).collect(),
-            None => home.map(Path::to_owned).into_iter().chain([working.to_owned()]).collect(),
+            Some(directories) => directories.iter().map(|directory| working.join(directory)).collect(),
+            None => self.home.clone().into_iter().chain([working.to_owned()]).collect(),
         }
     }
 }

@@ -9,15 +9,11 @@ use forage_fs::open_named;
 use super::Config;
 
 impl Config {
-    /// Reads the file that `key` names. `~` is the user's home, and a relative path is relative to the
-    /// directory of the configuration file. Anything but a regular file is refused, and so is a file of more
-    /// than `most` bytes.
+    /// Reads the file that `key` names. A relative path is relative to the directory of the configuration
+    /// file. Anything but a regular file is refused, and so is a file of more than `most` bytes.
     pub(super) fn prompt(&self, key: &str, path: &Path, most: u64) -> anyhow::Result<String> {
         let source = self.source(key);
-        let path = match (path.strip_prefix("~"), &self.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => self.file().parent().unwrap_or(Path::new(".")).join(path),
-        };
+        let path = self.file().parent().unwrap_or(Path::new(".")).join(path);
         let read = || -> anyhow::Result<String> {
             let mut text = String::new();
             open_named(&path, most)?.take(most).read_to_string(&mut text)?;

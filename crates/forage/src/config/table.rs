@@ -22,6 +22,7 @@ use super::ask::{AgentServer, wrong_server};
 use super::models::ModelSetting;
 use super::settings::{Row, SettingsCommand, Wrong, schema_of, settings};
 use super::tools::wrong_description;
+use super::user_path::UserPath;
 
 settings! {
     /// All settings in effect.
@@ -29,7 +30,7 @@ settings! {
         at "" {
             /// Directory beneath which files may be read; `--root` goes over it [default: the git root that holds the working
             /// directory, else the working directory]
-            roots: Vec<PathBuf> = Vec::<PathBuf>::new();
+            roots: Vec<UserPath> = Vec::<PathBuf>::new();
             /// Allow `/`, the home directory and its parents as roots.
             allow_broad_root: bool = false;
             /// Whether searches use an index, and whether they wait for one: see [instant-index.md](instant-index.md).
@@ -158,7 +159,7 @@ settings! {
             /// Send the key over plain http.
             allow_plain_key: bool = false;
             /// Directory of the embedded store.
-            directory: Option<PathBuf>;
+            directory: Option<UserPath>;
             /// Name of the collection
             collection: String = "code", check wrong_collection, option "collection" "NAME" for Lookup Collection;
             /// Name of the sparse vector. Where the collection has another one alone, that is searched, with a note.
@@ -186,7 +187,7 @@ settings! {
     TelemetryFile {
         at "telemetry." {
             /// File that gets a line of JSON for each call of a tool, without its words; `forage telemetry` sums them.
-            path: Option<PathBuf>;
+            path: Option<UserPath>;
         }
     }
 
@@ -196,7 +197,7 @@ settings! {
             /// Hand the last 500 calls of a server or an agent that runs to `forage ui` of the same user.
             live: bool = true;
             /// File that gets each call, with its arguments, for `forage ui`; nothing is written without it.
-            path: Option<PathBuf>;
+            path: Option<UserPath>;
             /// Form of its lines: Forage's own records, or spans of OpenTelemetry.
             format: JournalFormat = "records";
         }
@@ -211,7 +212,7 @@ settings! {
             total_ms: u64 = milliseconds(forage_agent::Limits::default().total), in 1_000..=3_600_000,
                 option "total-ms" "MS" for Ask;
             /// A system prompt of your own.
-            prompt_file: Option<PathBuf>;
+            prompt_file: Option<UserPath>;
             /// Keep answers for the next question, which `--continue` asks.
             keep: bool = true;
             /// MCP servers whose tools the model may call, by name.
@@ -226,7 +227,7 @@ settings! {
             output: OutputForm = "auto", option "output" "FORM" for Mcp;
             /// Directories beneath which a client may choose the roots. Without it these are the home directory, the working
             /// directory and any git repository; over HTTP none.
-            client_roots: Option<Vec<PathBuf>>;
+            client_roots: Option<Vec<UserPath>>;
             /// Prefix of the names of all tools in the server.
             prefix: String = "", check wrong_prefix;
             /// Which tools clients are shown.

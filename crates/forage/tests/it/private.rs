@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::mcp::call;
+use crate::mcp::wire::Pipes;
 use crate::peer::{Peer, content, json as reply};
 use crate::{Project, Run};
 
@@ -459,6 +461,66 @@ fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
         remove(&log);
     }
     assert!(!run(&project, &["doctor"], &[]).stdout.contains("has no effect"));
+}
+
+/// The audit log of a server, whose file is opened once.
+#[test]
+fn the_audit_follows_no_link_and_is_private() {
+    let project = project();
+    let victim = project.home.join("victim.txt");
+    let log = project.home.join("calls.jsonl");
+    let audit = ["mcp", "--http", "127.0.0.1:0", "--audit", log.to_str().unwrap()];
+    for planted in PLANTS {
+        if plant(planted, &log, &victim) {
+            let run = run(&project, &audit, &[]);
+            assert!(
+                run.status == 2 && run.stderr.contains("the audit can't be written"),
+                "{planted:?}: {run:?}"
+            );
+        }
+        assert_untouched(&victim, &format!("{planted:?}"));
+        remove(&log);
+    }
+    fs::write(&log, "{}\n").unwrap();
+    fs::set_permissions(&log, Permissions::from_mode(0o644)).unwrap();
+    // `--http` with an address that can't be used ends the server after it has opened the file.
+    let run = run(
+        &project,
+        &["mcp", "--http", "192.0.2.1:9", "--audit", log.to_str().unwrap()],
+        &[("FORAGE_MCP_TOKEN", "x")],
+    );
+    assert!(run.status == 2 && run.stderr.contains("192.0.2.1"), "{run:?}");
+    assert_eq!(fs::metadata(&log).unwrap().mode() & 0o777, 0o600);
+}
+
+/// The journal of a server. `~` in its path is the home directory.
+#[test]
+fn the_journal_follows_no_link_and_is_private() {
+    let project = project();
+    let victim = project.home.join("victim.txt");
+    let log = project.home.join("logs/calls.jsonl");
+    project.configure("[journal]\npath = \"~/logs/calls.jsonl\"\nlive = false\n");
+    let serve = || {
+        let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+        pipes.ask(&call("2025-11-25", 1, "list_directory", json!({})));
+        pipes.close();
+    };
+    for planted in PLANTS {
+        fs::create_dir_all(log.parent().unwrap()).unwrap();
+        if plant(planted, &log, &victim) {
+            serve();
+        }
+        assert_untouched(&victim, &format!("{planted:?}"));
+        remove(&log);
+    }
+    for mode in [0o600, 0o644] {
+        fs::write(&log, "").unwrap();
+        fs::set_permissions(&log, Permissions::from_mode(mode)).unwrap();
+        serve();
+        assert_eq!(fs::metadata(&log).unwrap().mode() & 0o777, 0o600);
+        assert!(fs::read_to_string(&log).unwrap().contains("list_directory"));
+    }
+    assert!(!project.root.join("~").exists());
 }
 
 /// A new kind of file in the cache directory must be added to [`KEPT`] so that the tests above cover it.

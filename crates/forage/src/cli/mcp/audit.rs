@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context as _;
+use forage_fs::NamedFile;
 use forage_mcp::{CallObserver, EndedCall};
 use forage_tools::sanitize;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::limits::AUDIT_COMPLAINT;
-use crate::private_file;
 use crate::telemetry::timestamp;
 
 /// A line of the file that `--audit` names.
@@ -49,8 +49,8 @@ pub(super) struct AuditFile {
 impl AuditFile {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display().to_string();
-        let file =
-            private_file::append(path).with_context(|| format!("the audit can't be written to {shown}"))?;
+        let opened = NamedFile::at(path).and_then(|named| named.append());
+        let file = opened.with_context(|| format!("the audit can't be written to {shown}"))?;
         Ok(Self {
             file: Mutex::new(file),
             path: shown,
