@@ -7,6 +7,7 @@
 //! answer, the call is made again.
 
 mod api;
+mod connections;
 mod files;
 #[cfg(test)]
 mod fuzz;

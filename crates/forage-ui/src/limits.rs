@@ -40,7 +40,8 @@ pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum time that the page's request for new calls waits.
 pub(crate) const NEWS_WAIT: Duration = Duration::from_secs(20);
 
-/// Maximum connections of the page at the same time.
+/// Maximum connections of the page at the same time. A new one replaces one that has not sent the token, or
+/// the oldest. Browsers open up to six per tab.
 pub(crate) const CONNECTIONS: usize = 64;
 
 /// Timeout for receiving the head of a request.

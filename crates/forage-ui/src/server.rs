@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
 use super::api::{Api, Refusal};
+use super::connections::{ConnectionPermit, Connections};
 use super::limits;
 use super::query::Query;
 
@@ -94,26 +94,21 @@ pub(crate) fn serve(
 }
 
 async fn accept(listener: &TcpListener, served: &Arc<PageServer>) {
-    let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let connections = Arc::<Connections>::default();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
-            // No file descriptor is left, but one may be free in a moment.
-            tokio::time::sleep(limits::LOOK_INTERVAL).await;
-            continue;
-        };
-        let served = Arc::clone(served);
-        tokio::spawn(async move {
-            connection(stream, served).await;
-            drop(place);
-        });
+        match listener.accept().await {
+            Ok((stream, _)) => connections.admit(|permit| connection(stream, Arc::clone(served), permit)),
+            // Most likely there are no file descriptors left.
+            Err(_) if connections.evict() => tokio::task::yield_now().await,
+            Err(_) => tokio::time::sleep(limits::LOOK_INTERVAL).await,
+        }
     }
 }
 
-async fn connection(stream: TcpStream, served: Arc<PageServer>) {
+async fn connection(stream: TcpStream, served: Arc<PageServer>, permit: Arc<ConnectionPermit>) {
     let service = service_fn(move |request| {
-        let served = Arc::clone(&served);
-        async move { Ok::<_, Infallible>(served.answer(&request).await) }
+        let (served, permit) = (Arc::clone(&served), Arc::clone(&permit));
+        async move { Ok::<_, Infallible>(served.answer(&request, &permit).await) }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits::HEAD_TIME).max_buf_size(limits::HEAD_BYTES);
@@ -142,11 +137,12 @@ impl PageServer {
         })
     }
 
-    async fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: &Request<Incoming>, permit: &ConnectionPermit) -> Response<Full<Bytes>> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
         if let Err(refusal) = self.let_in(request, &query) {
             return self.refused(&refusal);
         }
+        permit.authenticate();
         let path = request.uri().path();
         if path == "/" {
             return self
@@ -200,7 +196,8 @@ impl PageServer {
             return Err(refusal(StatusCode::MISDIRECTED_REQUEST, "this server is not called so"));
         }
         let is_own = |origin: &str| self.hosts.iter().any(|own| origin == format!("http://{own}"));
-        if text(ORIGIN).is_some_and(|origin| !is_own(origin)) || comes_from_another_site(headers) {
+        let is_foreign = comes_from_another_site(headers) && !opens_the_page(request);
+        if text(ORIGIN).is_some_and(|origin| !is_own(origin)) || is_foreign {
             return Err(refusal(StatusCode::FORBIDDEN, "pages of other sites get nothing here"));
         }
         let borne = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
@@ -265,6 +262,15 @@ fn refusal(status: StatusCode, problem: &str) -> Refusal {
 /// `Origin`.
 fn comes_from_another_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|value| !matches!(value.as_bytes(), b"same-origin" | b"none"))
+}
+
+/// Returns true if the browser opens the page in a tab, for example from the file of `forage ui --open`. What
+/// led there gets nothing of it.
+fn opens_the_page(request: &Request<Incoming>) -> bool {
+    let is = |name: &str, value: &str| {
+        request.headers().get(name).is_some_and(|it| it.as_bytes() == value.as_bytes())
+    };
+    request.uri().path() == "/" && is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
 }
 
 /// Compares tokens in a time that does not reveal where they differ.

@@ -38,12 +38,13 @@ pub(crate) fn command(
     command
 }
 
-/// Opens an address of this program in the user's browser, at the user's request, and does not wait for it.
+/// Opens a local page in the user's browser, at the user's request, and does not wait for it. Other users can
+/// read the arguments of a process, so these must not contain an address with a token.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where a browser is started, because the user asked for that"
 )]
-pub(crate) fn open_in_browser(address: &str) -> anyhow::Result<()> {
+pub(crate) fn open_in_browser(page: &Path) -> anyhow::Result<()> {
     let (opener, arguments): (&str, &[&str]) = match std::env::consts::OS {
         "macos" => ("open", &[]),
         "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
@@ -52,12 +53,12 @@ pub(crate) fn open_in_browser(address: &str) -> anyhow::Result<()> {
     let program = crate::config::program(opener).ok_or_else(|| anyhow::anyhow!("there is no {opener}"))?;
     let mut child = Command::new(program)
         .args(arguments)
-        .arg(address)
+        .arg(page)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    // The opener exits once it has passed the address to the browser.
+    // The opener exits once it has passed the page to the browser.
     std::thread::spawn(move || child.wait());
     Ok(())
 }

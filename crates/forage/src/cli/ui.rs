@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use forage_base::Stop;
-use forage_fs::{RelPath, Roots};
+use forage_fs::{PrivateDirectory, RelPath, Roots};
 use forage_mcp::Profile;
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::{CallHead, Context, FilterMode, FilterSettings, LookupSettings, ToolNames, registry};
@@ -66,17 +66,56 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         return export(&shown, path, arguments.file.is_none(), output);
     }
     let look = Arc::new(LookAround::new(config, global.clone())?);
-    let opens = arguments.open;
+    let mut redirect = None;
     let listening = |address: &str| {
         // If stdout is closed, nobody reads the address, so the error is ignored.
         let _ = output.text(&format!("{address}\n")).and_then(|_| output.flush());
         output.note("only this machine and whoever has this address is answered; Ctrl-C ends it");
-        if opens && let Err(error) = child::open_in_browser(address) {
-            output.note(&format!("no browser can be opened: {error:#}"));
+        if arguments.open {
+            match Redirect::open(address) {
+                Ok(opened) => redirect = Some(opened),
+                Err(error) => output.note(&format!("no browser can be opened: {error:#}")),
+            }
         }
     };
-    forage_ui::serve(&shown, look, arguments.port, listening, ended(stop))?;
+    let served = forage_ui::serve(&shown, look, arguments.port, listening, ended(stop));
+    drop(redirect);
+    served?;
     Ok(Status::Found)
+}
+
+/// A file that leads the browser to the page, removed when this is dropped. Only the user can read it, whereas
+/// every user of the machine can read the arguments of the browser.
+struct Redirect {
+    directory: PrivateDirectory,
+    name: String,
+}
+
+impl Redirect {
+    /// Creates the file and opens it in the browser.
+    fn open(address: &str) -> anyhow::Result<Self> {
+        let places = config::call_sockets();
+        let place = places.first().context("there is no telling where your cache directory is")?;
+        let redirect = Self { directory: place.create()?, name: format!("page-{}.html", std::process::id()) };
+        redirect.directory.replace(&redirect.name, |file| {
+            // The token consists of letters, digits, `-` and `_`, so nothing needs escaping.
+            writeln!(
+                file,
+                "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
+                 <meta http-equiv=\"refresh\" content=\"0;url={address}\"><title>forage ui</title>\
+                 <a href=\"{address}\">forage ui</a>"
+            )
+        })?;
+        child::open_in_browser(&redirect.directory.path().join(&redirect.name))?;
+        Ok(redirect)
+    }
+}
+
+impl Drop for Redirect {
+    fn drop(&mut self) {
+        // A file that stays leads nowhere.
+        let _ = self.directory.remove(&self.name);
+    }
 }
 
 async fn ended(stop: Stop) {

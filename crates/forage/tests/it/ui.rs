@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -46,14 +46,25 @@ struct Page {
 
 impl Page {
     fn start(project: &Project, arguments: &[&str]) -> Self {
+        Self::start_with(project, arguments, &[])
+    }
+
+    fn start_with(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let arguments = [&["ui"], arguments].concat();
-        let mut command = project.command(&project.root, &arguments, &[]);
+        let mut command = project.command(&project.root, &arguments, environment);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
         let address = address.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{address:?}"));
         let (host, token) = address.split_once("/?token=").unwrap();
         Self { child, host: host.to_owned(), token: token.to_owned() }
+    }
+
+    /// Ends the server like Ctrl-C, and waits for that.
+    fn interrupt(mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
     }
 
     /// Returns the status, the header and the body of the response.
@@ -314,6 +325,82 @@ fn strangers_get_nothing() {
     );
     assert!(!body.contains("/*css*/") && !body.contains("/*js*/") && !body.contains(&page.token));
     assert!(body.len() < 100_000, "{}", body.len());
+}
+
+/// Regression: 64 connections that sent nothing, renewed every ten seconds, locked the user out.
+#[test]
+fn silent_connections_lock_nobody_out() {
+    let project = project();
+    let page = Page::start(&project, &[]);
+    let request = format!(
+        "GET /api/calls?after=0 HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        page.host, page.token
+    );
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    };
+    let connect = || {
+        let stream = TcpStream::connect(&page.host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    };
+    let mut kept = connect();
+    ask(&mut kept);
+    // The rest of the answer must be read before the next one.
+    let _ = kept.read(&mut [0; 1 << 16]).unwrap();
+    let silent: Vec<TcpStream> = (0..200).map(|_| connect()).collect();
+    let began = Instant::now();
+    ask(&mut connect());
+    // A connection with the token was not closed to make room, and the oldest of the others was.
+    ask(&mut kept);
+    assert_eq!((&silent[0]).read(&mut [0]).unwrap_or_default(), 0);
+    // A silent connection would end by itself after ten seconds.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Every user of a machine can read the arguments of every process.
+#[test]
+fn open_puts_the_token_into_no_argument_list() {
+    let project = project();
+    let programs = project.home.join("programs");
+    let seen = project.home.join("seen");
+    std::fs::create_dir_all(&programs).unwrap();
+    for opener in ["xdg-open", "open"] {
+        let script =
+            format!("#!/bin/sh\nprintf '%s' \"$*\" > '{0}.part' && mv '{0}.part' '{0}'\n", seen.display());
+        std::fs::write(programs.join(opener), script).unwrap();
+        std::fs::set_permissions(programs.join(opener), std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let page = Page::start_with(&project, &["--open"], &[("PATH", &path)]);
+    let until = Instant::now() + PATIENCE;
+    let arguments = loop {
+        if let Ok(arguments) = std::fs::read_to_string(&seen) {
+            break arguments;
+        }
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(!arguments.contains(&page.token), "{arguments}");
+    let file = PathBuf::from(arguments);
+    let metadata = std::fs::metadata(&file).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(&format!("url=http://{}/?token={}\"", page.host, page.token)), "{text}");
+    // A browser says that this request comes from another site. Only the page itself is opened in this way.
+    let opened = [("Authorization", ""), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")];
+    let status = |path: &str, destination: &str| {
+        page.request(path, &[&opened[..], &[("Sec-Fetch-Dest", destination)]].concat()).0
+    };
+    assert_eq!(status(&format!("/?token={}", page.token), "document"), 200);
+    assert_eq!(status(&format!("/?token={}", page.token), "iframe"), 403);
+    assert_eq!(status("/?token=wrong", "document"), 401);
+    assert_eq!(status(&format!("/api/calls?after=0&token={}", page.token), "document"), 403);
+    page.interrupt();
+    assert!(!file.exists());
 }
 
 #[test]
