@@ -117,7 +117,7 @@ impl KeptSlot {
     fn watch(&mut self, root: &Arc<Root>, mounts: Option<&Arc<Mounts>>) {
         // We watch a directory, and by now another directory may have its path.
         if self.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
-            (self.watched, self.version, self.ranked) = (None, None, Arc::default());
+            (self.watched, self.version, self.ranked, self.rereads) = (None, None, Arc::default(), None);
         }
         self.root = Some(Arc::clone(root));
         if self.watched.is_none() {

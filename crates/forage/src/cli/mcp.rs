@@ -191,10 +191,8 @@ struct Directories {
     /// The needs of calls in addition to the directories.
     needs: Needs,
     /// Starts the threads of calls, each of which then enters a sandbox for its own directories. `None` if
-    /// all calls have the same directories.
+    /// there is no sandbox.
     threads: Option<Starter>,
-    /// True if the sandbox covers the directories that existed at the start.
-    is_walled: bool,
     indexes: Option<Arc<KeptIndexes>>,
     /// True if results can be filtered; empty until this is known.
     can_filter: Arc<OnceLock<bool>>,
@@ -235,7 +233,6 @@ impl Directories {
             for_clients,
             needs,
             threads: None,
-            is_walled: false,
             indexes,
             can_filter: Arc::default(),
         };
@@ -313,22 +310,25 @@ impl Directories {
         }
     }
 
-    /// Enters the sandbox before there are threads that could escape it. If clients may choose directories,
-    /// no thread that opens files may read all of them. The thread that starts the threads of calls could,
-    /// but it opens no files. The thread of a call has its own directories, and all other threads have the
-    /// server's.
+    /// Enters the sandbox before there are threads that could escape it. The sandbox covers directories and
+    /// not paths, so a root that is replaced, or chosen by a client, is outside of one that was entered
+    /// earlier. No thread that opens files may read all directories that may become roots. The thread that
+    /// starts the threads of calls could, but it opens no files. The thread of a call has its own directories,
+    /// and all other threads have those of the server at its start.
     fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
         let own = config::existing(&self.own);
         let access = self.config.access(&own, &self.needs);
         let mut widest = access.clone();
         widest.read.extend(self.for_clients.iter().flat_map(ForClients::directories));
+        // A new directory with the path of a root, and the new files that git keeps about a worktree.
+        let files_of_worktrees = own.iter().flat_map(|root| forage_fs::files_of_worktree(root));
+        widest.read.extend(own.iter().cloned().chain(files_of_worktrees).filter_map(|path| parent(&path)));
         let level = self.config.enforce_sandbox(&widest, is_required)?;
-        self.is_walled = level.stands();
-        if self.is_walled && self.for_clients.is_some() {
-            self.threads = Some(Starter::of_threads().context("no thread can be started")?);
-            return self.config.enforce_sandbox(&access, is_required);
+        if !level.stands() {
+            return Ok(level);
         }
-        Ok(level)
+        self.threads = Some(Starter::of_threads().context("no thread can be started")?);
+        self.config.enforce_sandbox(&access, is_required)
     }
 
     /// Moves the thread of one call into a sandbox for the directories of that call.
@@ -347,6 +347,10 @@ impl Directories {
             )),
         }
     }
+}
+
+fn parent(path: &Path) -> Option<PathBuf> {
+    path.parent().map(Path::to_owned)
 }
 
 impl McpWorkspace for Directories {
@@ -392,11 +396,10 @@ impl McpWorkspace for Directories {
                     if restricted.is_some() {
                         return "the server can't open its roots; ask who runs it".to_owned();
                     }
-                    let advice = match self.is_walled {
-                        true => "restart the server: its sandbox stands around the directories that there were when it began",
-                        false => "start the server with --root DIR",
-                    };
-                    format!("{}; {advice}", sanitize(&format!("{error:#}")))
+                    let error = sanitize(&format!("{error:#}"));
+                    format!(
+                        "{error}; if this directory is there, restart the server, or start it with --root DIR"
+                    )
                 },
             )?;
         context.roots = session::about_whole_roots(&context.roots).map_err(|error| error.to_string())?;

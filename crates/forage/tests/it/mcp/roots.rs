@@ -77,28 +77,66 @@ fn the_root_is_the_one_that_the_client_was_started_for() {
     assert!(text(&answer).0.contains("the other root"));
 }
 
-/// A root that is deleted and created again is another directory, and its old one no longer contains files.
+/// A root that is deleted and created again, or replaced by another directory, is another directory. The next
+/// call reads it, whether the server has a sandbox or not.
 #[test]
-fn a_root_that_was_replaced_is_read_anew() {
+fn a_replaced_root_works_in_the_next_call() {
     for sandbox in ["off", "auto"] {
         let project = project();
         project.configure(&format!("sandbox = \"{sandbox}\"\n"));
         let mut pipes = Pipes::connect(&project, &["--root", "."], "2025-11-25");
         let log = pipes.server.log_line("sandbox:");
-        let grep = |id| call("2025-11-25", id, "grep_search", json!({ "pattern": "freshly" }));
-        assert!(text(&pipes.ask(&grep(1))).0.starts_with("No matches"));
+        let mut grep = |id: u64, pattern: &str| {
+            let answer = pipes.ask(&call("2025-11-25", id, "grep_search", json!({ "pattern": pattern })));
+            let (text, is_error) = text(&answer);
+            (text.to_owned(), is_error)
+        };
+        assert!(grep(1, "freshly").0.starts_with("No matches"));
         std::fs::rename(&project.root, project.home.join("moved")).unwrap();
-        let gone = pipes.ask(&grep(2));
-        assert!(text(&gone).1, "{gone}");
+        let (problem, is_error) = grep(2, "freshly");
+        assert!(is_error, "{problem}");
         std::fs::create_dir_all(project.root.join(".git")).unwrap();
         std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
-        let answer = pipes.ask(&grep(3));
+        let (text, is_error) = grep(3, "freshly");
+        assert!(!is_error && text.contains("new.txt"), "{log}: {text}");
+        // The first directory again: nothing that was kept about the second one is used.
+        std::fs::remove_dir_all(&project.root).unwrap();
+        std::fs::rename(project.home.join("moved"), &project.root).unwrap();
+        assert!(grep(4, "freshly").0.starts_with("No matches"));
+        let (text, is_error) = grep(5, "Example");
+        assert!(!is_error && text.contains("README.md"), "{log}: {text}");
+    }
+}
+
+/// Git removes and creates the files about a worktree in the repository, too.
+#[cfg(unix)]
+#[test]
+fn a_worktree_that_was_added_again_works_in_the_next_call() {
+    let project = project();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=x", "-c", "user.email=x@x", "-C"]).arg(&project.root).args(arguments);
+        command.env("HOME", &project.home).output().is_ok_and(|output| output.status.success())
+    };
+    std::fs::remove_dir_all(project.root.join(".git")).unwrap();
+    if !git(&["init", "-q"]) {
+        assert!(std::env::var_os("FORAGE_REQUIRE_PEERS").is_none(), "git is missing");
+        return;
+    }
+    assert!(git(&["add", "."]) && git(&["commit", "-qm", "first"]));
+    let worktree = project.home.join("worktree");
+    let shown = worktree.to_str().unwrap();
+    assert!(git(&["worktree", "add", "-q", shown]));
+    let mut pipes = Pipes::connect(&project, &["--root", shown], "2025-11-25");
+    // `info/exclude` of the repository holds in its worktrees.
+    std::fs::write(project.root.join(".git/info/exclude"), "hidden.txt\n").unwrap();
+    for id in 1..4 {
+        std::fs::write(worktree.join("hidden.txt"), "a needle\n").unwrap();
+        std::fs::write(worktree.join("seen.txt"), "a needle\n").unwrap();
+        let answer = pipes.ask(&call("2025-11-25", id, "grep_search", json!({ "pattern": "needle" })));
         let (text, is_error) = text(&answer);
-        // The sandbox covers the directory that existed when it was set up.
-        match log.contains("none") {
-            true => assert!(text.contains("new.txt"), "{text}"),
-            false => assert!(is_error && text.contains("restart"), "{log}: {text}"),
-        }
+        assert!(!is_error && text.contains("seen.txt") && !text.contains("hidden.txt:"), "{id}: {text}");
+        assert!(git(&["worktree", "remove", "--force", shown]) && git(&["worktree", "add", "-q", shown]));
     }
 }
 
