@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::gate::TokenShare;
+use super::limits;
 
 /// The holder of a token. Its calls count towards the token's limits.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub struct Caller {
     limits: CallerLimits,
     calls: Mutex<CallerCalls>,
     share: OnceLock<TokenShare>,
+    /// Permits for requests other than calls.
+    processing: Arc<Semaphore>,
 }
 
 /// The request limits of a token's holder. `None` means limited only by the server's capacity.
@@ -81,7 +85,15 @@ const OTHERS_MIN: usize = 2;
 impl Caller {
     /// Creates the holder of a token. `name` identifies the token in records and metrics.
     pub fn new(name: &str, limits: CallerLimits) -> Self {
-        Self { name: name.to_owned(), limits, calls: Mutex::default(), share: OnceLock::new() }
+        let processing = Arc::new(Semaphore::new(limits::OTHERS_PROCESSED));
+        Self { name: name.to_owned(), limits, calls: Mutex::default(), share: OnceLock::new(), processing }
+    }
+
+    /// Waits until a request other than a call may be processed. They take no place of the gate, so without
+    /// this a token that sends many at once would fill the queue of the processors.
+    pub(super) async fn process(&self) -> Option<OwnedSemaphorePermit> {
+        // The semaphore is never closed, so this does not fail.
+        Arc::clone(&self.processing).acquire_owned().await.ok()
     }
 
     /// Returns the name of the token.
@@ -255,6 +267,22 @@ mod tests {
         assert_eq!(caller.calls().refused.len(), 3, "what is kept of them is bounded");
         assert_eq!(caller.exhausted_at(at(60)), None);
         assert!(caller.begin_at(RequestKind::Call, at(60)).is_ok());
+    }
+
+    #[test]
+    fn few_requests_of_a_token_are_processed_at_once() {
+        use std::pin::pin;
+        use std::task::{Context, Poll, Waker};
+
+        let caller = Caller::new("ci", CallerLimits::default());
+        let at_once = || match pin!(caller.process()).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permit) => permit,
+            Poll::Pending => None,
+        };
+        let held: Vec<_> = std::iter::from_fn(at_once).collect();
+        assert_eq!(held.len(), limits::OTHERS_PROCESSED);
+        drop(held);
+        assert!(at_once().is_some());
     }
 
     #[test]

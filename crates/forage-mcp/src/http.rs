@@ -482,7 +482,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             }
         };
         let method = (head.method == Method::POST).then(|| method_of(&body)).flatten();
-        let mut turn = None;
+        let (mut turn, mut processing) = (None, None);
         if let Some(caller) = &caller {
             let kind = match &method {
                 _ if head.method == Method::GET => RequestKind::Stream,
@@ -493,6 +493,9 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 (RequestKind::Call, begun) => drop(head.extensions.insert(HandedTurn::new(begun))),
                 (_, Ok(begun)) => turn = Some(begun),
                 (_, Err(limit)) => return Err(ShortAnswer::limited(&limit)),
+            }
+            if kind == RequestKind::Other {
+                processing = caller.process().await;
             }
             head.extensions.insert(Arc::clone(caller));
         }
@@ -511,6 +514,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let call = is_call.then(|| place.call());
         let request = Request::from_parts(head, Full::new(body.clone()));
         let mut response = self.service.handle(request).await;
+        drop(processing);
         let opened = response.headers().get(SESSION).and_then(|session| session.to_str().ok());
         if let (Some(mut holders), Some(session)) = (opening, opened) {
             holders.insert(session.into(), caller);

@@ -32,6 +32,10 @@ pub const WAITING_CALLS: usize = 1_000;
 /// calls of other tokens.
 pub const WAITING_CALLS_OF_TOKEN: usize = 250;
 
+/// Requests of one token other than calls that are processed at the same time, for example `tools/list`. Each
+/// takes a processor for about a millisecond.
+pub const OTHERS_PROCESSED: usize = 2;
+
 /// Time until the first progress notification of a running call, and between two of them.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
