@@ -80,8 +80,12 @@ pub(super) fn fresh(
                 kept.index = Some(Arc::clone(&index));
                 return Ok(Ranked { index, report, warning: None, is_provisional: false });
             }
-            // A new index is not damaged: any other problem would happen again.
-            Err(error) if is_damaged && index.is_damaged() => return Err(error),
+            // A new index is not damaged, so the same would happen again. On a full disk, the engine may panic
+            // instead of returning the error.
+            Err(error) if is_damaged && index.is_damaged() => {
+                problem = error.to_string();
+                break;
+            }
             Err(error @ (UpdateError::Index(_) | UpdateError::Outdated)) => {
                 is_damaged = index.is_damaged();
                 problem = error.to_string();
