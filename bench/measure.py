@@ -287,20 +287,20 @@ BEGIN, END = "<!-- results: {} -->\n", "<!-- end of results -->\n"
 
 
 def rendered(text, directory):
-    """README's text with the tables of all results in their places."""
+    """The text of results.md with the tables of all results in their places."""
     by_name = {}
     for file in sorted(directory.glob("*/*.json")):
         data = json.loads(file.read_text(encoding="utf-8"))
         by_name.setdefault(data["benchmark"], []).append(data)
     for name in re.findall(BEGIN.format("(\\w+)"), text):
         if name not in by_name:
-            sys.exit(f"README.md has a place for results of {name}, of which there are none")
+            sys.exit(f"results.md has a place for results of {name}, of which there are none")
     for name, results in by_name.items():
         begin = BEGIN.format(name)
         before, found, rest = text.partition(begin)
         _, ended, after = rest.partition(END)
         if not found or not ended:
-            sys.exit(f"README.md has no place for the results of {name}: {begin.strip()} and {END.strip()}")
+            sys.exit(f"results.md has no place for the results of {name}: {begin.strip()} and {END.strip()}")
         text = f"{before}{begin}\n{tables(results)}\n\n{END}{after}"
     return text
 
@@ -310,13 +310,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the tables are others")
     options = parser.parse_args()
     here = Path(__file__).parent
-    readme = here / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    page = here / "results.md"
+    text = page.read_text(encoding="utf-8")
     wanted = rendered(text, here / "results")
     if options.check:
-        return 0 if text == wanted else "bench/README.md is not made from bench/results: run `cargo xtask generate`"
+        return 0 if text == wanted else "bench/results.md is not made from bench/results: run `cargo xtask generate`"
     if text != wanted:
-        readme.write_text(wanted, encoding="utf-8")
+        page.write_text(wanted, encoding="utf-8")
     return 0
 
 

@@ -68,7 +68,7 @@ pub(crate) fn compare(
     succeed(command.args(sides).args(arguments), "compare.py")
 }
 
-/// Writes the tables of all results into bench/README.md. With `check`, only compares them.
+/// Writes the tables of all results into bench/results.md. With `check`, only compares them.
 pub(crate) fn render(workspace: &Workspace, check: bool) -> Result<(), String> {
     let mut command = python(workspace, "measure.py");
     succeed(command.args(check.then_some("--check")), "measure.py")

@@ -7,7 +7,7 @@ use std::ops::Deref;
 ///
 /// On some processors (AMD family 25, with `rep movsb`) the kernel takes twice as long to copy data to an
 /// address 1 to 31 bytes after the start of a page. This is where large allocations begin, because glibc puts
-/// them 16 bytes after it. See bench/README.md for the effect.
+/// them 16 bytes after it. See bench/results.md for the effect.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
     /// Bytes before `start` are padding for alignment.

@@ -3,7 +3,7 @@
 //! Definitions are found line by line: a keyword of the language after modifiers, or a known shape without a
 //! keyword. A parser would find more, but the ranking only needs to know where definitions begin and what
 //! they are called. It finds the right file as often with this as with syntax trees, which take thirty times
-//! as long (`bench/README.md`).
+//! as long (`bench/results.md`).
 
 mod definition;
 
