@@ -422,6 +422,14 @@ fn a_search_without_hits_says_on_stderr_what_hides_matches() {
     let run = project.run(&["grep", "only here"]);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
     assert!(run.stderr.contains("2 matching lines in 1 file hidden by `target` in .gitignore"), "{run:?}");
+    for arguments in
+        [["-P", "only(?= here)"], ["-U", "only here\nonly"], ["-x", "only here"], ["--crlf", "only"]]
+    {
+        let run = project.run(&[&["grep"], &arguments[..]].concat());
+        assert!(run.status == 1 && run.stderr.contains("hidden by `target` in .gitignore"), "{run:?}");
+    }
+    let run = project.run(&["grep", "-x", "only"]);
+    assert!(run.status == 1 && !run.stderr.contains("hidden by"), "{run:?}");
     assert_eq!(project.run(&["grep", "-q", "only here"]).stderr, "");
     assert_eq!(
         project.run(&["grep", "-u", "only here"]).stdout,

@@ -35,10 +35,25 @@ fn a_file_with_a_nul_byte_is_left_out() {
     let [ours, theirs] = both(&project, &["-l", "needle", "-g", "*.bin"]);
     assert_eq!((ours.status, theirs.status), (1, 0));
     assert!(ours.stderr.contains("binary files were not searched; -a searches them"), "{ours:?}");
-    for arguments in [["-a", "-l", "needle"], ["--binary", "-c", "needle"], ["-c", "needle", "n.bin"]] {
-        let [ours, theirs] = both(&project, &arguments);
+    project.write("o.bin", "\0needle\n");
+    for arguments in [
+        &["-a", "-l", "needle"][..],
+        &["--binary", "-c", "needle"],
+        &["-c", "needle", "n.bin"],
+        &["--binary", "-C1", "needle"],
+        &["--binary", "--heading", "needle"],
+    ] {
+        let [ours, theirs] = both(&project, arguments);
         assert_eq!((ours.status, ours.stdout), (theirs.status, theirs.stdout), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_byte_order_mark_overrides_the_named_encoding() {
+    let project = project();
+    std::fs::write(project.root.join("marked.c"), "\u{feff}needle é\n").unwrap();
+    let [ours, theirs] = both(&project, &["-E", "latin1", "needle", "marked.c"]);
+    assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("needle é\n", "needle Ã©\n"));
 }
 
 #[test]

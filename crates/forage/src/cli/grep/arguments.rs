@@ -79,7 +79,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'S', long, overrides_with_all = ["ignore_case", "case_sensitive"], help_heading = "Pattern")]
     pub(super) smart_case: bool,
     /// The patterns are plain text
-    #[arg(short = 'F', long, overrides_with = "fixed_strings", help_heading = "Pattern")]
+    #[arg(short = 'F', long, help_heading = "Pattern")]
     pub(super) fixed_strings: bool,
     /// Match whole words only
     #[arg(short, long, overrides_with_all = ["line_regexp", "word_regexp"], help_heading = "Pattern")]
@@ -88,19 +88,19 @@ pub(crate) struct Arguments {
     #[arg(short = 'x', long, overrides_with_all = ["word_regexp", "line_regexp"], help_heading = "Pattern")]
     pub(super) line_regexp: bool,
     /// Find the lines that do not match
-    #[arg(short = 'v', long, overrides_with = "invert_match", help_heading = "Pattern")]
+    #[arg(short = 'v', long, help_heading = "Pattern")]
     pub(super) invert_match: bool,
     /// Let matches span lines
-    #[arg(short = 'U', long, overrides_with = "multiline", help_heading = "Pattern")]
+    #[arg(short = 'U', long, help_heading = "Pattern")]
     pub(super) multiline: bool,
     /// With -U: let `.` match line feeds
-    #[arg(long, overrides_with = "multiline_dotall", help_heading = "Pattern")]
+    #[arg(long, help_heading = "Pattern")]
     pub(super) multiline_dotall: bool,
     /// Take look-around and backreferences; slower, and chosen by itself for a pattern that has them
-    #[arg(short = 'P', long, overrides_with = "pcre2", help_heading = "Pattern")]
+    #[arg(short = 'P', long, help_heading = "Pattern")]
     pub(super) pcre2: bool,
     /// Let `$` match before CR LF
-    #[arg(long, overrides_with = "crlf", help_heading = "Pattern")]
+    #[arg(long, help_heading = "Pattern")]
     pub(super) crlf: bool,
 
     /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs'); '!' excludes, later ones win; may be
@@ -113,16 +113,16 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(super) types: ChosenTypes,
     /// Search hidden files too
-    #[arg(short = '.', long, overrides_with = "hidden", help_heading = "Files")]
+    #[arg(short = '.', long, help_heading = "Files")]
     pub(super) hidden: bool,
     /// Search files that .gitignore and the like exclude too
-    #[arg(long, overrides_with = "no_ignore", help_heading = "Files")]
+    #[arg(long, help_heading = "Files")]
     pub(super) no_ignore: bool,
     /// Search more: -u is --no-ignore, -uu also --hidden, -uuu also --binary
     #[arg(short = 'u', long, action = clap::ArgAction::Count, help_heading = "Files")]
     pub(super) unrestricted: u8,
     /// Follow symbolic links within the root
-    #[arg(short = 'L', long, overrides_with = "follow", help_heading = "Files")]
+    #[arg(short = 'L', long, help_heading = "Files")]
     pub(super) follow: bool,
     /// Levels of directories to enter; 1 searches the files of the directory itself
     #[arg(short = 'd', long, value_name = "N", visible_alias = "maxdepth", help_heading = "Files")]
@@ -173,10 +173,10 @@ pub(crate) struct Arguments {
     #[arg(overrides_with_all = ["files_with_matches", "files_without_match", "count", "count_matches"])]
     pub(super) count_matches: bool,
     /// With -c: files without matches too
-    #[arg(long, overrides_with = "include_zero", help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub(super) include_zero: bool,
     /// Print only the parts that match, each on a line of its own
-    #[arg(short, long, overrides_with = "only_matching", help_heading = "Output")]
+    #[arg(short, long, help_heading = "Output")]
     pub(super) only_matching: bool,
     /// Print this in place of each match; $1 and $name are its groups
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Output")]
@@ -203,25 +203,25 @@ pub(crate) struct Arguments {
     #[arg(long, overrides_with_all = ["heading", "no_heading"], help_heading = "Output")]
     pub(super) no_heading: bool,
     /// Print the column of the first match, with line numbers
-    #[arg(long, overrides_with = "column", help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub(super) column: bool,
     /// Print each match on a line with its path, line and column
-    #[arg(long, overrides_with = "vimgrep", help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub(super) vimgrep: bool,
     /// Print the place of each line in its file, in bytes
-    #[arg(short = 'b', long, overrides_with = "byte_offset", help_heading = "Output")]
+    #[arg(short = 'b', long, help_heading = "Output")]
     pub(super) byte_offset: bool,
     /// Print nothing: the exit status says whether there is a match; as --quiet
-    #[arg(short = 'q', overrides_with = "silent", help_heading = "Output")]
+    #[arg(short = 'q', help_heading = "Output")]
     pub(in super::super) silent: bool,
     /// End paths with a NUL byte, for `xargs -0`
-    #[arg(short = '0', long, overrides_with = "null", help_heading = "Output")]
+    #[arg(short = '0', long, help_heading = "Output")]
     pub(super) null: bool,
     /// Leave out lines with more bytes
     #[arg(short = 'M', long, value_name = "BYTES", help_heading = "Output")]
     pub(super) max_columns: Option<u64>,
     /// Leave out blanks at the start of lines
-    #[arg(long, overrides_with = "trim", help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub(super) trim: bool,
     /// Order of files: `path` (the default), `none`, which is the same, or `modified`, the oldest first
     #[arg(long, value_name = "ORDER", value_parser = parse_sort, overrides_with = "sortr", help_heading = "Output")]
@@ -230,7 +230,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ORDER", value_parser = parse_sort, overrides_with = "sort", help_heading = "Output")]
     pub(super) sortr: Option<SortKey>,
     /// Print sums at the end; every file is read
-    #[arg(long, overrides_with = "stats", help_heading = "Output")]
+    #[arg(long, help_heading = "Output")]
     pub(super) stats: bool,
     /// Worker threads; as --threads
     #[arg(short = 'j', value_name = "N", hide_short_help = true, help_heading = "Output")]

@@ -76,7 +76,13 @@ impl<'t> Output<'t> {
             self.separators += separator.len() as u64;
             self.bytes(separator);
         }
-        (self.has_printed, self.in_file) = (true, true);
+        self.in_file = true;
+        self.message(bytes);
+    }
+
+    /// Writes the output of a file of which no line is printed. Like ripgrep, this puts no separator before it.
+    pub(super) fn message(&mut self, bytes: &[u8]) {
+        self.has_printed = true;
         self.bytes(bytes);
         if self.is_terminal {
             self.flush();
@@ -219,6 +225,8 @@ pub(super) struct Found {
     pub(super) stats: Option<Box<Stats>>,
     /// The output, unless it was passed on.
     pub(super) printed: Vec<u8>,
+    /// True if the output is only the message that a binary file matches.
+    pub(super) is_message: bool,
     /// True if the output exceeded the buffer.
     pub(super) is_cut: bool,
     /// The error that ended the search of the file.
@@ -415,6 +423,28 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
 /// Returns a pattern that matches every line that a search for `patterns` can match, or `None` if no such
 /// pattern would help.
 pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
+    pattern(arguments, patterns, stop, |source| (source, false))
+}
+
+/// Returns the pattern of a search, for the notes on files that were not searched.
+pub(super) fn searched_pattern(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
+    let finds_matches = !(arguments.invert_match || arguments.files_without_match || patterns.is_empty());
+    if !finds_matches {
+        return None;
+    }
+    pattern(arguments, patterns, stop, |source| {
+        let whole = if arguments.line_regexp { format!("(?m:^)(?:{source})(?m:$)") } else { source };
+        (whole, arguments.multiline)
+    })
+}
+
+/// Compiles the patterns as one. `adapt` returns the final source, and true if matches can span lines.
+fn pattern(
+    arguments: &Arguments,
+    patterns: &[String],
+    stop: &Stop,
+    adapt: impl FnOnce(String) -> (String, bool),
+) -> Option<Pattern> {
     let part = |pattern: &String| match arguments.fixed_strings {
         true => forage_search::escape(pattern),
         false => pattern.clone(),
@@ -425,7 +455,8 @@ pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> 
             several.iter().map(|pattern| format!("(?:{})", part(pattern))).collect::<Vec<_>>().join("|")
         }
     };
-    let options = PatternOptions { literal: false, multiline: false, ..arguments.pattern_options() };
+    let (source, multiline) = adapt(source);
+    let options = PatternOptions { literal: false, multiline, ..arguments.pattern_options() };
     Pattern::new_within(&source, &options, stop).ok()
 }
 
@@ -498,7 +529,10 @@ impl FileSearch<'_, '_> {
         let is_closed = writer.passes_on_to.as_ref().is_some_and(|output| !output.is_open);
         let printed = std::mem::replace(&mut writer.buffer, Buffer::no_color()).into_inner();
         match result {
-            Ok((has_match, stats)) => Found { has_match, stats, printed, ..Found::default() },
+            Ok(Outcome { has_match, stats, is_binary }) => {
+                let is_message = is_binary && printed.iter().filter(|byte| **byte == b'\n').count() == 1;
+                Found { has_match, stats, printed, is_message, ..Found::default() }
+            }
             Err(_) if is_cut => Found { has_match: true, printed, is_cut, ..Found::default() },
             Err(_) if is_closed => Found { has_match: true, ..Found::default() },
             Err(error) => Found {
@@ -511,8 +545,14 @@ impl FileSearch<'_, '_> {
     }
 }
 
-/// True if the file matches, and its statistics if they are requested.
-type Outcome = (bool, Option<Box<Stats>>);
+/// The result of searching a file.
+struct Outcome {
+    has_match: bool,
+    /// The statistics, if they are requested.
+    stats: Option<Box<Stats>>,
+    /// True if the printer reports a NUL byte.
+    is_binary: bool,
+}
 
 fn print<M: Matcher, W: WriteColor>(
     matcher: &M,
@@ -526,17 +566,20 @@ fn print<M: Matcher, W: WriteColor>(
         Printer::Standard(printer) => {
             let mut sink = printer.sink_with_path(matcher, path);
             read(searcher, matcher, bytes, by_slice, &mut sink)?;
-            Ok((sink.has_match(), sink.stats().cloned().map(Box::new)))
+            let (has_match, stats) = (sink.has_match(), sink.stats().cloned().map(Box::new));
+            Ok(Outcome { has_match, stats, is_binary: sink.binary_byte_offset().is_some() })
         }
         Printer::Summary(printer) => {
             let mut sink = printer.sink_with_path(matcher, path);
             read(searcher, matcher, bytes, by_slice, &mut sink)?;
-            Ok((sink.has_match(), sink.stats().cloned().map(Box::new)))
+            let (has_match, stats) = (sink.has_match(), sink.stats().cloned().map(Box::new));
+            Ok(Outcome { has_match, stats, is_binary: false })
         }
         Printer::Json(printer) => {
             let mut sink = printer.sink_with_path(matcher, path);
             read(searcher, matcher, bytes, by_slice, &mut sink)?;
-            Ok((sink.has_match(), Some(Box::new(sink.stats().clone()))))
+            let stats = Some(Box::new(sink.stats().clone()));
+            Ok(Outcome { has_match: sink.has_match(), stats, is_binary: false })
         }
     }
 }
