@@ -4,7 +4,7 @@ use forage_tools::Tool as _;
 use forage_tools::tools::{ListDirectory, ListRequest};
 
 use super::output::Terminal;
-use super::session::{self, path_argument};
+use super::session::{self, Purpose, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
@@ -28,7 +28,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let path = arguments.path.as_deref();
-    let context = session::open(global, CommandLineSettings::default(), ListDirectory::NAME, path, output)?;
+    let context = session::open(
+        global,
+        CommandLineSettings::default(),
+        Purpose::plain(ListDirectory::NAME),
+        path,
+        output,
+    )?;
     let mut request = ListRequest::new().name(arguments.name.as_str());
     request.path = Some(path_argument(&context, path)?);
     request.include_ignored = Some(arguments.include_ignored);

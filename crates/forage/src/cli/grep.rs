@@ -27,14 +27,14 @@ use termcolor::Buffer;
 
 use super::output::Terminal;
 use super::progress::ProgressBar;
-use super::session::{self, path_argument};
+use super::session::{self, Purpose, path_argument};
 use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
 pub(crate) use arguments::{Arguments, in_place_of};
 use arguments::{SortKey, TypeChoice};
-use printer::{Access, Found, Output, Style, sieve};
+use printer::{Access, Found, Output, Style, searched_pattern, sieve};
 
 /// The path that means standard input.
 const STREAM: &str = "-";
@@ -68,7 +68,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     let given = CommandLineSettings::default();
     let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
-    let mut context = session::open_for_paths(global, given, GrepSearch::NAME, &places, output)?;
+    let mut context =
+        session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
     // A search has no time limit unless the user sets one.
     if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
         context.stop = context.stop.within(context.timeout);
@@ -493,7 +494,10 @@ impl LineSearch<'_> {
     /// Prints what was found in a file.
     fn print(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, found: Found) {
         self.output.next_file();
-        self.output.write(&found.printed);
+        match found.is_message {
+            true => self.output.message(&found.printed),
+            false => self.output.write(&found.printed),
+        }
         let (is_cut, skip) = (found.is_cut, found.printed.len());
         self.add(shown, found);
         if is_cut {
@@ -598,7 +602,9 @@ impl LineSearch<'_> {
         if self.has_match || self.has_failed || self.style.quiet || arguments.files {
             return Ok(());
         }
-        let Some(pattern) = &self.sieve else { return Ok(()) };
+        let Some(pattern) = &searched_pattern(arguments, self.patterns, &self.context.stop) else {
+            return Ok(());
+        };
         if self.reports.iter().any(|(.., report)| report.skipped.get(SkipReason::Binary) > 0) {
             self.output.note("binary files were not searched; -a searches them");
         }

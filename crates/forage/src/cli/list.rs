@@ -4,7 +4,7 @@ use forage_tools::Tool as _;
 use forage_tools::tools::{ListDirectory, ListRequest};
 
 use super::output::Terminal;
-use super::session::{self, path_argument};
+use super::session::{self, Purpose, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
@@ -34,13 +34,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let context = session::open(
-        global,
-        CommandLineSettings::default(),
-        ListDirectory::NAME,
-        arguments.path.as_deref(),
-        output,
-    )?;
+    let purpose = match arguments.symbols {
+        true => ListDirectory::NAME.into(),
+        false => Purpose::plain(ListDirectory::NAME),
+    };
+    let context =
+        session::open(global, CommandLineSettings::default(), purpose, arguments.path.as_deref(), output)?;
     let mut request = ListRequest::default();
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);

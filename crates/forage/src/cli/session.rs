@@ -25,28 +25,51 @@ use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::manner::ForAgents;
 
-/// Loads the configuration, enters the sandbox for calls of `tool`, and opens the roots. This is for commands
+/// The work that a command opens a session for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose<'a> {
+    /// The tool whose needs it has.
+    tool: &'a str,
+    /// See [`Needs::is_plain`].
+    is_plain: bool,
+}
+
+impl<'a> From<&'a str> for Purpose<'a> {
+    fn from(tool: &'a str) -> Self {
+        Self { tool, is_plain: false }
+    }
+}
+
+impl<'a> Purpose<'a> {
+    /// Returns the purpose of a command that only prints text of files to a person.
+    pub(crate) fn plain(tool: &'a str) -> Self {
+        Self { tool, is_plain: true }
+    }
+}
+
+/// Loads the configuration, enters the sandbox for the purpose, and opens the roots. This is for commands
 /// that answer to a person, so files are not redacted. `path` is a path that the person named. If no root was
 /// given and the path is outside of the default one, the path's own project becomes the root.
-pub(crate) fn open(
+pub(crate) fn open<'a>(
     global: &Global,
     given: CommandLineSettings,
-    tool: &str,
+    purpose: impl Into<Purpose<'a>>,
     path: Option<&str>,
     output: &mut Terminal,
 ) -> anyhow::Result<Context> {
-    open_for_paths(global, given, tool, path.as_slice(), output)
+    open_for_paths(global, given, purpose, path.as_slice(), output)
 }
 
 /// Like [`open`], for several paths.
-pub(crate) fn open_for_paths(
+pub(crate) fn open_for_paths<'a>(
     global: &Global,
     given: CommandLineSettings,
-    tool: &str,
+    purpose: impl Into<Purpose<'a>>,
     paths: &[&str],
     output: &mut Terminal,
 ) -> anyhow::Result<Context> {
-    let needs = |config: &Config| config.needs_of_tool(tool);
+    let Purpose { tool, is_plain } = purpose.into();
+    let needs = |config: &Config| Needs { is_plain, ..config.needs_of_tool(tool) };
     let (mut context, _) = open_with_config(global, given, needs, paths, output)?;
     context.redactor = Arc::new(Redactor::off());
     context.names = Arc::new(ToolNames::clone(&context.names).told(&ForPeople));

@@ -33,6 +33,9 @@ pub(crate) struct Needs {
     pub(crate) programs: Vec<PathBuf>,
     /// Other files and directories to read.
     pub(crate) read: Vec<PathBuf>,
+    /// True if the command only prints text of files to a person, like ripgrep. It runs no parser written in C, and
+    /// the sandbox would cost a fifth of a scan: 2 µs for each opened file.
+    pub(crate) is_plain: bool,
 }
 
 impl Config {
@@ -54,6 +57,9 @@ impl Config {
     /// Moves this thread into the sandbox of a command. Must be called before the command opens anything in
     /// these directories.
     pub(crate) fn wall_in(&self, directories: &[PathBuf], needs: &Needs) -> anyhow::Result<()> {
+        if needs.is_plain && self.settings.sandbox == Sandbox::Auto {
+            return Ok(());
+        }
         self.enforce_sandbox(&self.access(&existing(directories), needs), false).map(drop)
     }
 

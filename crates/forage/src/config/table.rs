@@ -35,7 +35,8 @@ settings! {
             allow_broad_root: bool = false;
             /// Whether searches use an index, and whether they wait for one: see [instant-index.md](instant-index.md).
             index: IndexUse = "auto", from "FORAGE_INDEX";
-            /// The kernel's wall around every command that reads a repository (Linux, Landlock).
+            /// The kernel's sandbox around commands that read a repository (Linux, Landlock). `"auto"` leaves out plain
+            /// `grep`, `files` and `list`, which only read text; `"on"` includes them.
             sandbox: Sandbox = "auto";
             /// What `keyword_search` does when no model answers.
             on_model_failure: OnModelFailure = "error", from "FORAGE_ON_MODEL_FAILURE";
@@ -274,12 +275,13 @@ pub(crate) enum IndexUse {
     Always,
 }
 
-/// Whether the kernel keeps a command from everything that it does not need.
+/// Which commands the kernel restricts to the resources that they need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sandbox {
     #[default]
     Auto,
+    On,
     Off,
     Require,
 }

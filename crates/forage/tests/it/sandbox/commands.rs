@@ -222,8 +222,10 @@ fn every_command_that_reads_a_repository_stands_behind_the_wall() {
     let save = project.home.join("saved.json");
     let save = save.to_str().unwrap();
     let call = r#"{"pattern": "needle"}"#;
-    let commands: [(&[&str], i32); 24] = [
+    let commands: [(&[&str], i32); 26] = [
         (&["list"], 0),
+        (&["list", "--symbols"], 0),
+        (&["files", "a.rs"], 0),
         (&["read", "src/a.rs"], 0),
         (&["grep", "needle"], 0),
         (&["grep", "--json", "needle"], 0),
@@ -248,8 +250,15 @@ fn every_command_that_reads_a_repository_stands_behind_the_wall() {
         (&["eval", "--from-git", "2", "--save", save], 0),
         (&["config"], 0),
     ];
-    for (mode, abi) in modes() {
+    let always = modes().into_iter().filter(|(mode, _)| *mode == "auto").map(|(_, abi)| ("on", abi));
+    for (mode, abi) in modes().into_iter().chain(always) {
         for (arguments, status) in commands {
+            // These only print text of files, like ripgrep.
+            let is_plain = matches!(
+                arguments,
+                ["list"] | ["files", _] | ["grep", "needle"] | ["grep", "--json" | "-P", "needle"]
+            );
+            let abi = if is_plain && mode == "auto" { 0 } else { abi };
             let peer = match arguments[0] {
                 "keyword" => Peer::start([content("\"src/a.rs: opens it\"")]),
                 _ => Peer::start([good("It is opened in `src/a.rs:1`.")]),
