@@ -178,6 +178,12 @@ pub const EXPECTED_ELSEWHERE: f32 = 1.12;
 /// Lines up to which a definition whose name is the whole query is shown with all that it holds.
 pub const NAMED_WHOLE_LINES: u32 = 60;
 
+/// Bytes of a line, without white space around it, from which on it is compared with the lines of other units.
+pub const TELLING_LINE_BYTES: usize = 12;
+
+/// Such lines of a unit from which on it may be a copy of another one, which an answer shows already.
+pub const COPY_LINES: usize = 5;
+
 /// Lines of a comment up to which answers with code have it whole.
 pub const COMMENT_LINES: u32 = 12;
 

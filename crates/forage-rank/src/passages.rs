@@ -11,6 +11,7 @@
 //! The weights are those of a logistic regression on what 198 fixes of 18 projects in 12 languages changed
 //! (`bench/lines.py`). Whether a unit is called by one of the best, or calls one, was tried and tells nothing more.
 
+use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 
 use crate::languages::DefinitionKind;
@@ -118,10 +119,13 @@ impl PassageSearch<'_> {
         let expected = |unit: &PassageUnit| unit.chance * (unit.last + 1 - unit.first) as f32;
         let wanted = units.iter().map(expected).sum::<f32>() * limits::EXPECTED_ELSEWHERE;
         let (mut met, mut shown) = (0.0, 0.0);
+        // Tokens of the lines that earlier answers have shown.
+        let mut earlier = 0;
+        let mut seen = HashSet::new();
         for unit in units {
             let f1 = 2.0 * met / (shown + wanted);
             // A short answer costs nearly nothing.
-            let is_short = self.budget.tokens - left.tokens < limits::EARNED_TOKENS;
+            let is_short = earlier + self.budget.tokens - left.tokens < limits::EARNED_TOKENS;
             let share =
                 if self.is_asked_for || is_short { limits::ASKED_SHARE } else { limits::EARNED_SHARE };
             if left.tokens < least || unit.chance < share * f1 {
@@ -133,6 +137,19 @@ impl PassageSearch<'_> {
             let runs = (unit.first..=unit.last).filter(begins).count();
             // Of what is known, the blank lines around it may not be.
             if (unit.first..=unit.last).filter(new).all(|at| text.lines[at].trim().is_empty()) {
+                let again = (unit.first..=unit.last).filter(|at| text.is_earlier(*at));
+                let cost: usize = again.map(|at| text.cost(at).tokens).sum();
+                if cost > 0 {
+                    earlier += cost;
+                    met += expected(unit);
+                    shown += (unit.last + 1 - unit.first) as f32;
+                }
+                continue;
+            }
+            let of_unit = (unit.first..=unit.last).filter(new).map(|at| text.lines[at].trim());
+            let telling: Vec<&str> =
+                of_unit.filter(|line| line.len() >= limits::TELLING_LINE_BYTES).collect();
+            if !self.is_asked_for && is_copy(&telling, &seen) {
                 continue;
             }
             let goes_on = new(&unit.first) && unit.first > 0 && lines[unit.first - 1]
@@ -149,6 +166,7 @@ impl PassageSearch<'_> {
             met += expected(unit);
             shown += (unit.last + 1 - unit.first) as f32;
             (unit.first..=unit.last).filter(new).for_each(|at| lines[at] = true);
+            seen.extend(telling);
             // What closes the definitions around the unit.
             for at in unit.last + 1..text.lines.len() {
                 let line = text.lines[at];
@@ -182,7 +200,7 @@ impl PassageSearch<'_> {
             }
             let hot = &file.hit.chunks[..file.hit.chunks.len().min(HOT_CHUNKS)];
             let name_worth = |at: usize| self.words.worth(&definitions[at].name) / most_worth;
-            for unit in runs(&owners) {
+            for unit in runs(&owners, &text.lines) {
                 let (first, last) = (unit.start as u32 + 1, unit.end as u32);
                 let distance = |chunk: &ChunkHit| {
                     // One of the two is nothing, and for those that meet both are.
@@ -257,6 +275,8 @@ fn shown_part(line: &str) -> &str {
 /// The lines of a file.
 struct PassageText<'a> {
     lines: Vec<&'a str>,
+    /// Lines, from 1, that earlier answers have shown.
+    earlier: &'a [RangeInclusive<u32>],
     /// Lines that are known or folded.
     is_known: Vec<bool>,
     /// What a run of lines costs in addition to them.
@@ -276,7 +296,11 @@ impl<'a> PassageText<'a> {
             tokens: model_tokens(path) + limits::PASSAGE_HEAD_TOKENS,
             bytes: path.len() + limits::PASSAGE_HEAD_BYTES,
         };
-        Self { lines, is_known, head }
+        Self { lines, earlier: file.known, is_known, head }
+    }
+
+    fn is_earlier(&self, at: usize) -> bool {
+        self.earlier.iter().any(|range| range.contains(&(at as u32 + 1)))
     }
 
     fn cost(&self, at: usize) -> PassageBudget {
@@ -386,17 +410,44 @@ fn owners(definitions: &[Definition], lines: &[&str]) -> Vec<Option<usize>> {
     owners
 }
 
+/// Returns true if most of a unit's lines are in the answer already: it is a copy of another unit for another type, command or
+/// platform.
+fn is_copy(lines: &[&str], seen: &HashSet<&str>) -> bool {
+    let again = lines.iter().filter(|line| seen.contains(*line)).count();
+    lines.len() >= limits::COPY_LINES && again * 2 > lines.len()
+}
+
 /// Runs of lines with the same definition, none longer than [`limits::PASSAGE_LINES`].
-fn runs(own: &[Option<usize>]) -> Vec<Range<usize>> {
+fn runs(own: &[Option<usize>], lines: &[&str]) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut start = 0;
     for end in 1..=own.len() {
-        if end == own.len() || own[end] != own[start] || end - start == limits::PASSAGE_LINES {
-            runs.push(start..end);
-            start = end;
+        if end < own.len() && own[end] == own[start] {
+            continue;
         }
+        while end - start > limits::PASSAGE_LINES {
+            let cut = start + cut_of(&lines[start..end]);
+            runs.push(start..cut);
+            start = cut;
+        }
+        runs.push(start..end);
+        start = end;
     }
     runs
+}
+
+/// Returns the number of lines before the least indented line of those at which a long run may be cut, the last if there are
+/// several. A line that follows a blank one is preferred.
+fn cut_of(lines: &[&str]) -> usize {
+    let most = limits::PASSAGE_LINES;
+    let indent = |at: &usize| {
+        let line = lines[*at];
+        let columns = line.len() - line.trim_start().len();
+        let closes = line.trim_start().starts_with(['}', ')', ']']);
+        (columns + usize::from(closes), !lines[*at - 1].trim().is_empty())
+    };
+    let candidates = (most / 2..=most).rev().filter(|at| !lines[*at].trim().is_empty());
+    candidates.min_by_key(indent).unwrap_or(most)
 }
 
 #[cfg(test)]
@@ -512,7 +563,7 @@ mod tests {
                 definitions.iter().any(|it| it.parent.is_some() && it.start_line == it.end_line),
                 "{path}"
             );
-            assert_eq!(runs(&owners(&definitions, &lines)), expected, "{path}");
+            assert_eq!(runs(&owners(&definitions, &lines), &lines), expected, "{path}");
         }
     }
 
