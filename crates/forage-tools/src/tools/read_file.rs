@@ -103,6 +103,9 @@ pub struct ReadResponse {
     /// Where several definitions were asked for, those after the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<ReadPart>,
+    /// Other definitions with a requested name, and members of a requested type outside of its lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbol_notes: Vec<String>,
     /// What the file defines, in the order of lines, where an outline was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outline: Vec<OutlineEntry>,
@@ -230,7 +233,8 @@ impl Tool for ReadFile {
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
         let (mut cut, reader_complete) = (reader.out_of_room, reader.complete);
-        let mut symbol_notes: Vec<String> = of_symbol.map(|of| of.notes).unwrap_or_default();
+        let (mut symbol_warnings, mut symbol_notes) =
+            of_symbol.map(|of| (of.warnings, of.notes)).unwrap_or_default();
         let (mut further, mut redacted) = (Vec::new(), shown.redacted);
         room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
         for of in of_symbols {
@@ -243,12 +247,15 @@ impl Tool for ReadFile {
             room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
             cut = reader.out_of_room;
             redacted.extend(shown.redacted);
+            symbol_warnings.extend(of.warnings);
             symbol_notes.extend(of.notes);
             let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
             further.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
         }
-        symbol_notes.sort();
-        symbol_notes.dedup();
+        for notes in [&mut symbol_warnings, &mut symbol_notes] {
+            notes.sort();
+            notes.dedup();
+        }
         let mut outcome = ToolOutcome::new(
             ReadResponse {
                 path: shown_path,
@@ -268,6 +275,7 @@ impl Tool for ReadFile {
                 outline_left_out: BTreeMap::new(),
                 outline_by_line: false,
                 outline_has_errors: false,
+                symbol_notes,
                 line_bytes: shown.bytes,
                 redacted_lines: redacted,
                 wanted_end: end,
@@ -280,7 +288,7 @@ impl Tool for ReadFile {
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
-        outcome.warnings.extend(symbol_notes);
+        outcome.warnings.extend(symbol_warnings);
         let is_shown = reader_complete || end.is_some_and(|end| last >= end);
         if let Some(stopped) = stop.check().filter(|_| !is_shown) {
             outcome.truncated_by = Some(stopped.into());
@@ -582,8 +590,9 @@ fn runs(numbers: &[u64]) -> String {
 }
 
 impl Render for ReadResponse {
-    fn redact(&mut self, _: &mut Border<'_>) {
+    fn redact(&mut self, border: &mut Border<'_>) {
         // The path comes from the caller.
+        self.symbol_notes.iter_mut().for_each(|note| border.text(note));
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
@@ -639,6 +648,7 @@ impl Render for ReadResponse {
                 further.map(|part| format!(", {} to {}", part.start_line, part.end_line)).collect();
             notes.insert(0, format!("lines {} to {last}{further} of {total}", response.start_line));
         }
+        notes.extend(response.symbol_notes.iter().cloned());
         if !response.redacted_lines.is_empty() {
             let lines = if response.redacted_lines.len() == 1 { "line" } else { "lines" };
             notes.push(format!("secrets are hidden in {lines} {}", runs(&response.redacted_lines)));

@@ -142,9 +142,9 @@ fn members_that_stand_elsewhere_are_named_with_their_type() {
         "package a\n\ntype Queue struct {\n\tn int\n}\n\nfunc (q *Queue) Push() {\n}\n\nfunc Other() {\n}\n",
     );
     let shown = |path: &str| text(workspace.context(), json!({"path": path, "symbol": "Queue"}));
-    assert!(shown("a.go").contains("[warning: more of `Queue` in this file: Push 7-8]"), "{}", shown("a.go"));
+    assert!(shown("a.go").contains("[more of `Queue` in this file: Push 7-8]"), "{}", shown("a.go"));
     assert!(
-        shown("src/queue.rs").contains("[warning: more of `Queue` in this file: impl "),
+        shown("src/queue.rs").contains("[more of `Queue` in this file: impl "),
         "{}",
         shown("src/queue.rs")
     );

@@ -108,6 +108,7 @@ pub(super) fn answer(
             not_utf8: false,
             lines: Vec::new(),
             further: Vec::new(),
+            symbol_notes: Vec::new(),
             outline: entries,
             outline_left_out: left_out,
             outline_by_line: found.is_by_line,
@@ -322,7 +323,9 @@ fn shown(entry: &OutlineEntry) -> String {
 pub(super) struct SymbolLines {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Reasons why `end` may be wrong, and other definitions with this name.
+    /// Reasons why `end` may be wrong, and requested symbols that were not found.
+    pub(super) warnings: Vec<String>,
+    /// Other definitions with this name, and members outside of the lines.
     pub(super) notes: Vec<String>,
 }
 
@@ -340,7 +343,7 @@ pub(super) fn lines_of_all(
     let mut add = |symbol: &str| -> Result<(), ToolError> {
         for of in lines_of(context, (path, text), symbol, stop)? {
             let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
-            all.push(SymbolLines { start, end: end.min(total.max(of.end)), notes: of.notes });
+            all.push(SymbolLines { start, end: end.min(total.max(of.end)), ..of });
         }
         Ok(())
     };
@@ -362,7 +365,7 @@ pub(super) fn lines_of_all(
     let Some(mut first) = found.next() else {
         return failures.into_iter().next().map_or_else(|| Ok(Vec::new()), Err);
     };
-    first.notes.extend(failures.iter().map(ToString::to_string));
+    first.warnings.extend(failures.iter().map(ToString::to_string));
     Ok([first].into_iter().chain(found).collect())
 }
 
@@ -374,6 +377,7 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
         match joined.last_mut().filter(|last| of.start <= last.end) {
             Some(last) => {
                 last.end = last.end.max(of.end);
+                last.warnings.extend(of.warnings);
                 last.notes.extend(of.notes);
             }
             None => joined.push(of),
@@ -466,7 +470,7 @@ fn lines_of(
     if (1..=limits::SYMBOL_PLACES).contains(&chosen.len()) && chosen.iter().all(is_same) {
         let lines = |at: &usize| {
             let Definition { start_line, end_line, has_error, .. } = found[*at];
-            let note = match (outline.is_by_line, has_error) {
+            let warning = match (outline.is_by_line, has_error) {
                 (true, _) => Some(BY_LINE),
                 (false, true) => Some("the parser met an error in this definition, so it may end elsewhere"),
                 (false, false) => None,
@@ -475,9 +479,9 @@ fn lines_of(
                 format!("{} is defined {} times in one scope; all are shown", quoted(symbol), chosen.len())
             };
             let several = (chosen.len() > 1).then(of_all);
-            let notes = note.map(str::to_owned).into_iter().chain(several);
-            let notes = notes.chain(members_elsewhere(&outline, *at)).collect();
-            SymbolLines { start: start_line.into(), end: end_line.into(), notes }
+            let notes = several.into_iter().chain(members_elsewhere(&outline, *at)).collect();
+            let warnings = warning.map(str::to_owned).into_iter().collect();
+            SymbolLines { start: start_line.into(), end: end_line.into(), warnings, notes }
         };
         return Ok(chosen.iter().map(lines).collect());
     }
