@@ -131,6 +131,12 @@ pub const GREP_USES_HELD: (usize, usize) = (64, 32 << 20);
 /// Maximum definitions of a name that we list, and types that implement or extend it.
 pub const GREP_DEFINITIONS: usize = 20;
 
+/// Maximum levels of subtypes of a qualifier. Each level searches all files once.
+pub const GREP_SUBTYPE_LEVELS: usize = 8;
+
+/// Subtypes of a qualifier after which no further level is searched.
+pub const GREP_SUBTYPES: usize = 200;
+
 /// Time limit for finding types that implement or extend a name.
 pub const GREP_IMPLEMENTATIONS_TIME: Duration = Duration::from_secs(1);
 
@@ -183,15 +189,15 @@ pub const CODE_TOKENS_MAX: u64 = 32_000;
 pub const CODE_FILES: u64 = 20;
 
 /// Default files without code that an answer with code names.
-pub const CODE_FURTHER_FILES: usize = 8;
+pub const CODE_FURTHER_FILES: usize = 6;
 
 /// Maximum characters of the line that is shown of such a file.
-pub const CODE_FURTHER_CHARACTERS: usize = 80;
+pub const CODE_FURTHER_CHARACTERS: usize = 60;
 
 /// Tokens and bytes of such a line, including its number and reason.
-pub const CODE_FURTHER_TOKENS: usize = 25;
+pub const CODE_FURTHER_TOKENS: usize = 20;
 /// See [`CODE_FURTHER_TOKENS`].
-pub const CODE_FURTHER_BYTES: usize = 112;
+pub const CODE_FURTHER_BYTES: usize = 92;
 
 /// Maximum part of the tokens of an answer with code for file names, as a divisor.
 pub const CODE_NAMED_PART: usize = 3;
@@ -205,6 +211,9 @@ pub const CODE_FILES_READ: usize = 12;
 
 /// Of these, the first ones that also get an outline of the parts not shown.
 pub const CODE_OUTLINES: usize = 3;
+
+/// Maximum definitions that this outline names.
+pub const CODE_OUTLINE_NAMES: usize = 5;
 
 /// Tokens of a definition in this outline in addition to its name: its kind and two numbers.
 pub const CODE_OUTLINE_TOKENS: usize = 6;

@@ -559,7 +559,9 @@ fn no_symbol_or_payload_closes_what_is_around_it() {
     tree.write(".ignore", "hid`den*\n");
     tree.write("hid`den.txt", "rareword\n");
     let context = tree.context();
-    let uses = answer(&context, "grep_search", json!({"pattern": NEEDLE, "output": "uses"})).text;
+    let uses =
+        answer(&context, "grep_search", json!({"pattern": NEEDLE, "output": "uses", "context_lines": 1}))
+            .text;
     assert!(uses.contains("in A > run (2-3)"), "the control: {uses}");
     assert!(uses.contains("SYSTEM") && !uses.contains("</system"), "{uses}");
     let hidden = answer(&context, "grep_search", json!({"pattern": "rareword"})).text;

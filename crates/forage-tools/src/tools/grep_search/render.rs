@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::super::line_search::NoMatches;
 use super::request::GrepOutput;
-use super::uses::{self, ListedFirst};
+use super::uses::{self, ListedFirst, UseGroup};
 use super::{GrepFile, GrepResponse, rest};
 use crate::border::Border;
 use crate::limits;
@@ -201,10 +201,14 @@ fn shown_lines(
     matches: u64,
 ) -> ShownFiles {
     let (mut shown, mut left) = (ShownFiles::default(), matches);
-    let listed =
-        (response.output == GrepOutput::Uses).then(|| ListedFirst::new(response, budget / LISTED_PART));
-    let first = listed.iter().flat_map(ListedFirst::iter);
-    first.for_each(|it| shown.line(&it.path, it.line.into(), true));
+    if response.output == GrepOutput::Uses {
+        let listed = ListedFirst::new(response, budget / LISTED_PART);
+        listed.iter().for_each(|it| shown.line(&it.path, it.line.into(), true));
+        for group in UseGroup::all(response, matches, &listed, detail) {
+            group.record(&mut shown);
+        }
+        return shown;
+    }
     for file in &response.files {
         if left == 0 {
             break;
@@ -216,7 +220,7 @@ fn shown_lines(
             }
             left -= u64::from(is_match);
             let is_wanted = is_match || detail == ContextDetail::Context;
-            if is_wanted && !listed.as_ref().is_some_and(|listed| listed.has(&file.path, line)) {
+            if is_wanted {
                 shown.line(&file.path, line.line_number, is_match);
             }
         }
@@ -229,7 +233,8 @@ fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown
     if response.output == GrepOutput::Uses {
         let listed = ListedFirst::new(response, budget / LISTED_PART);
         let mut text = uses::headline(response, shown) + &listed.text;
-        uses::used(response, shown, &listed, detail, &mut text);
+        let groups = UseGroup::all(response, shown, &listed, detail);
+        groups.iter().for_each(|group| group.write(&mut text));
         return text;
     }
     let mut text = headline(response, shown);

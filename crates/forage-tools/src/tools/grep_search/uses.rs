@@ -6,6 +6,7 @@
 
 mod qualifier;
 mod render;
+mod subtypes;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,7 +25,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
-pub(super) use self::render::{ListedFirst, headline, used};
+pub(super) use self::render::{ListedFirst, UseGroup, headline};
+use self::subtypes::Subtypes;
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
 use super::gathered::{Gathered, MentioningFile};
 use super::rest::DirectoryTally;
@@ -61,6 +63,9 @@ pub struct GrepDefinition {
     /// Where it implements or extends the name, what is defined: the type, or what an anonymous type is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
+    /// Of a definition of the name, the definitions around it, the outermost first: `Queue > push`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// The line that has the name, without white space around, cut.
     pub text: String,
 }
@@ -162,6 +167,7 @@ fn run_for(
         stop: &line_search.stop,
         border: Border::new(&context.redactor, &mut hidden),
         held: HeldFiles::default(),
+        subtypes: HashSet::new(),
     };
     let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(root)?.watched(walk));
     let kept = context.gathered_uses.as_ref().zip(tree());
@@ -188,6 +194,16 @@ fn run_for(
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
     reader.hold(files, cursor.as_ref(), max_results);
     let mut notes = Vec::new();
+    if let Some(qualifier) = qualified.qualifier
+        && files.iter().filter(|file| file.may_define).nth(1).is_some()
+    {
+        let Subtypes { names, is_complete } = reader.subtypes(qualifier, start, walk);
+        reader.subtypes = names;
+        if !is_complete {
+            let qualifier = quoted(qualifier);
+            notes.push(format!("not all subtypes of {qualifier} are known: lines of others are left out"));
+        }
+    }
     if !is_cased {
         notes.push("case is taken into account: names are compared as they are".to_owned());
     }
@@ -329,6 +345,8 @@ struct UseReader<'a> {
     stop: &'a Stop,
     border: Border<'a>,
     held: HeldFiles,
+    /// The types that implement or extend the qualifier.
+    subtypes: HashSet<String>,
 }
 
 /// Texts and outlines of the files for this answer; some are needed twice.
@@ -347,6 +365,22 @@ impl OutlinedFile {
         let (text, ..) = whole_text(root, path).ok()?;
         let (outline, uses) = outline_and_uses(&file_name(path), &text, name, stop);
         Some(Self { text, outline, uses })
+    }
+
+    /// Returns the lines at which a type implements or extends the name, each with the position of its definition.
+    fn implementing(&self) -> Vec<(u32, usize)> {
+        let uses = self.uses.iter().flatten().filter(|found| found.kind == UseKind::Implementation);
+        let definitions = &self.outline.definitions;
+        // The line of a type's head may also define a field.
+        let around = |line: u32| {
+            let inner = self.outline.innermost(line);
+            let mut outwards = std::iter::successors(inner, |at| definitions[*at].parent);
+            outwards.find(|at| definitions[*at].kind != DefinitionKind::Constant).or(inner)
+        };
+        let mut lines: Vec<(u32, usize)> =
+            uses.filter_map(|found| Some((found.line, around(found.line)?))).collect();
+        lines.dedup();
+        lines
     }
 }
 
@@ -498,7 +532,11 @@ impl<'a> UseReader<'a> {
             let texts = self.border.chosen(&Excerpt::new(&file.text), &lines);
             for ((fit, definition), text) in own.into_iter().zip(texts) {
                 let is_lesser = definition.kind == DefinitionKind::Declaration;
-                found.push(((fit, *part, is_lesser), self.record(path, definition, definition.line, &text)));
+                let mut record = self.record(path, definition, definition.line, &text);
+                let around = definition.parent.map(|at| within(&file.outline, at).symbol);
+                record.within =
+                    around.or_else(|| Some(display_text(definition.scope.as_deref()?).into_owned()));
+                found.push(((fit, *part, is_lesser), record));
             }
             // The sort is stable, so paths and lines keep their order.
             found.sort_by_key(|(order, _)| *order);
@@ -578,27 +616,15 @@ impl<'a> UseReader<'a> {
             Some(narrowing) => !matches!(narrowing.line(line).0, Fit::Other(_)),
             None => true,
         };
-        let uses = file.uses.iter().flatten().filter(|found| found.kind == UseKind::Implementation);
-        let definitions = &file.outline.definitions;
-        // The line of a type's head may also define a field.
-        let around = |line: u32| {
-            let inner = file.outline.innermost(line);
-            let mut outwards = std::iter::successors(inner, |at| definitions[*at].parent);
-            outwards.find(|at| definitions[*at].kind != DefinitionKind::Constant).or(inner)
-        };
-        let mut lines: Vec<(u32, usize)> =
-            uses.filter_map(|found| Some((found.line, around(found.line)?))).collect();
-        lines.dedup();
+        let mut lines = file.implementing();
         lines.retain(|(line, _)| is_wanted(*line));
         lines
     }
 
     /// Returns how the qualifier narrows a file's lines.
-    fn narrowing<'f>(&self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>>
-    where
-        'a: 'f,
-    {
-        Narrowing::new(self.qualified.qualifier?, self.qualified.name, &file_name(path), file)
+    fn narrowing<'f>(&'f self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>> {
+        let QualifiedName { name, qualifier } = self.qualified;
+        Narrowing::new((qualifier?, &self.subtypes), name, &file_name(path), file)
     }
 
     fn record(&mut self, path: &RelPath, definition: &Definition, line: u32, text: &str) -> GrepDefinition {
@@ -614,6 +640,7 @@ impl<'a> UseReader<'a> {
             line,
             end_line: definition.end_line,
             symbol: None,
+            within: None,
             text: around_place(&text, limits::GREP_LINE_CHARACTERS, place.as_ref()),
         }
     }

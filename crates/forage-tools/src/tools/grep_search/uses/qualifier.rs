@@ -102,6 +102,8 @@ const HEADING_LINES: usize = 8;
 /// Compares the uses and definitions of a file with a qualifier.
 pub(super) struct Narrowing<'f> {
     qualifier: &'f str,
+    /// The types that implement or extend it.
+    subtypes: &'f HashSet<String>,
     name: &'f str,
     outline: &'f FileOutline,
     uses: &'f [Use],
@@ -118,7 +120,12 @@ pub(super) struct Narrowing<'f> {
 
 impl<'f> Narrowing<'f> {
     /// Returns `None` for a file without a syntax tree.
-    pub(super) fn new(qualifier: &'f str, name: &'f str, path: &str, file: &'f OutlinedFile) -> Option<Self> {
+    pub(super) fn new(
+        (qualifier, subtypes): (&'f str, &'f HashSet<String>),
+        name: &'f str,
+        path: &str,
+        file: &'f OutlinedFile,
+    ) -> Option<Self> {
         let uses = file.uses.as_deref()?;
         let lines: Vec<&str> = forage_fs::lines(&file.text).collect();
         let of_qualifier = lines.iter().filter(|line| has_word(line, qualifier));
@@ -130,6 +137,7 @@ impl<'f> Narrowing<'f> {
             || language == "ocaml" && stem(&capitalized(path.rsplit('/').next().unwrap_or(path)));
         let mut narrowing = Self {
             qualifier,
+            subtypes,
             name,
             outline: &file.outline,
             uses,
@@ -180,7 +188,7 @@ impl<'f> Narrowing<'f> {
                 within_or(self.defining.contains(class), class)
             }
             Some(Receiver::Super) => within_or(false, ""),
-            Some(Receiver::Type(name)) if name == self.qualifier => Fit::Within,
+            Some(Receiver::Type(name)) if self.is_qualifier(name) => Fit::Within,
             Some(Receiver::Type(name)) if self.is_other(name) => Fit::Other(name.clone()),
             Some(Receiver::Variable(name)) if name == self.qualifier => Fit::Within,
             Some(Receiver::Type(_) | Receiver::Variable(_) | Receiver::Expression) => Fit::Unknown,
@@ -212,7 +220,8 @@ impl<'f> Narrowing<'f> {
     fn is_qualifier(&self, name: &str) -> bool {
         // Also matches `Queue<T>` and `a::Queue`.
         let name = name.split(['<', '[', '(']).next().unwrap_or(name);
-        name.rsplit([':', '.', '\\', '/']).next() == Some(self.qualifier)
+        let last = name.rsplit([':', '.', '\\', '/']).next().unwrap_or(name);
+        last == self.qualifier || self.subtypes.contains(last)
     }
 
     /// Returns true if the heading of a class names the qualifier.
@@ -224,7 +233,7 @@ impl<'f> Narrowing<'f> {
         let heading = lines.iter().position(is_end).map_or(lines, |end| &lines[..=end]);
         heading.iter().any(|line| {
             let line = line.split('{').next().unwrap_or(line);
-            has_word(line, self.qualifier)
+            words(line).any(|word| word == self.qualifier || self.subtypes.contains(word))
         })
     }
 

@@ -6,6 +6,7 @@ use super::super::{GrepDefinition, GrepFile, GrepLine, GrepResponse};
 use super::{GrepWithin, part};
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
+use crate::shown::ShownFiles;
 use crate::text::{clip, count, grouped, quoted};
 
 /// Returns the headline of an answer that shows `shown` lines, and which lines the qualifier excludes.
@@ -95,29 +96,39 @@ fn list(
     heading: impl Fn(u64) -> String,
 ) -> (String, &[GrepDefinition]) {
     let (mut list, mut shown, mut path) = (String::new(), 0, "");
-    for definition in all {
+    // A type has the definitions in it in its entry: its constructors.
+    let is_inner = |outer: &GrepDefinition, inner: &GrepDefinition| {
+        outer.path == inner.path && outer.line < inner.start_line && inner.end_line <= outer.end_line
+    };
+    let mut rest = all;
+    while let [definition, after @ ..] = rest {
+        let inner = after.iter().take_while(|inner| is_inner(definition, inner)).count();
         let mut entry = String::new();
         if definition.path != path {
             path = &definition.path;
             let _ = writeln!(entry, "{path}:");
         }
-        let GrepDefinition { start_line, line, end_line, .. } = *definition;
-        let lines = match start_line == end_line {
-            true => end_line.to_string(),
-            false => format!("{start_line}-{end_line}"),
-        };
-        let symbol = definition.symbol.iter().filter(|symbol| {
-            let name = symbol.rsplit(" > ").next().unwrap_or(symbol);
+        let lines = range(definition);
+        let is_new = |name: &&String| {
+            let name = name.rsplit(" > ").next().unwrap_or(name);
             !definition.text.contains(name)
-        });
-        let symbol: String =
-            symbol.map(|symbol| format!(" {} at {line}", clip(symbol, limits::QUOTED_BYTES))).collect();
-        let _ = writeln!(entry, "  {lines}{symbol}: {}", definition.text);
+        };
+        let symbol = definition.symbol.iter().filter(is_new);
+        let symbol: String = symbol
+            .map(|symbol| format!(" {} at {}", clip(symbol, limits::QUOTED_BYTES), definition.line))
+            .collect();
+        let within = definition.within.iter().filter(is_new);
+        let within: String =
+            within.map(|names| format!(" in {}", clip(names, limits::QUOTED_BYTES))).collect();
+        let inner_lines: Vec<String> = after[..inner].iter().map(range).collect();
+        let also = if inner > 0 { format!(", in it {}", inner_lines.join(", ")) } else { String::new() };
+        let _ = writeln!(entry, "  {lines}{symbol}{within}{also}: {}", definition.text);
         if shown > 0 && list.len() + entry.len() > room {
             break;
         }
         list.push_str(&entry);
-        shown += 1;
+        shown += 1 + inner;
+        rest = &after[inner..];
     }
     if shown == 0 {
         return (String::new(), &[]);
@@ -125,6 +136,12 @@ fn list(
     let is_cut = (shown as u64) < found;
     let first = if is_cut { format!(" (the first {})", grouped(shown as u64)) } else { String::new() };
     (format!("\n{}{first}:\n{list}", heading(found)), &all[..shown])
+}
+
+/// Returns the lines of a definition.
+fn range(definition: &GrepDefinition) -> String {
+    let GrepDefinition { start_line, end_line, .. } = definition;
+    if start_line == end_line { end_line.to_string() } else { format!("{start_line}-{end_line}") }
 }
 
 /// Headings of the kinds of uses, in display order.
@@ -135,18 +152,85 @@ const KINDS: [(&[&str], &str); 7] = [
     (&["type"], "types"),
     (&["import"], "imports"),
     (&["code"], "other code"),
-    (&["string", "comment"], "comments and strings"),
+    (COMMENTS, "comments and strings"),
 ];
 
-/// Writes the first `shown` matches by kind, file and enclosing definition. Those in tests come last, and
-/// those in the lists are omitted.
-pub(in super::super) fn used(
-    response: &GrepResponse,
+/// See [`KINDS`].
+const COMMENTS: &[&str] = &["string", "comment"];
+
+/// Uses of one kind.
+pub(in super::super) struct UseGroup<'r> {
+    heading: String,
+    lines: Vec<(&'r GrepFile, &'r GrepLine)>,
+    /// True if only the numbers of the lines are displayed.
+    is_folded: bool,
+}
+
+impl<'r> UseGroup<'r> {
+    /// Groups the first `shown` matches by kind. Those in tests come last, and those in the lists are omitted. Comments,
+    /// strings and tests are folded, unless nothing else is displayed or the caller wants context lines.
+    pub(in super::super) fn all(
+        response: &'r GrepResponse,
+        shown: u64,
+        listed: &ListedFirst<'r>,
+        detail: ContextDetail,
+    ) -> Vec<Self> {
+        let lines = shown_lines(response, shown, listed, detail);
+        let has_context = lines.iter().any(|(_, line)| line.kind != "match");
+        let mut groups = Vec::new();
+        for (is_unknown, is_of_tests) in [(false, false), (true, false), (false, true), (true, true)] {
+            for (kinds, heading) in KINDS {
+                // Context lines belong to the match before them, or else to the one after.
+                let lines = group(&lines, |file, line| {
+                    kinds.contains(&line.mention.unwrap_or("code"))
+                        && line.receiver.is_some() == is_unknown
+                        && (part(&file.place) == 2) == is_of_tests
+                });
+                let matches = lines.iter().filter(|(_, line)| line.kind == "match").count();
+                if matches > 0 {
+                    let unknown = if is_unknown { ", receiver unknown" } else { "" };
+                    let tests = if is_of_tests { ", in tests" } else { "" };
+                    let heading = format!("{heading}{unknown}{tests} ({})", grouped(matches as u64));
+                    groups.push(Self { heading, lines, is_folded: is_of_tests || kinds == COMMENTS });
+                }
+            }
+        }
+        if has_context || groups.iter().all(|group| group.is_folded) {
+            groups.iter_mut().for_each(|group| group.is_folded = false);
+        }
+        groups
+    }
+
+    /// Records which lines an agent reads.
+    pub(in super::super) fn record(&self, shown: &mut ShownFiles) {
+        for (file, line) in &self.lines {
+            match self.is_folded {
+                true => shown.named(&file.path, 1),
+                false => shown.line(&file.path, line.line_number, line.kind == "match"),
+            }
+        }
+    }
+
+    pub(in super::super) fn write(&self, text: &mut String) {
+        let by_line = if self.is_folded { ", by line" } else { "" };
+        let _ = writeln!(text, "\n{}{by_line}:", self.heading);
+        if !self.is_folded {
+            return write_group(&self.lines, text);
+        }
+        for of_file in self.lines.chunk_by(|(before, _), (file, _)| std::ptr::eq(*before, *file)) {
+            let numbers: Vec<String> = of_file.iter().map(|(_, line)| line.line_number.to_string()).collect();
+            let _ = writeln!(text, "{}: {}", of_file[0].0.path, numbers.join(", "));
+        }
+    }
+}
+
+/// Returns the lines of the first `shown` matches that are not in the lists.
+fn shown_lines<'r>(
+    response: &'r GrepResponse,
     shown: u64,
-    listed: &ListedFirst<'_>,
+    listed: &ListedFirst<'r>,
     detail: ContextDetail,
-    text: &mut String,
-) {
+) -> Vec<(&'r GrepFile, &'r GrepLine)> {
     let mut lines: Vec<(&GrepFile, &GrepLine)> = Vec::new();
     let mut matches = 0;
     for (file, line) in response.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, line)))
@@ -160,23 +244,7 @@ pub(in super::super) fn used(
             lines.push((file, line));
         }
     }
-    for (is_unknown, is_of_tests) in [(false, false), (false, true), (true, false), (true, true)] {
-        for (kinds, heading) in KINDS {
-            // Context lines belong to the match before them, or else to the one after.
-            let group = group(&lines, |file, line| {
-                kinds.contains(&line.mention.unwrap_or("code"))
-                    && line.receiver.is_some() == is_unknown
-                    && (part(&file.place) == 2) == is_of_tests
-            });
-            let matches = group.iter().filter(|(_, line)| line.kind == "match").count();
-            if matches > 0 {
-                let unknown = if is_unknown { ", receiver unknown" } else { "" };
-                let tests = if is_of_tests { ", in tests" } else { "" };
-                let _ = writeln!(text, "\n{heading}{unknown}{tests} ({}):", grouped(matches as u64));
-                write_group(&group, text);
-            }
-        }
-    }
+    lines
 }
 
 /// Returns the lines whose match is of a kind, with their context.
