@@ -257,7 +257,8 @@ fn outline(
         let mut name = clip(&sanitize_line(&definition.name), limits::CODE_NAME_BYTES);
         let cost =
             model_tokens(&name).max(name.len() / limits::CODE_TOKEN_BYTES) + limits::CODE_OUTLINE_TOKENS;
-        if file.unshown_more > 0 || tokens + cost > most {
+        let is_full = file.unshown.len() == limits::CODE_OUTLINE_NAMES;
+        if file.unshown_more > 0 || is_full || tokens + cost > most {
             file.unshown_more += 1;
             continue;
         }

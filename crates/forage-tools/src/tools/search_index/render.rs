@@ -225,7 +225,9 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
                 let _ = within_end_line.map(|end| write!(text, " (to {end})"));
             }
             if let Some(CutDefinition { name, end_line }) = cut {
-                let _ = write!(text, ", of {} to {end_line}", shown_name(name));
+                let is_same = within.as_ref().is_some_and(|within| within.rsplit(" > ").next() == Some(name));
+                let name = if is_same { "which".to_owned() } else { shown_name(name) };
+                let _ = write!(text, ", {name} goes on to {end_line}");
             }
             if *comment_lines > 0 {
                 let _ = write!(text, ", after {}", count(*comment_lines as u64, "comment line"));
@@ -256,6 +258,7 @@ fn further(file: &RankedFile, detail: IndexDetail) -> String {
     let line = file.chunks.iter().flat_map(|chunk| &chunk.lines).next();
     match (line.filter(|_| detail != IndexDetail::Paths), file.reason) {
         (Some(line), Some(reason)) => format!("{}:{}: {} ({reason})", file.path, line.line_number, line.text),
+        (None, Some(reason)) if detail != IndexDetail::Paths => format!("{} ({reason})", file.path),
         _ => file.path.clone(),
     }
 }
