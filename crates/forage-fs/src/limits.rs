@@ -143,7 +143,7 @@ pub const CHARACTERS_PER_BROKEN_BYTE: usize = 4;
 
 /// Minimum number of UTF-16 units from which a text without a byte-order mark is recognized: fewer look like
 /// anything.
-pub const UTF16_UNITS: usize = 4;
+pub const UTF16_UNITS: usize = 8;
 
 /// Directory entries read between two deadline checks: a millisecond or two.
 pub const NAMES_PER_LOOK: usize = 4096;

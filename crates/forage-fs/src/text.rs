@@ -320,6 +320,7 @@ mod tests {
             b"abcd\0\0\0\0abcd",
             b"a text with one \0 in it, and then more of it",
             b"needle\0\n",
+            b"\0needle\n",
             b"one\0two\0three\0",
             b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0",
             b"a\0b\0\0\0c\0d\0e\0",

@@ -530,6 +530,54 @@ mod tests {
         assert_eq!(chosen(&[file], 1_000), [vec![1..=4, 11..=14]]);
     }
 
+    /// The lines that are chosen without a requested budget.
+    fn earned(files: &[TestFile]) -> Vec<Vec<RangeInclusive<u32>>> {
+        let outlines: Vec<FileOutline> =
+            files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never())).collect();
+        let files: Vec<PassageFile<'_>> = files
+            .iter()
+            .zip(&outlines)
+            .map(|((hit, text, known), outline)| PassageFile { hit, text, outline, known })
+            .collect();
+        let budget = PassageBudget { tokens: 4_000, bytes: usize::MAX };
+        let search =
+            PassageSearch { files: &files, words: &QueryWords::default(), budget, is_asked_for: false };
+        search.choose().into_iter().map(|found| found.ranges).collect()
+    }
+
+    #[test]
+    fn a_copy_of_shown_code_is_left_out() {
+        let body = |kind: &str| {
+            let line = |nth: u32| format!("    send_request(argument_{nth});\n");
+            format!("fn {kind}() {{\n    prepare_{kind}_now();\n{}}}\n", (0..6).map(line).collect::<String>())
+        };
+        let file = |path: &str, text: String| (hit(path, 1.0, &[(1, 9, 0.9)]), text, Vec::new());
+        let copies = [file("a.rs", body("linux")), file("b.rs", body("windows"))];
+        assert_eq!(earned(&copies), [vec![1..=9], vec![]]);
+        assert_eq!(chosen(&copies, 1_000), [vec![1..=9], vec![1..=9]]);
+    }
+
+    #[test]
+    fn lines_of_earlier_answers_count_as_shown() {
+        let line = |nth: u32| format!("    one_of_many_statements({nth});\n");
+        let function = |name: &str, first: u32| {
+            format!("fn {name}() {{\n{}}}\n\n", (first..first + 60).map(line).collect::<String>())
+        };
+        let text = [("a", 0), ("b", 100), ("c", 200)].map(|(name, first)| function(name, first)).concat();
+        let chunks = [(1, 62, 0.9), (64, 125, 0.2), (127, 188, 0.1)];
+        let first = earned(&[(hit("a.rs", 0.6, &chunks), text.clone(), Vec::new())]).remove(0);
+        assert!(first.iter().all(|range| *range.end() < 188), "{first:?}");
+        let again = earned(&[(hit("a.rs", 0.6, &chunks), text, first)]).remove(0);
+        assert_eq!(again, []);
+    }
+
+    #[test]
+    fn long_definitions_are_cut_before_the_least_indented_line() {
+        let mut lines = vec!["        deep();"; 300];
+        (lines[0], lines[100], lines[299]) = ("fn a() {", "    match b {", "}");
+        assert_eq!(runs(&vec![Some(0); 300], &lines), [0..100, 100..220, 220..300]);
+    }
+
     #[test]
     fn tests_come_only_if_they_are_asked_for() {
         let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a_works() {}\n}\n".to_owned();

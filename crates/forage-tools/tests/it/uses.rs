@@ -422,6 +422,31 @@ fn narrowed_otherwise(pattern: &str, path: &str, source: &[(&str, &str)]) -> Str
 }
 
 #[test]
+fn overrides_in_indirect_subtypes_belong_to_the_qualified_name() {
+    let tree = Tree::new();
+    tree.write("a/Base.java", "public class Base {\n    void wake() {}\n    void run() { wake(); }\n}\n");
+    tree.write("a/Middle.java", "class Middle extends Base {\n}\n");
+    tree.write("a/Leaf.java", "class Leaf extends Middle {\n    void wake() {}\n}\n");
+    tree.write("a/Other.java", "class Other {\n    void wake() {}\n}\n");
+    tree.write(
+        "test/LeafTest.java",
+        "class LeafTest {\n    void test() {\n        new Leaf().wake();\n    }\n}\n",
+    );
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let request = GrepRequest::new("Base.wake").output(GrepOutput::Uses);
+    let response = workspace.grep(request).unwrap().response;
+    let definitions: Vec<(&str, Option<&str>)> =
+        response.definitions.iter().map(|it| (it.path.as_str(), it.within.as_deref())).collect();
+    assert_eq!(definitions, [("a/Base.java", Some("Base")), ("a/Leaf.java", Some("Leaf"))]);
+    let left_out: Vec<(&str, u64)> =
+        response.left_out.iter().map(|it| (it.name.as_str(), it.line_count)).collect();
+    assert_eq!(left_out, [("Other", 1)]);
+    let text = answer(&tree.context(), "grep_search", json!({"pattern": "Base.wake", "output": "uses"})).text;
+    assert!(text.contains("  2 in Leaf: void wake() {}\n"), "{text}");
+    assert!(text.contains(", in tests (1), by line:\ntest/LeafTest.java: 3\n"), "{text}");
+}
+
+#[test]
 fn a_qualified_name_leaves_out_the_uses_of_other_types() {
     let mut otherwise = String::new();
     otherwise += &narrowed_otherwise(

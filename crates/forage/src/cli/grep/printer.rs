@@ -423,41 +423,33 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
 /// Returns a pattern that matches every line that a search for `patterns` can match, or `None` if no such
 /// pattern would help.
 pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
-    pattern(arguments, patterns, stop, |source| (source, false))
+    let options = PatternOptions { literal: false, multiline: false, ..arguments.pattern_options() };
+    Pattern::new_within(&joined(arguments, patterns), &options, stop).ok()
 }
 
 /// Returns the pattern of a search, for the notes on files that were not searched.
 pub(super) fn searched_pattern(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
-    let finds_matches = !(arguments.invert_match || arguments.files_without_match || patterns.is_empty());
-    if !finds_matches {
+    if arguments.invert_match || arguments.files_without_match || patterns.is_empty() {
         return None;
     }
-    pattern(arguments, patterns, stop, |source| {
-        let whole = if arguments.line_regexp { format!("(?m:^)(?:{source})(?m:$)") } else { source };
-        (whole, arguments.multiline)
-    })
+    let source = joined(arguments, patterns);
+    let source = if arguments.line_regexp { format!("(?m:^)(?:{source})(?m:$)") } else { source };
+    let options = PatternOptions { literal: false, look_around: true, ..arguments.pattern_options() };
+    Pattern::new_within(&source, &options, stop).ok()
 }
 
-/// Compiles the patterns as one. `adapt` returns the final source, and true if matches can span lines.
-fn pattern(
-    arguments: &Arguments,
-    patterns: &[String],
-    stop: &Stop,
-    adapt: impl FnOnce(String) -> (String, bool),
-) -> Option<Pattern> {
+/// Returns one pattern for all.
+fn joined(arguments: &Arguments, patterns: &[String]) -> String {
     let part = |pattern: &String| match arguments.fixed_strings {
         true => forage_search::escape(pattern),
         false => pattern.clone(),
     };
-    let source = match patterns {
+    match patterns {
         [only] => part(only),
         several => {
             several.iter().map(|pattern| format!("(?:{})", part(pattern))).collect::<Vec<_>>().join("|")
         }
-    };
-    let (source, multiline) = adapt(source);
-    let options = PatternOptions { literal: false, multiline, ..arguments.pattern_options() };
-    Pattern::new_within(&source, &options, stop).ok()
+    }
 }
 
 /// Searches files and prints the matches.
