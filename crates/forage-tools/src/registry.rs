@@ -75,6 +75,10 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         T::ALIASES
     }
 
+    fn distinct_name(&self) -> &str {
+        T::DISTINCT_NAME
+    }
+
     fn title(&self) -> &str {
         T::TITLE
     }
@@ -258,7 +262,7 @@ macro_rules! tools {
     };
 }
 
-tools![KeywordSearch, GrepSearch, SearchIndex, ListDirectory, ReadFile, Search, KeywordLookup,];
+tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, KeywordLookup,];
 
 /// The names in the registry, without any configuration.
 static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
@@ -445,7 +449,7 @@ pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dy
     let find = |name: &str| {
         let is_alias = |holder: &&'a T| {
             let tool = tool(holder);
-            tool.id() == name || tool.aliases().contains(&name)
+            tool.id() == name || tool.distinct_name() == name || tool.aliases().contains(&name)
         };
         let is_called = |holder: &&'a T| tool(holder).name() == name;
         holders.iter().find(is_called).or_else(|| holders.iter().find(is_alias))
@@ -454,6 +458,5 @@ pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dy
     find(name).or_else(|| find(bare()?))
 }
 
-/// The prefixes that clients add to the tool names of a server called `forage`, and the prefix that a server
-/// adds to names that another server may also use.
+/// The prefixes that clients add to the tool names of a server called `forage`.
 const PREFIXES: [&str; 5] = ["mcp__forage__", "mcp_forage_", "forage__", "forage_", "forage-"];

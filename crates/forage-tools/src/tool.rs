@@ -51,6 +51,9 @@ pub trait Tool {
     const METHOD: &'static str = Self::NAME;
     /// Other names that are accepted in calls but never advertised.
     const ALIASES: &'static [&'static str] = &[];
+    /// The name where the tool stands among those of other servers without a prefix: no other server has it,
+    /// and with the prefix `forage_` it still reads well.
+    const DISTINCT_NAME: &'static str = Self::NAME;
     /// A short title for people.
     const TITLE: &'static str;
     /// The description that a model reads before a call: purpose, when to use it, when not, and the results.
@@ -135,6 +138,10 @@ pub trait AnyTool: Send + Sync {
     /// Returns names that are accepted but not advertised.
     fn aliases(&self) -> &[&'static str] {
         &[]
+    }
+    /// Returns the name to list among tools of other servers without a prefix.
+    fn distinct_name(&self) -> &str {
+        self.id()
     }
     /// Returns a short title for people.
     fn title(&self) -> &str;

@@ -132,6 +132,7 @@ pub struct ListEntry {
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
     const METHOD: &'static str = "list";
+    const DISTINCT_NAME: &'static str = "list_project_directory";
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;

@@ -156,6 +156,7 @@ pub struct ReadPart {
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const METHOD: &'static str = "read";
+    const DISTINCT_NAME: &'static str = "read_project_file";
     const TITLE: &'static str = "Read a file";
     const DESCRIPTION: &'static str = include_str!("read_file.md");
     const IS_QUICK: bool = true;

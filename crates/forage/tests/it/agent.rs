@@ -100,7 +100,7 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
         (
             1,
             false,
-            "there is no tool of this name; the tools are grep_search, search_index, list_directory, read_file",
+            "there is no tool of this name; the tools are search_index, grep_search, list_directory, read_file",
         ),
         (2, false, "not JSON"),
         (3, false, "not a JSON object"),
@@ -483,14 +483,14 @@ fn keyword_search_is_offered_where_something_can_filter() {
         tools.iter().map(|tool| tool.name().to_owned()).collect()
     };
     let mut context = bench().agent(&[&model]).context;
-    let without = ["grep_search", "search_index", "list_directory", "read_file", "Search"];
+    let without = ["search_index", "grep_search", "list_directory", "read_file", "Search"];
     assert_eq!(names(&context)[..5], without);
     // The name is free for the other tool whose requirement uses it.
     assert_eq!(names(&context)[5..], ["keyword_search"]);
     context.filter.mode = FilterMode::Lexical;
-    assert_eq!((&*names(&context)[0], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));
+    assert_eq!((&*names(&context)[2], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));
     assert_eq!(names(&context).len(), registry::TOOLS.len());
     context.filter.mode = FilterMode::Model;
     context.filter.models = vec![model as std::sync::Arc<dyn forage_llm::ChatModel>].into();
-    assert_eq!(names(&context)[0], "keyword_search");
+    assert_eq!(names(&context)[2], "keyword_search");
 }

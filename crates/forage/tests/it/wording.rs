@@ -54,7 +54,11 @@ fn a_tool_is_called_what_the_user_calls_it_everywhere() {
     let listed = project.run(&["tools", "--json"]).json();
     let names: Vec<&str> =
         listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, NAMES.map(|(_, name)| name));
+    let mut names = names;
+    names.sort_unstable();
+    let mut expected = NAMES.map(|(_, name)| name);
+    expected.sort_unstable();
+    assert_eq!(names, expected);
     assert_eq!(built_in(&listed.to_string()), None, "{listed}");
     // Positive control: without renaming the check finds built-in names.
     project.configure("");
@@ -122,7 +126,7 @@ fn the_own_name_is_understood_where_no_other_tool_has_it() {
     let lookup = project.run(&["call", "keyword_search", r#"{"search_terms": ["x"]}"#]);
     assert!(lookup.stderr.contains("keyword_search needs the argument `query`"), "{lookup:?}");
     let unknown = project.run(&["call", "nothing"]);
-    assert!(unknown.stderr.contains("there is no tool `nothing`; the tools are grep_search"), "{unknown:?}");
+    assert!(unknown.stderr.contains("there is no tool `nothing`; the tools are search_index"), "{unknown:?}");
 }
 
 #[test]
@@ -156,7 +160,7 @@ fn a_description_is_the_users() {
          [tools.search_index]\nname = \"rank\"\n",
     );
     assert_eq!(of("grep_search"), "Finds lines. For questions, rank.\\x1B[31m");
-    assert!(of("rank").starts_with("Which files, and which code,"), "{}", of("rank"));
+    assert!(of("rank").starts_with("Code intelligence: which files,"), "{}", of("rank"));
     assert_ne!(built_in, of("grep_search"));
 }
 
@@ -178,10 +182,10 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
             format!("[tools.read_file]\ndescription = \"{}\"\n", "x".repeat(5_000)),
             "`tools.read_file.description`",
         ),
-        // The names that a server lists: clients without a prefix of their own see `forage_read_file`.
+        // The names that a server lists: clients without a prefix of their own see `read_project_file`.
         (
-            "[tools.grep_search]\nname = \"forage_read_file\"\n".to_owned(),
-            "called `forage_read_file`; give one another name (`tools.grep_search.name`, `tools.read_file.name`)",
+            "[tools.grep_search]\nname = \"read_project_file\"\n".to_owned(),
+            "called `read_project_file`; give one another name (`tools.grep_search.name`, `tools.read_file.name`)",
         ),
         (
             format!("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"{}\"\n", "x".repeat(62)),
