@@ -10,12 +10,12 @@ use super::profiles::Profile;
 const TEMPLATE: &str = include_str!("instructions.md");
 
 /// The first paragraph to use when one of the tools named in the template's first paragraph is off.
-const SHORT: &str = "Forage searches this code base: read-only, fast, and it says what it left out. Take its tools before grep, \
-                     rg, find or reading files one by one.";
+const SHORT: &str = "Forage is code intelligence for this project: read-only, fast. Use its tools before grep, rg, find or reading \
+                     files one by one.";
 
 /// Returns the instructions for a client that is offered `tools`.
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
-    let text = ToolNames::written(tools, |tool| profile.written(tool)).fill(TEMPLATE);
+    let text = ToolNames::written(tools, |tool| profile.called(tool)).fill(TEMPLATE);
     let text = text.trim();
     if text.starts_with("Forage") { text.to_owned() } else { format!("{SHORT}\n\n{text}") }
 }
@@ -29,15 +29,15 @@ mod tests {
 
     #[test]
     fn they_name_the_tools_that_are_offered_as_the_client_writes_them_and_no_others() {
-        for client in ["claude-code", "gemini-cli-mcp-client", "opencode", "other"] {
+        for client in ["claude-code", "qwen-cli-mcp-client-forage", "opencode", "other"] {
             let profile = Profile::of(client);
             for off in TOOLS {
                 let choice = ToolSelection { off: vec![off.id()], ..ToolSelection::all() };
                 let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup")).unwrap();
                 let text = instructions(&tools, profile);
-                assert!(!text.contains(&format!("`{}`", profile.written(*off))), "{}: {text}", off.id());
+                assert!(!text.contains(&format!("`{}`", profile.called(*off))), "{}: {text}", off.id());
                 for tool in &tools {
-                    assert!(text.contains(&format!("`{}`", profile.written(*tool))), "{text}");
+                    assert!(text.contains(&format!("`{}`", profile.called(*tool))), "{text}");
                 }
                 assert!(text.chars().count() <= limits::INSTRUCTIONS, "{}", text.chars().count());
                 let first = text.split("\n\n").next().unwrap();

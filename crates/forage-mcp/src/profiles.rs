@@ -15,6 +15,9 @@ pub struct Profile {
     text_bytes: usize,
     /// The prefix that the client adds to tool names of a server called `forage`.
     written_prefix: &'static str,
+    /// True if the client's name in the handshake ends with the name of the server, so that the prefix is
+    /// certain. The user, and a plugin, may give the server another name.
+    names_server: bool,
     /// True if the client reads files and lists directories itself.
     has_files: bool,
     /// True if the client passes records to a program, whatever the model, so that they cost no tokens
@@ -34,6 +37,7 @@ const UNKNOWN: Profile = Profile {
     client: "",
     text_bytes: 20_000,
     written_prefix: "",
+    names_server: false,
     has_files: false,
     reads_records: false,
     sampling_hangs: false,
@@ -63,9 +67,19 @@ const PROFILES: &[Profile] = &[
     // `grep_search`, `read_file` and `list_directory`.
     Profile { client: "gemini-cli", text_bytes: 39_000, written_prefix: "mcp_forage_", ..AGENT },
     // Qwen Code 0.24.4: 26,844 passed, 29,500 became a file.
-    Profile { client: "qwen-cli", text_bytes: 26_000, written_prefix: "mcp__forage__", ..AGENT },
+    Profile {
+        client: "qwen-cli",
+        text_bytes: 26_000,
+        written_prefix: "mcp__forage__",
+        names_server: true,
+        ..AGENT
+    },
     // opencode 1.18.33: 51,200.
     Profile { client: "opencode", text_bytes: 50_000, written_prefix: "forage_", ..AGENT },
+    // Kilo CLI 7.7.7, which is made from opencode.
+    Profile { client: "kilo", text_bytes: 50_000, written_prefix: "forage_", ..AGENT },
+    // Kimi Code 2.1.0.
+    Profile { client: "kimi", written_prefix: "mcp__forage__", ..AGENT },
     // Copilot CLI 1.0.102: 20,414 passed, 21,300 became a file. Without a user, it waits forever for the
     // answer to a question to its model.
     Profile { client: "copilot", written_prefix: "forage-", sampling_hangs: true, ..AGENT },
@@ -77,12 +91,6 @@ const PROFILES: &[Profile] = &[
     Profile { client: "fast-agent", text_bytes: 16_000, written_prefix: "forage__", ..UNKNOWN },
 ];
 
-/// Tool names that the official filesystem server also has. openai-agents 0.24.0 and Pydantic AI 2.68.0
-/// refuse to start with two tools of one name, LangChain's adapters 0.3.2 pass on both, and mcp-use 1.7.1 the
-/// first. Three of the four introduce themselves by the Python SDK's default name (`mcp`), so we can't
-/// distinguish them from other clients.
-const TAKEN: [&str; 2] = ["list_directory", "read_file"];
-
 impl Profile {
     /// Returns the client's name in this table, or `None` for an unknown client.
     pub(super) fn name(&self) -> Option<&'static str> {
@@ -92,7 +100,10 @@ impl Profile {
     /// Returns the profile for the name by which a client introduces itself.
     pub fn of(client: &str) -> Self {
         let client = client.to_ascii_lowercase();
-        PROFILES.iter().find(|profile| client.contains(profile.client)).copied().unwrap_or(UNKNOWN)
+        let found = PROFILES.iter().find(|profile| client.contains(profile.client)).copied();
+        let mut found = found.unwrap_or(UNKNOWN);
+        found.names_server &= client.ends_with("-forage");
+        found
     }
 
     /// Returns the maximum bytes of a tool's answer. An unknown client gets more from `read_file` because the
@@ -109,22 +120,33 @@ impl Profile {
         UNKNOWN
     }
 
-    /// Returns the name under which a tool is listed for the client. If the client adds no prefix, a name
-    /// that another server may also have gets the usual `forage_` prefix, unless the user chose the name.
+    /// Returns the name under which a tool is listed for the client. Of the thirteen clients that we tried,
+    /// twelve put the server's name in front (`forage_`, `mcp__forage__`), and Continue and the frameworks put
+    /// nothing there. openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start with two tools of one name,
+    /// LangChain's adapters 0.3.2 pass on both, and mcp-use 1.7.1 the first; three of them introduce
+    /// themselves by the Python SDK's default name (`mcp`). So clients without a known prefix get the names
+    /// that no other server has, unless the user chose the name.
     pub fn listed(&self, tool: &dyn AnyTool) -> String {
         let name = tool.name();
-        match self.written_prefix.is_empty() && TAKEN.contains(&name) && !tool.is_named() {
-            true => format!("forage_{name}"),
+        match self.written_prefix.is_empty() && name == tool.id() && !tool.is_named() {
+            true => tool.distinct_name().to_owned(),
             false => name.to_owned(),
         }
     }
 
-    /// Returns a tool's name as the client's model sees it.
+    /// Returns a tool's name for texts to the client's model: with the client's prefix only if that is
+    /// certain. A model finds a tool of its list by the end of the name, but can't call one by a wrong prefix.
+    pub fn called(&self, tool: &dyn AnyTool) -> String {
+        let listed = self.listed(tool);
+        if self.names_server { self.prefixed(&listed) } else { listed }
+    }
+
+    /// Returns a tool's name as the client's model sees it, if the server is called `forage`.
     pub fn written(&self, tool: &dyn AnyTool) -> String {
         self.prefixed(&self.listed(tool))
     }
 
-    /// Returns a listed name as the client's model sees it.
+    /// Returns a listed name as the client's model sees it, if the server is called `forage`.
     pub fn prefixed(&self, listed: &str) -> String {
         format!("{}{listed}", self.written_prefix)
     }
@@ -161,6 +183,8 @@ mod tests {
             ("gemini-cli-mcp-client", "mcp_forage_", 39_000),
             ("qwen-cli-mcp-client-forage", "mcp__forage__", 26_000),
             ("opencode", "forage_", 50_000),
+            ("kilo", "forage_", 50_000),
+            ("kimi-code", "mcp__forage__", 20_000),
             ("github-copilot-developer", "forage-", 20_000),
             ("@cline/core", "forage__", 7_500),
             ("continue-cli-client", "", 40_000),
@@ -182,9 +206,11 @@ mod tests {
     #[test]
     fn names_that_another_server_may_have_are_written_so_that_they_are_ours() {
         for (client, listed, written) in [
-            ("mcp", "forage_read_file", "forage_read_file"),
-            ("mcp-use", "forage_read_file", "forage_read_file"),
-            ("continue-cli-client", "forage_read_file", "forage_read_file"),
+            ("mcp", "read_project_file", "read_project_file"),
+            ("mcp-use", "read_project_file", "read_project_file"),
+            ("continue-cli-client", "read_project_file", "read_project_file"),
+            ("kilo", "read_file", "forage_read_file"),
+            ("kimi-code", "read_file", "mcp__forage__read_file"),
             ("fast-agent-mcp", "read_file", "forage__read_file"),
             ("claude-code", "read_file", "mcp__forage__read_file"),
         ] {
@@ -198,6 +224,22 @@ mod tests {
             let chosen = advertised(&ToolSelection::default().call("read_file", "read_file")).unwrap();
             let chosen = find_among(&chosen, "read_file").unwrap();
             assert_eq!(profile.written(chosen), profile.prefixed("read_file"));
+        }
+    }
+
+    /// A server doesn't know under which name the user or a plugin has registered it.
+    #[test]
+    fn texts_have_a_prefix_only_if_it_is_certain() {
+        let tool = find("grep_search").unwrap();
+        for (client, called) in [
+            ("claude-code", "grep_search"),
+            ("codex-mcp-client", "grep_search"),
+            ("opencode", "grep_search"),
+            ("mcp", "grep_search"),
+            ("qwen-cli-mcp-client-forage", "mcp__forage__grep_search"),
+            ("qwen-cli-mcp-client-code", "grep_search"),
+        ] {
+            assert_eq!(Profile::of(client).called(tool), called, "{client}");
         }
     }
 }

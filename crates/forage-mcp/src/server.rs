@@ -138,7 +138,7 @@ impl ToolSet {
         manner: &'static dyn Manner,
     ) -> ToolNames {
         let offered = self.of(tools.iter().copied(), profile, true);
-        ToolNames::written(&offered, |tool| profile.written(tool)).told(manner)
+        ToolNames::written(&offered, |tool| profile.called(tool)).told(manner)
     }
 }
 
@@ -256,11 +256,10 @@ impl Shared {
         registry::named(&self.tools, name, |served| served.tool)
     }
 
-    /// Returns an error for an unknown tool name. It lists the tools that the client is shown, by the names
-    /// that its model sees.
+    /// Returns an error for an unknown tool name. It lists the tools that the client is shown.
     pub(super) fn unknown_tool(&self, name: &str, profile: Profile, can_filter: bool) -> ErrorData {
         let offered = self.offered(profile, can_filter);
-        let known: Vec<String> = offered.iter().map(|tool| profile.written(*tool)).collect();
+        let known: Vec<String> = offered.iter().map(|tool| profile.called(*tool)).collect();
         let known = known.join(", ");
         let message = match registry::find(name) {
             Ok(tool) => match self.left_out.iter().find(|(id, _)| *id == tool.id()) {
@@ -315,7 +314,7 @@ impl Shared {
         profile: Profile,
     ) -> Result<Tool, ErrorData> {
         let has_records = self.has_records(profile);
-        let names = ToolNames::written(others, |tool| profile.written(tool));
+        let names = ToolNames::written(others, |tool| profile.called(tool));
         let names = if has_records { names.with_records() } else { names };
         let mut definition = schema::definition(tool, &names, SchemaFormat::Mcp);
         definition["name"] = json!(profile.listed(tool));

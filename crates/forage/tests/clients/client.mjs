@@ -33,8 +33,8 @@ const tools = {
   keyword_search: search,
   grep_search: { pattern: 'retry' },
   search_index: { query: 'retry' },
-  forage_list_directory: { path: 'src' },
-  forage_read_file: { path: 'src/retry.rs' },
+  list_project_directory: { path: 'src' },
+  read_project_file: { path: 'src/retry.rs' },
 };
 // Milliseconds in which a cancelled call must have ended. It takes a few; a busy machine may add some.
 const endedWithin = 500;

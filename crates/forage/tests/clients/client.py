@@ -30,8 +30,8 @@ TOOLS = {
     "keyword_search": {"query": "where are requests retried?", "search_terms": ["retry", "backoff"]},
     "grep_search": {"pattern": "retry"},
     "search_index": {"query": "retry"},
-    "forage_list_directory": {"path": "src"},
-    "forage_read_file": {"path": "src/retry.rs"},
+    "list_project_directory": {"path": "src"},
+    "read_project_file": {"path": "src/retry.rs"},
 }
 SEARCH = TOOLS["keyword_search"]
 # Milliseconds in which a cancelled call must have ended. It takes a few; a busy machine may add some.

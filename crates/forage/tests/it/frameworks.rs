@@ -41,7 +41,7 @@ struct Framework {
 }
 
 /// The names for an unknown client.
-const NAMES: &[&str] = &["forage_list_directory", "forage_read_file", "grep_search", "search_index"];
+const NAMES: &[&str] = &["grep_search", "list_project_directory", "read_project_file", "search_index"];
 
 const PLAIN: Framework =
     Framework { name: "", python: "python", offered: NAMES, beside: "", refuses_one_name: false };
@@ -63,7 +63,7 @@ const FAST_AGENT: Framework = Framework {
 /// is among them because the provider's key reaches the server.
 const CLAUDE_AGENT_SDK: Framework = Framework {
     name: "claude-agent-sdk",
-    offered: &["mcp__forage__grep_search", "mcp__forage__keyword_search", "mcp__forage__search_index"],
+    offered: &["mcp__forage__grep_search", "mcp__forage__search_index"],
     beside: "mcp__files__",
     ..PLAIN
 };

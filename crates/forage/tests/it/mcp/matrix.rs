@@ -13,7 +13,7 @@ use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project,
 const STOPPED: Duration = Duration::from_secs(20);
 
 const TOOLS: [&str; 5] =
-    ["keyword_search", "grep_search", "search_index", "forage_list_directory", "forage_read_file"];
+    ["search_index", "grep_search", "keyword_search", "list_project_directory", "read_project_file"];
 
 #[test]
 fn tools_are_listed_with_titles_and_annotations() {
@@ -90,21 +90,22 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
     }
 }
 
-/// The problem, the advice and the list of tools must all use the names that the client's model sees.
+/// The problem, the advice and the list of tools all use one name: the client's, if it is certain.
 #[test]
 fn an_error_has_one_name_for_a_tool() {
     let project = project();
     for (client, name, others) in [
         (
             "raw",
-            "forage_read_file",
-            "the tools are grep_search, search_index, forage_list_directory, forage_read_file",
+            "read_project_file",
+            "the tools are search_index, grep_search, list_project_directory, read_project_file",
         ),
-        ("fast-agent-mcp", "forage__read_file", "forage__list_directory, forage__read_file"),
+        ("fast-agent-mcp", "read_file", "the tools are search_index, grep_search, list_directory, read_file"),
+        ("claude-code", "grep_search", "the tools are search_index, grep_search"),
         (
-            "claude-code",
+            "qwen-cli-mcp-client-forage",
             "mcp__forage__grep_search",
-            "the tools are mcp__forage__grep_search, mcp__forage__search_index",
+            "the tools are mcp__forage__search_index, mcp__forage__grep_search",
         ),
     ] {
         let mut pipes = Pipes::start(&project, &[]);

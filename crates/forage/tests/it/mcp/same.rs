@@ -27,11 +27,11 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("grep_search", json!({})),
         ("grep_search", json!({"pattern": "x", "path": "../.."})),
         ("grep_search", json!({"pattern": "absent_from_everything", "file_pattern": "tools/*.py"})),
-        ("forage_read_file", json!({"path": "src/agent.py"})),
-        ("forage_read_file", json!({"path": "agents.py"})),
+        ("read_project_file", json!({"path": "src/agent.py"})),
+        ("read_project_file", json!({"path": "agents.py"})),
         ("read_file", json!({"path": "base.py", "start_line": "2"})),
         ("mcp__forage__read_file", json!({"file_path": "README.md"})),
-        ("forage_list_directory", json!({"path": "src", "recursive": "true"})),
+        ("list_project_directory", json!({"path": "src", "recursive": "true"})),
         ("list_directory", json!({"path": "sr"})),
         ("search_index", json!({"query": "tool execute", "path": "src"})),
         ("search_index", json!({"query": ""})),
@@ -91,12 +91,12 @@ fn a_chosen_name_is_listed_as_it_is() {
         let tools = list["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
+    assert_eq!(listed()[2..], ["list_project_directory", "read_project_file"]);
     project.configure("[tools.read_file]\nname = \"read_file\"\n");
-    assert_eq!(listed()[2..], ["forage_list_directory", "read_file"]);
+    assert_eq!(listed()[2..], ["list_project_directory", "read_file"]);
     // A configured description does not fix the name, so the tool has the form that clients write.
     project.configure("[tools.read_file]\ndescription = \"Reads.\"\n");
-    assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
+    assert_eq!(listed()[2..], ["list_project_directory", "read_project_file"]);
 }
 
 /// An unknown client must get a file of 40 KB completely, while its other answers are limited to 20 KB.

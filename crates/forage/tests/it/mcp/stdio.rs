@@ -297,27 +297,32 @@ fn tools_and_instructions_fit_the_client() {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };
     let (instructions, tools) = shown("not known");
-    assert_eq!(names(&tools), "grep_search search_index forage_list_directory forage_read_file");
+    assert_eq!(names(&tools), "search_index grep_search list_project_directory read_project_file");
     assert!(
-        instructions.contains("`forage_read_file`") && !instructions.contains("keyword_search"),
+        instructions.contains("`read_project_file`") && !instructions.contains("keyword_search"),
         "{instructions}"
     );
     assert!(tools.iter().all(|tool| tool.get("_meta").is_none()));
 
     // A client that adds its own prefix gets the plain names.
-    assert_eq!(names(&shown("fast-agent-mcp").1), "grep_search search_index list_directory read_file");
+    assert_eq!(names(&shown("fast-agent-mcp").1), "search_index grep_search list_directory read_file");
 
+    // The server does not know under which name the client has registered it, so texts have no prefix.
     let (instructions, tools) = shown("gemini-cli-mcp-client");
-    assert_eq!(names(&tools), "grep_search search_index");
-    assert!(instructions.contains("`mcp_forage_grep_search`"), "{instructions}");
-    for own in ["`grep_search`", "read_file", "list_directory"] {
-        assert!(!instructions.contains(own), "{instructions}");
-    }
+    assert_eq!(names(&tools), "search_index grep_search");
+    assert!(instructions.contains("`grep_search`") && !instructions.contains("mcp_"), "{instructions}");
+    assert!(
+        !instructions.contains("read_file") && !instructions.contains("list_directory"),
+        "{instructions}"
+    );
     let descriptions = tools.iter().map(|tool| tool["description"].as_str().unwrap()).collect::<String>();
-    assert!(descriptions.contains("mcp_forage_search_index") && !descriptions.contains("list_directory"));
+    assert!(descriptions.contains("use search_index") && !descriptions.contains("list_directory"));
+    // This client names the server in the handshake.
+    let (instructions, _) = shown("qwen-cli-mcp-client-forage");
+    assert!(instructions.contains("`mcp__forage__grep_search`"), "{instructions}");
 
     let (_, tools) = shown("claude-code");
-    assert_eq!(names(&tools), "grep_search search_index");
+    assert_eq!(names(&tools), "search_index grep_search");
     for tool in &tools {
         assert_eq!(tool["_meta"]["anthropic/alwaysLoad"], true, "{tool}");
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 46_000, "{tool}");
@@ -326,8 +331,8 @@ fn tools_and_instructions_fit_the_client() {
     // With a model and with the user's own settings.
     project.configure("filter = \"lexical\"\n[mcp]\nprefix = \"my_\"\nprofile = \"all\"\n[tools.read_file]\nenabled = false\n");
     let (instructions, tools) = shown("claude-code");
-    assert_eq!(names(&tools), "my_keyword_search my_grep_search my_search_index my_list_directory");
-    assert!(instructions.contains("`mcp__forage__my_keyword_search`"), "{instructions}");
+    assert_eq!(names(&tools), "my_search_index my_grep_search my_keyword_search my_list_directory");
+    assert!(instructions.contains("`my_keyword_search`"), "{instructions}");
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     for name in ["my_grep_search", "grep_search", "mcp__forage__my_grep_search", "mcp__forage__grep_search"] {
         let answer = pipes.ask(&call("2025-11-25", 1, name, json!({ "pattern": "retry" })));
@@ -374,10 +379,7 @@ fn keyword_search_is_offered_where_a_model_can_answer() {
         if !is_offered {
             let answer = pipes.ask(&slow_call("2025-11-25", 2));
             let (text, is_error) = text(&answer);
-            assert!(
-                is_error && text.contains("use forage-search_index for a question; use forage-grep_search"),
-                "{text}"
-            );
+            assert!(is_error && text.contains("use search_index for a question; use grep_search"), "{text}");
             assert!(text.len() < 300, "{text}");
         }
     }

@@ -89,7 +89,7 @@ fn settings_that_can_be_used_are_no_reason_to_complain() {
     for revision in REVISIONS {
         let mut pipes = Pipes::start(&project, &[]);
         let said = instructions(&mut pipes, revision);
-        assert!(said.starts_with("Forage searches this code base"), "{said}");
+        assert!(said.starts_with("Forage is code intelligence"), "{said}");
         assert!(tools(&mut pipes, revision).contains(&"grep_search".to_owned()));
         let answer = pipes.ask(&call(revision, 1, "grep_search", json!({ "pattern": "retry" })));
         assert!(!text(&answer).1 && text(&answer).0.contains("src/retry.rs"), "{answer}");
