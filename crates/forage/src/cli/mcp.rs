@@ -184,7 +184,9 @@ struct Directories {
     audit: Option<AuditFile>,
     calls: Option<LiveCalls>,
     observers: CallObservers,
-    working: PathBuf,
+    /// The working directory, or that of the client if this one is in another project.
+    standing: PathBuf,
+    /// The server's own roots; empty if the client's project is not known.
     own: Vec<PathBuf>,
     /// The client's choice of roots; `None` if the user has fixed the roots.
     for_clients: Option<ForClients>,
@@ -201,14 +203,20 @@ struct Directories {
 impl Directories {
     fn choose(config: Config, arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
-        let filter = config.filter_settings()?;
+        let filter = config.filter_settings_of_agents()?;
         let named: Vec<PathBuf> = config.settings.roots.iter().map(|root| working.join(root)).collect();
-        let project = |directory: &Path| project_around(directory, config.home.as_deref());
-        let may_choose = || ForClients::of(&config, &working, arguments.http.is_some());
-        let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {
-            (false, _) => (named, "--root or the configuration", None),
-            (true, Some(directory)) => (vec![project(&directory)], "CLAUDE_PROJECT_DIR", may_choose()),
-            (true, None) => (vec![project(&working)], "the working directory", may_choose()),
+        let around = |directory: &Path| project_around(directory, config.home.as_deref());
+        let may_choose = |standing| ForClients::of(&config, standing, arguments.http.is_some());
+        let (own, source, standing, for_clients) = match (named.is_empty(), config::client_project(&working))
+        {
+            (false, _) => (named, "--root or the configuration", working.clone(), None),
+            (true, Some((directory, source))) => {
+                let project = around(&directory);
+                let standing = if working.starts_with(&project) { working.clone() } else { directory };
+                let for_clients = may_choose(Some(&standing));
+                (vec![project], source, standing, for_clients)
+            }
+            (true, None) => (Vec::new(), "", working.clone(), may_choose(None)),
         };
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
@@ -228,7 +236,7 @@ impl Directories {
             audit,
             calls,
             observers,
-            working,
+            standing,
             own,
             for_clients,
             needs,
@@ -237,25 +245,35 @@ impl Directories {
             can_filter: Arc::default(),
         };
         let level = chosen.wall_in(arguments.require_sandbox)?;
-        match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
+        chosen.report_roots(source, output)?;
+        output.note(&format!("sandbox: {level}"));
+        chosen.look_for_models();
+        chosen.rank_own_roots();
+        Ok(chosen)
+    }
+
+    /// Reports the server's own roots on stderr.
+    fn report_roots(&self, source: &str, output: &mut Terminal) -> anyhow::Result<()> {
+        if self.own.is_empty() {
+            output.note(NO_PROJECT);
+            return Ok(());
+        }
+        match session::beneath(self.config.clone(), &self.own, &self.standing, self.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
                     context.roots.all().iter().map(|root| root.path().display().to_string()).collect();
-                let but = if chosen.for_clients.is_none() { "" } else { ", unless a client names others" };
+                let but = if self.for_clients.is_none() { "" } else { ", unless a client names others" };
                 output.note(&format!("root: {} (from {source}{but})", roots.join(", ")));
                 config.notices.iter().for_each(|notice| output.note(notice));
             }
             // Roots that the user named must exist. A detected one may be unusable, because a client can name
             // another.
-            Err(error) if chosen.for_clients.is_none() => return Err(error),
+            Err(error) if self.for_clients.is_none() => return Err(error),
             Err(error) => {
                 output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
             }
         }
-        output.note(&format!("sandbox: {level}"));
-        chosen.look_for_models();
-        chosen.rank_own_roots();
-        Ok(chosen)
+        Ok(())
     }
 
     /// Starts to rank the server's own roots before the first call, once recent writes have settled.
@@ -377,7 +395,8 @@ impl McpWorkspace for Directories {
             // A caller with restricted rights may not choose roots, because messages about the choice would
             // reveal which directories exist.
             roots if !roots.is_empty() && restricted.is_none() => self.allowed(roots)?,
-            _ => CallRoots { roots: self.own.clone(), standing: self.working.clone(), remark: None },
+            _ if self.own.is_empty() => return Err(NO_PROJECT.to_owned()),
+            _ => CallRoots { roots: self.own.clone(), standing: self.standing.clone(), remark: None },
         };
         if let Some(rights) = restricted.filter(|_| origin.tool.is_about_roots()) {
             allowed.retain(|root| {
@@ -411,6 +430,11 @@ impl McpWorkspace for Directories {
     }
 }
 
+/// The answer to a call if the client's project is not known.
+const NO_PROJECT: &str = "Forage doesn't know the project: the client started this server in the directory of a plugin \
+                          and named no project. Ask the user to start the client in the project's directory, or to \
+                          give the server `--root DIR`";
+
 /// The roots that a client may choose.
 #[derive(Debug)]
 struct ForClients {
@@ -423,13 +447,13 @@ struct ForClients {
 
 impl ForClients {
     /// Returns `None` for a server whose clients may not choose roots.
-    fn of(config: &Config, working: &Path, is_http: bool) -> Option<Self> {
+    fn of(config: &Config, standing: Option<&Path>, is_http: bool) -> Option<Self> {
         let are_set = config.settings.mcp.client_roots.is_some();
         // Any program on this machine may be an HTTP client.
         if is_http && !are_set {
             return None;
         }
-        let beneath = config::existing(&config.client_roots(working));
+        let beneath = config::existing(&config.client_roots(standing));
         let any_project = !are_set;
         (any_project || !beneath.is_empty()).then_some(Self { beneath, any_project })
     }

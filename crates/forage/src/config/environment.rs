@@ -65,9 +65,56 @@ pub(super) fn runtime_directories() -> Vec<PrivatePlace> {
     runtime.into_iter().chain(cache_directory().map(|cache| cache.join("run"))).collect()
 }
 
-/// Returns the project for which a client has started the server.
-pub(crate) fn client_project() -> Option<PathBuf> {
-    absolute("CLAUDE_PROJECT_DIR")
+/// The variables by which clients name the project that they are in, the preferred one first. Claude Code
+/// sets the first for servers and hooks, Copilot CLI the first two for hooks, Gemini CLI the first and the
+/// third for hooks.
+const PROJECT_VARIABLES: [&str; 3] = ["CLAUDE_PROJECT_DIR", "COPILOT_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
+
+/// The ends of variables in which clients name the directory of the plugin or extension that a server
+/// belongs to.
+const PLUGIN_VARIABLES: [&str; 3] = ["PLUGIN_ROOT", "EXTENSION_ROOT", "EXTENSION_PATH"];
+
+/// The directories into which clients install plugins and extensions, in their displayed form.
+const INSTALLED: [&str; 5] = [
+    "~/.claude/plugins",
+    "~/.codex/plugins",
+    "~/.copilot/installed-plugins",
+    "~/.gemini/extensions",
+    "~/.qwen/extensions",
+];
+
+/// Returns the directory of the project in which a client has started this program, and the name of the
+/// source. Returns `None` if every source names the directory of a plugin, which a client may choose as the
+/// working directory of the plugin's server.
+pub(crate) fn client_project(working: &Path) -> Option<(PathBuf, &'static str)> {
+    let plugins = plugin_directories();
+    let plugins: Vec<&Path> = plugins.iter().map(PathBuf::as_path).collect();
+    let mut named = PROJECT_VARIABLES.into_iter().filter_map(|name| Some((absolute(name)?, name)));
+    let working = || Some((working.to_owned(), "the working directory"));
+    // Copilot CLI 1.0.102 sets the working directory of a plugin's server but leaves `PWD` unchanged.
+    let shell = || Some((absolute("PWD").filter(|directory| directory.is_dir())?, "PWD"));
+    let is_project = |(directory, _): &(PathBuf, &str)| is_outside(directory, &plugins);
+    named.find(is_project).or_else(|| working().filter(is_project)).or_else(|| shell().filter(is_project))
+}
+
+/// Returns the directories of plugins: the one that the client names, and those in which clients install them.
+fn plugin_directories() -> Vec<PathBuf> {
+    let is_plugins = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        PLUGIN_VARIABLES.iter().any(|end| {
+            name.strip_suffix(end).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('_'))
+        })
+    };
+    let named = std::env::vars_os().filter(|(name, _)| is_plugins(name)).map(|(_, value)| value.into());
+    let directories = ClientDirectories::find();
+    let installed = INSTALLED.iter().filter_map(|shown| directories.resolve(shown));
+    // A variable of that name may mean something else. A directory around the home is no plugin's.
+    let is_plugin = |directory: &PathBuf| {
+        directory.is_absolute() && directories.home.as_ref().is_none_or(|home| !home.starts_with(directory))
+    };
+    let found: Vec<PathBuf> = named.chain(installed).filter(is_plugin).collect();
+    let real: Vec<PathBuf> = found.iter().map(|directory| crate::answer_cache::resolved(directory)).collect();
+    found.into_iter().chain(real).collect()
 }
 
 /// Returns the token that HTTP clients must send, or `None` if it is not set.
@@ -145,6 +192,14 @@ pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
     Ok((program, is_found))
 }
 
+/// The directories of clients in their displayed form, and the variables that may name others.
+const CLIENT_HOMES: [(&str, &str); 4] = [
+    ("~/.claude/", "CLAUDE_CONFIG_DIR"),
+    ("~/.codex/", "CODEX_HOME"),
+    ("~/.copilot/", "COPILOT_HOME"),
+    ("~/.kimi-code/", "KIMI_CODE_HOME"),
+];
+
 /// The directories in which clients keep their configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientDirectories {
@@ -173,7 +228,7 @@ impl ClientDirectories {
     /// Returns the base directories of clients, and those that a client's own variable names. We must not
     /// create any of them for a client.
     pub(crate) fn bases(&self) -> Vec<PathBuf> {
-        let named = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"].map(|name| self.variable(name));
+        let named = CLIENT_HOMES.map(|(_, name)| self.variable(name));
         let own = [self.home.clone(), self.config(), self.roaming.clone(), self.applications()];
         own.into_iter().chain(named).flatten().collect()
     }
@@ -181,12 +236,7 @@ impl ClientDirectories {
     /// Resolves a path in its displayed form, taking into account the directories that a client's own
     /// variable may name.
     pub(crate) fn resolve(&self, shown: &str) -> Option<PathBuf> {
-        let own = [
-            ("~/.claude/", "CLAUDE_CONFIG_DIR"),
-            ("~/.codex/", "CODEX_HOME"),
-            ("~/.copilot/", "COPILOT_HOME"),
-        ];
-        for (prefix, name) in own {
+        for (prefix, name) in CLIENT_HOMES {
             if let (Some(rest), Some(directory)) = (shown.strip_prefix(prefix), self.variable(name)) {
                 return Some(directory.join(rest));
             }
@@ -296,7 +346,14 @@ mod tests {
     #[test]
     fn every_variable_is_documented() {
         let page = include_str!("../../../../docs/environment.md");
-        let of_clients = ["CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "APPDATA"];
+        let of_clients = [
+            "CLAUDE_PROJECT_DIR",
+            "CLAUDE_CONFIG_DIR",
+            "CODEX_HOME",
+            "COPILOT_HOME",
+            "KIMI_CODE_HOME",
+            "APPDATA",
+        ];
         let others = ["FORAGE_MCP_TOKEN", "LOCALAPPDATA", "NO_COLOR", "CLICOLOR_FORCE"];
         let names = variables_of_the_server(&[], false);
         let names = names.iter().map(String::as_str).chain(of_clients).chain(others);

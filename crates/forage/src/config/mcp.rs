@@ -8,11 +8,16 @@ use super::Config;
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
 
 impl Config {
-    /// Returns the directories beneath which a client may choose the roots.
-    pub(crate) fn client_roots(&self, working: &Path) -> Vec<PathBuf> {
+    /// Returns the directories beneath which a client may choose the roots. `standing` is the client's own
+    /// directory, if it is known.
+    pub(crate) fn client_roots(&self, standing: Option<&Path>) -> Vec<PathBuf> {
+        let absolute = |directory: &PathBuf| match directory.is_absolute() {
+            true => Some(directory.clone()),
+            false => Some(standing?.join(directory)),
+        };
         match &self.settings.mcp.client_roots {
-            Some(directories) => directories.iter().map(|directory| working.join(directory)).collect(),
-            None => self.home.clone().into_iter().chain([working.to_owned()]).collect(),
+            Some(directories) => directories.iter().filter_map(absolute).collect(),
+            None => self.home.as_deref().into_iter().chain(standing).map(Path::to_owned).collect(),
         }
     }
 }

@@ -77,6 +77,78 @@ fn the_root_is_the_one_that_the_client_was_started_for() {
     assert!(text(&answer).0.contains("the other root"));
 }
 
+/// Clients start a plugin's server in the plugin's directory, which is never the root.
+#[test]
+#[cfg(unix)]
+fn plugin_is_never_the_root() {
+    let project = project();
+    let plugin = project.root.to_str().unwrap();
+    let inside = project.root.join("src");
+    std::fs::create_dir_all(&inside).unwrap();
+    let other = project.home.join("other");
+    std::fs::create_dir_all(other.join(".git")).unwrap();
+    std::fs::create_dir_all(other.join("src")).unwrap();
+    std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
+    let (src, inside) = (other.join("src"), inside.to_str().unwrap());
+    let src = src.to_str().unwrap();
+    // A directory that is linked to the plugin is the plugin.
+    let link = project.home.join("link");
+    std::os::unix::fs::symlink(&project.root, &link).unwrap();
+    let link = link.to_str().unwrap();
+    let read = || call("2025-11-25", 1, "read_file", json!({ "path": "here.txt" }));
+    let answer = |environment: &[(&str, &str)]| {
+        let mut pipes = Pipes::start_with(&project, &[], environment);
+        pipes.handshake(initialize("2025-11-25", 0));
+        let answer = pipes.ask(&read());
+        let (text, is_error) = text(&answer);
+        (text.to_owned(), is_error)
+    };
+    for variable in ["PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "COPILOT_PLUGIN_ROOT", "SOME_EXTENSION_PATH"] {
+        let (found, is_error) = answer(&[(variable, plugin), ("PWD", src)]);
+        assert!(!is_error && found.contains("the other root"), "{variable}: {found}");
+        assert!(found.contains(&format!("[root: {}]", other.display())), "{variable}: {found}");
+    }
+    for environment in [
+        &[("PLUGIN_ROOT", plugin), ("CLAUDE_PROJECT_DIR", src)][..],
+        &[("PLUGIN_ROOT", plugin), ("COPILOT_PROJECT_DIR", src), ("PWD", plugin)],
+        &[("PLUGIN_ROOT", link), ("CLAUDE_PROJECT_DIR", plugin), ("PWD", src)],
+    ] {
+        let (found, is_error) = answer(environment);
+        assert!(!is_error && found.contains("the other root"), "{environment:?}: {found}");
+    }
+    for environment in [
+        &[("PLUGIN_ROOT", plugin)][..],
+        &[("PLUGIN_ROOT", plugin), ("PWD", plugin)],
+        &[("PLUGIN_ROOT", plugin), ("PWD", inside), ("CLAUDE_PROJECT_DIR", inside)],
+        &[("PLUGIN_ROOT", plugin), ("PWD", link)],
+        &[("PLUGIN_ROOT", plugin), ("PWD", "/nonexistent")],
+    ] {
+        let (found, is_error) = answer(environment);
+        assert!(is_error && found.contains("doesn't know the project"), "{environment:?}: {found}");
+    }
+    // Positive controls: in no plugin, in another plugin, and with a root of the user's.
+    for environment in [&[("PWD", src)][..], &[("PLUGIN_ROOT", src), ("PWD", src)]] {
+        let (found, _) = answer(environment);
+        assert!(!found.contains("the other root") && !found.contains("know the project"), "{found}");
+    }
+    let mut pipes = Pipes::start_with(&project, &["--root", "."], &[("PLUGIN_ROOT", plugin)]);
+    pipes.handshake(initialize("2025-11-25", 0));
+    let readme = call("2025-11-25", 1, "read_file", json!({ "path": "README.md" }));
+    assert!(text(&pipes.ask(&readme)).0.contains("# Example"));
+    // The client's own roots are taken.
+    let mut pipes = Pipes::start_with(&project, &[], &[("PLUGIN_ROOT", plugin)]);
+    let mut hello = initialize("2025-11-25", 0);
+    hello["params"]["capabilities"] = json!({ "roots": {} });
+    pipes.handshake(hello);
+    pipes.send(&read());
+    let asked = pipes.receive();
+    let result = json!({ "roots": [{ "uri": format!("file://{src}") }] });
+    pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
+    let answer = pipes.receive();
+    let (found, is_error) = text(&answer);
+    assert!(!is_error && found.contains("the other root"), "{found}");
+}
+
 /// A root that is deleted and created again, or replaced by another directory, is another directory. The next
 /// call reads it, whether the server has a sandbox or not.
 #[test]
