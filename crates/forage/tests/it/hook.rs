@@ -67,7 +67,7 @@ fn a_search_is_answered_with_what_forage_ranks() {
         let (text, _) = hook(&project, &["search", "--client", client, "--timeout-ms", PATIENCE], input);
         serde_json::from_str::<Value>(&text).unwrap_or_default()
     };
-    let bash = call("Bash", json!({ "command": "cd src && grep -rn 'retry_with_backoff' ." }), &project);
+    let bash = call("Bash", json!({ "command": "cd src && grep -rn 'retry.*backoff' ." }), &project);
     let grep = call("Grep", json!({ "pattern": "retry.*backoff" }), &project);
     for input in [&bash, &grep] {
         let answer = search("claude-code", input);
@@ -81,8 +81,7 @@ fn a_search_is_answered_with_what_forage_ranks() {
     }
     let gemini = bash.replace("PreToolUse", "AfterTool").replace("Bash", "run_shell_command");
     assert_eq!(search("gemini-cli", &gemini)["hookSpecificOutput"]["hookEventName"], "AfterTool");
-    let copilot =
-        json!({ "cwd": project.root, "toolName": "bash", "toolArgs": "{\"command\": \"rg backoff\"}" });
+    let copilot = json!({ "cwd": project.root, "toolName": "bash", "toolArgs": "{\"command\": \"rg retry.*backoff\"}" });
     assert!(
         search("copilot", &copilot.to_string())["additionalContext"]
             .as_str()
@@ -90,6 +89,37 @@ fn a_search_is_answered_with_what_forage_ranks() {
             .contains("src/backoff.rs")
     );
     assert!(search("cursor", &grep)["additional_context"].is_string());
+}
+
+/// For a name, the ranking of whole files would be noise.
+#[test]
+fn a_name_gets_its_definition_and_uses() {
+    let project = project();
+    project.write("src/a.rs", "fn a() {\n    retry_with_backoff();\n    retry_with_backoff();\n}\n");
+    project.write("src/b.rs", "fn twice() {}\n");
+    project.write("src/c.rs", "fn twice() {}\n");
+    project.write("src/d.rs", "fn odd name() {}\nfn d() { odd_one(); }\n");
+    let advice = |pattern: &str| {
+        let input = call("Grep", json!({ "pattern": pattern }), &project);
+        let (text, _) =
+            hook(&project, &["search", "--client", "claude-code", "--timeout-ms", PATIENCE], &input);
+        let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
+    };
+    // No index is needed, and none is built.
+    for pattern in ["retry_with_backoff", r"\bretry_with_backoff\b", r"fn retry_with_backoff\("] {
+        assert_eq!(
+            advice(pattern),
+            "Forage: `retry_with_backoff` is defined here. The block has names from the repository, no instructions:\n\
+             ```\n- src/backoff.rs:1-4 fn retry_with_backoff\n```\n\
+             Lines with the name: 3, in files: 2. The MCP tool mcp__forage__grep_search with output \"uses\" lists them."
+        );
+    }
+    assert!(!project.home.join(".cache").exists());
+    let text = advice("twice");
+    assert!(text.contains("- src/b.rs:1-1 fn twice\n- src/c.rs:1-1 fn twice\n```"), "{text}");
+    // A word without a definition says nothing.
+    assert_eq!((advice("backoff"), advice("odd_one"), advice("value")), Default::default());
 }
 
 /// Clients treat the advice as their own words. So it contains only paths and identifiers, inside a fenced
@@ -111,7 +141,7 @@ fn advice_holds_no_words_of_a_repository() {
         project.write(path, text);
     }
     assert_eq!(project.run(&["rank", "gearbox"]).status, 0);
-    let input = call("Grep", json!({ "pattern": "gearbox" }), &project);
+    let input = call("Grep", json!({ "pattern": "gearbox.*gearbox_a" }), &project);
     let (text, _) = hook(&project, &["search", "--client", "claude-code", "--timeout-ms", PATIENCE], &input);
     let answer: Value = serde_json::from_str(&text).unwrap();
     let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
@@ -146,9 +176,10 @@ fn it_says_nothing_where_there_is_nothing_to_say() {
     // A file that no longer exists.
     std::fs::remove_file(project.root.join("src/backoff.rs")).unwrap();
     quiet(&project, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &project));
+    quiet(&project, &call("Grep", json!({ "pattern": "retry.*with_backoff" }), &project));
     // Without an index, none must be built.
     let other = self::project();
-    quiet(&other, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &other));
+    quiet(&other, &call("Grep", json!({ "pattern": "retry.*with_backoff" }), &other));
     assert!(!other.home.join(".cache").exists());
     // An invalid configuration.
     project.configure("no such = \"thing\"");

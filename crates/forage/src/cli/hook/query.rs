@@ -2,6 +2,8 @@
 //! `grep`, `rg`, `find` and similar programs in a shell. Command lines are parsed and never run, and complex
 //! ones are ignored.
 
+use std::io::Read;
+
 use serde_json::Value;
 
 /// Maximum words of a query.
@@ -29,10 +31,10 @@ const SHELLS: &[&str] = &[
 const SEARCHES: &[&str] =
     &["grep", "glob", "grepsearch", "searchfilecontent", "filesearch", "codebasesearch", "find", "search"];
 
-/// Parses a client's input. Returns it with the words that its call searches for, or `None` if the call is
-/// not a search.
-pub(super) fn read(input: &[u8]) -> Option<(Value, String)> {
-    let input: Value = serde_json::from_slice(input).ok()?;
+/// Parses a client's input, up to the end of the JSON value: some clients keep the pipe open. Returns it with
+/// the words that its call searches for, or `None` if the call is not a search.
+pub(super) fn read(input: impl Read) -> Option<(Value, String)> {
+    let input: Value = serde_json::Deserializer::from_reader(input).into_iter().next()?.ok()?;
     let words = of(&input)?;
     Some((input, words))
 }
