@@ -13,7 +13,7 @@ const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
 /// The module of the tests in the integration binary, and the npm packages of the agents by test module.
 const MODULE: &str = "real_clients::";
-const PACKAGES: [(&str, &str); 10] = [
+const PACKAGES: [(&str, &str); 11] = [
     ("claude_code", "@anthropic-ai/claude-code"),
     ("cline", "cline"),
     ("codex", "@openai/codex"),
@@ -22,6 +22,7 @@ const PACKAGES: [(&str, &str); 10] = [
     ("continue_cli_with_servers", "@continuedev/cli"),
     ("copilot_cli", "@github/copilot"),
     ("gemini_cli", "@google/gemini-cli"),
+    ("kilo", "@kilocode/cli"),
     ("opencode", "opencode-ai"),
     ("qwen_code", "@qwen-code/qwen-code"),
 ];

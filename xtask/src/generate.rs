@@ -91,18 +91,22 @@ fn commands_page(workspace: &Workspace) -> Result<String, String> {
 fn clients_page(clients: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Clients\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
-         `forage setup` lists the clients that it finds on this machine, with their files, and those that it knows beside them.\n\
-         `forage setup CLIENT` shows what it would write into the configuration of a client, `--write` writes it, and\n\
-         `--remove` takes it out again, so that the file is byte by byte what it was. Comments, layout and all other\n\
-         entries stay; a file that is not understood is left as it is. An entry that you have added to is yours as well:\n\
-         what you added stays when the entry is mended, and goes with it. `--detected` in place of a name sets up all\n\
-         clients that were found, and `--scope project` takes the file that a project brings for everyone who opens it.\n\n\
-         What was written is tried at once: the command is started as the client starts it, with the variables that the\n\
-         client hands on, and asked for its tools and one answer; the exit status is 2 if that fails. `--no-check` leaves it\n\
-         out. `forage doctor` does it for every client in which Forage is set up, and says what stands in the way:\n\
-         variables that do not arrive, permissions, trust, tools that are shown only once they are searched for. Of the\n\
-         entries in a project's file, which may be anybody's, it starts those alone that run this very program and say no\n\
-         more than Forage writes.\n\n\
+         `forage setup` lists the clients on this machine with their files, and the names of the other clients that it knows.\n\
+         `forage setup CLIENT` shows the change to the client's configuration, `--write` makes it, and `--remove` restores\n\
+         the file byte by byte. Comments, layout and all other entries stay, and a file that Forage does not understand is\n\
+         left unchanged. Fields that you have added to the entry stay when Forage updates it, and go with it. Your own lines\n\
+         between Forage's marks always stay. `--detected` in place of a name sets up all clients that were found and ends\n\
+         with a table of what each still needs. `--scope project` writes the file that a project has for everyone.\n\n\
+         `--write` also tries the entry. It starts the command as the client does, with the variables that the client passes\n\
+         on, and asks it for its tools and one answer. Then it asks the client for its list of servers (`claude mcp list`,\n\
+         `codex mcp list`, `gemini mcp list`, `copilot mcp list`, `qwen mcp list`, `opencode mcp list`, `kilo mcp list`,\n\
+         `cline config mcp`), in an empty home with nothing but the entry, because clients rewrite their files when they list\n\
+         servers. Forage says \"works\" only if the entry is on that list. If the client can't be asked, it says \"written, not\n\
+         tried\"; that is always so for a project's file. The exit status is 2 if the server does not answer or the client\n\
+         does not list it. `--no-check` skips this. `forage doctor` starts the server for every client in which Forage is set\n\
+         up and reports obstacles: variables that do not arrive, permissions, trust, tools that the model must search for.\n\
+         Anybody may have written a project's file. So `doctor` starts an entry of one only if it runs this very program and\n\
+         has nothing that Forage did not write.\n\n\
          ```sh\nforage setup claude-code            # shows it\nforage setup claude-code --write    # writes it\n\
          forage setup claude-code --remove   # takes it out again\n```\n\n\
          The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\
@@ -113,10 +117,10 @@ fn clients_page(clients: &Value) -> Result<String, String> {
          | `--with` | what it is |\n|---|---|\n\
          | `permission` | permission to call Forage's tools, all of which only read, without asking each time |\n\
          | `variables` | the names of the variables that are set and that Forage needs, such as those of keys; never their values |\n\
-         | `instructions` | a few lines for the model: when to take Forage's tools. In Markdown between `<!-- forage: begin … -->` and `<!-- forage: end -->`; lines that were changed there are never overwritten or removed |\n\
+         | `instructions` | a few lines for the model: when to take Forage's tools. In Markdown between `<!-- forage: begin … -->` and `<!-- forage: end -->`; lines that you have added there stay |\n\
          | `skill` | the same as a skill, which clients load when it is wanted |\n\
          | `agent` | a sub-agent `forage-search` that searches and answers with files and lines |\n\
-         | `hooks` | `forage hook`: a sentence at the start of a session, and for the client's own `grep`, `rg`, `find` or search what Forage ranks for the same words. It advises and never blocks, answers in under 100 ms from the ranked index that is there or says nothing, and always ends with 0 |\n\n\
+         | `hooks` | `forage hook`: a sentence at the start of a session, and before the client's own `grep`, `rg`, `find` or search: for one name its definition and the number of its uses, for several words the best files of an existing ranked index. It advises and never blocks, prints nothing if it has no answer within 1.5 seconds, and always exits with 0 |\n\n\
          Codex runs a hook only after you have looked at it and trusted it (`/hooks`).\n\n\
          ## As a plugin\n\n\
          Forage's repository is a marketplace of plugins for Claude Code, Codex and Copilot CLI, and an extension for Gemini CLI. The\n\

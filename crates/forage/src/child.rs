@@ -7,9 +7,13 @@ mod line;
 mod server;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use crate::limits::LISTING_BYTES;
 
 pub(crate) use server::{ChildServer, NoAnswer};
 
@@ -37,6 +41,47 @@ pub(crate) fn command(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
 }
+
+/// Runs a program without input until it exits. Returns its status and the beginning of what it printed, or
+/// `None` if it runs for longer than `time`.
+pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(ExitStatus, String)>> {
+    let began = Instant::now();
+    let mut child = spawn(command)?;
+    drop(child.stdin.take());
+    let (tell, told) = mpsc::channel();
+    let mut streams = 0;
+    let stdout = child.stdout.take().map(|it| Box::new(it) as Box<dyn Read + Send>);
+    let stderr = child.stderr.take().map(|it| Box::new(it) as Box<dyn Read + Send>);
+    for (nth, mut stream) in [stdout, stderr].into_iter().flatten().enumerate() {
+        let tell = tell.clone();
+        streams += 1;
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stream.by_ref().take(LISTING_BYTES).read_to_end(&mut text);
+            let _ = tell.send((nth, text));
+            // A program whose output nobody reads would wait forever.
+            let _ = io::copy(&mut stream, &mut io::sink());
+        });
+    }
+    let mut is_late = false;
+    while !has_exited(&mut child) && !is_late {
+        std::thread::sleep(TICK);
+        is_late = began.elapsed() >= time;
+    }
+    let status = end(&mut child)?;
+    // A process that has left the group may keep the pipes open.
+    let mut texts: Vec<(usize, Vec<u8>)> =
+        (0..streams).map_while(|_| told.recv_timeout(LAST_OUTPUT).ok()).collect();
+    texts.sort_unstable();
+    let text: Vec<u8> = texts.into_iter().flat_map(|(_, text)| text).collect();
+    Ok((!is_late).then(|| (status, String::from_utf8_lossy(&text).into_owned())))
+}
+
+/// Pause between two polls of a program that runs to its end.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Time in which the output of a program that has ended must arrive.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// Opens a local page in the user's browser, at the user's request, and does not wait for it. Other users can
 /// read the arguments of a process, so these must not contain an address with a token.

@@ -30,7 +30,9 @@ use anyhow::bail;
 use forage_base::Hash64;
 use forage_fs::project_around;
 use forage_llm::{Exchanges, ModelRole, Redactor};
-use forage_tools::{AnswerCache, AnswerForm, FilterMode, FilterSettings, Models, Program, SearchSettings};
+use forage_tools::{
+    AnswerCache, AnswerForm, FilterMode, FilterSettings, FoundModels, Models, Program, SearchSettings,
+};
 use toml::Value;
 
 pub(crate) use ask::AgentServer;
@@ -316,6 +318,19 @@ impl Config {
             },
             ..FilterSettings::default()
         })
+    }
+
+    /// Like [`Self::filter_settings`], for the calls of agents, which use no model that the user has not
+    /// confirmed for them.
+    pub(crate) fn filter_settings_of_agents(&self) -> anyhow::Result<FilterSettings> {
+        let mut settings = self.filter_settings()?;
+        if !self.confirms_models() && settings.mode == FilterMode::Model {
+            let passed_over =
+                "A key alone does not let agents use a model: name one in `models` or FORAGE_MODEL.";
+            settings.models =
+                Models::found_by(|| FoundModels { models: Vec::new(), passed_over: passed_over.to_owned() });
+        }
+        Ok(settings)
     }
 
     /// Returns the cache of model answers for searches in `roots`, or `None` if the user has not enabled it.

@@ -82,6 +82,12 @@ pub(crate) const TOOL_DESCRIPTION_BYTES: usize = 4_096;
 /// milliseconds.
 pub(crate) const PROBE_TIME: Duration = Duration::from_secs(10);
 
+/// Time for a client to list its servers. The slowest of those that we tried took 6 s on an idle machine.
+pub(crate) const LISTING_TIME: Duration = Duration::from_secs(40);
+
+/// Bytes that are kept of a client's list.
+pub(crate) const LISTING_BYTES: u64 = 256 << 10;
+
 /// Bytes of foreign output shown in the report of such a test.
 pub(crate) const PROBE_SHOWN_BYTES: usize = 500;
 

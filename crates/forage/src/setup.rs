@@ -16,6 +16,7 @@ mod file;
 mod fuzz;
 mod jsonc;
 mod launch;
+mod listing;
 mod markdown;
 mod marked;
 mod owned;
@@ -23,6 +24,7 @@ mod pieces;
 pub(crate) mod plugin;
 mod probe;
 mod settings;
+mod skill;
 #[cfg(test)]
 mod tests;
 pub(crate) mod texts;
@@ -37,6 +39,7 @@ pub(crate) use entry::{ServerEntry, expanded};
 pub(crate) use extension::{Extension, extension};
 pub(crate) use extras::{Extra, HookEvent, With, hooks_remark, of as extras_of};
 pub(crate) use launch::{Consent, Environment, Launch, OfferedTools};
+pub(crate) use listing::{Listed, listed};
 pub(crate) use pieces::snippet as extra_snippet;
 pub(crate) use probe::{ProbeCall, ProbeFailure, ProbeStart, Talk, program, talk};
 pub(crate) use settings::{EntrySettings, Permission};
@@ -149,6 +152,7 @@ impl Site {
         let spot = self.client.spot();
         let found = match self.client.format {
             FileFormat::Json => jsonc::inspect(text, spot),
+            FileFormat::Skill => skill::inspect(text),
             format => format.inspect(text, spot),
         };
         match found {
@@ -163,6 +167,11 @@ impl Site {
                 self.entry = found.entry;
             }
         }
+    }
+
+    /// Returns the path of the user's file in its displayed form; `None` for a file of the project.
+    fn user_place(&self) -> Option<&'static str> {
+        (self.scope == SetupScope::User).then(|| self.client.place(self.scope)).flatten()
     }
 
     /// Returns the change that makes the client run `command`, with these fields in the entry.
@@ -202,8 +211,11 @@ impl Site {
     }
 
     fn update(&self, text: &str, present: &Value, wanted: &Value) -> Result<FileChange, SetupRefusal> {
-        let is_said = wanted == present;
-        Ok(if is_said { FileChange::None } else { FileChange::Update(added(self.client, text, wanted)?) })
+        if wanted == present && self.client.format != FileFormat::Skill {
+            return Ok(FileChange::None);
+        }
+        let new = added(self.client, text, wanted)?;
+        Ok(if new == text { FileChange::None } else { FileChange::Update(new) })
     }
 
     /// Returns true if the entry has this extension's field.
@@ -247,6 +259,7 @@ pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension])
 fn general_snippet(format: FileFormat, spot: Spot<'static>, entry: &Value) -> String {
     match format {
         FileFormat::Json => jsonc::created(spot.target(), entry),
+        FileFormat::Skill => skill::text(entry),
         format => format.lines(spot, entry, true).join("\n") + "\n",
     }
 }
@@ -276,6 +289,7 @@ pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
 fn created(client: &Client, entry: &Value) -> String {
     match client.format {
         FileFormat::Json => jsonc::created(client.spot().target(), entry),
+        FileFormat::Skill => skill::text(entry),
         format => marked::created(&format.lines(client.spot(), entry, true)),
     }
 }
@@ -283,6 +297,7 @@ fn created(client: &Client, entry: &Value) -> String {
 fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefusal> {
     match client.format {
         FileFormat::Json => jsonc::add(text, client.spot().target(), entry),
+        FileFormat::Skill => Ok(skill::text(entry)),
         format => format.add(text, client.spot(), entry),
     }
 }
@@ -291,6 +306,7 @@ fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefu
 fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> {
     match client.format {
         FileFormat::Json => jsonc::remove(text, client.spot().target()),
+        FileFormat::Skill => Ok(None),
         format => format.remove(text, client.spot()),
     }
 }

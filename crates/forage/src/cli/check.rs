@@ -13,8 +13,9 @@ use forage_mcp::Profile;
 use super::{Global, session, signals};
 use crate::config::{self, ClientDirectories, CommandLineSettings, Config};
 use crate::setup::{
-    Client, Consent, EntrySettings, Environment, Launch, NAME, OfferedTools, Permission, ProbeCall,
-    ProbeFailure, ProbeStart, ServerEntry, SetupScope, Site, Talk, expanded, program, talk,
+    Client, Consent, EntrySettings, Environment, FileFormat, Launch, Listed, NAME, OfferedTools, Permission,
+    ProbeCall, ProbeFailure, ProbeStart, ServerEntry, SetupScope, Site, Talk, expanded, listed, program,
+    talk,
 };
 
 pub(super) use records::EntryCheck;
@@ -40,12 +41,19 @@ pub(super) struct SettingsCheck {
     pub(super) failure: Option<String>,
     /// The error that the test call returned.
     pub(super) call_error: Option<String>,
+    /// The client's own word on the entry, if it was asked.
+    pub(super) listed: Option<Listed>,
+    /// Steps that are left to the user, each in a few words.
+    pub(super) needs: Vec<String>,
     /// The same result for programs; `None` if nothing could be checked.
     pub(super) record: Option<EntryCheck>,
 }
 
 /// Starts the command of an entry like its client would.
 pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
+    if site.client.format == FileFormat::Skill {
+        return SettingsCheck::default();
+    }
     let Some(entry) = site.entry() else { return SettingsCheck::default() };
     let variables = variables(site.client, &entry, look);
     let found = program(&entry.command, &variables);
@@ -55,8 +63,8 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let of_project = found.as_ref().ok().filter(|found| !is_chosen && is_of_project(found, look));
     let of_project = of_project.map(|found| {
         format!(
-            "{} lies in the project, which may be anybody's; take its directory off the PATH, or give --command with a \
-             program from elsewhere",
+            "{} lies in the project or in a root, which may be anybody's; take its directory off the PATH, or give \
+             --command with a program from elsewhere",
             found.display()
         )
     });
@@ -78,7 +86,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
         talk(&start, &site.client.launch)
     });
     let mut checked = match started {
-        Ok(talk) => works(site, &talk, &missing),
+        Ok(talk) => works(site, &talk, &missing, &look.config.keys_of_models()),
         Err(failure) => fails(site, &failure),
     };
     if entry.is_off {
@@ -117,8 +125,8 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
         .then(|| "the project's file, which may be anybody's, names another program than this one".to_owned())
 }
 
-/// Returns true if a program, or the link to it, is inside the project or its repository. The running program
-/// itself does not count.
+/// Returns true if a program, or the link to it, is inside the project, its repository or another root. The
+/// running program itself does not count.
 fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
     let project = look.project;
     let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(found));
@@ -126,11 +134,17 @@ fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
     if is_this || look.directories.home.as_ref().is_some_and(|home| home.starts_with(project)) {
         return false;
     }
-    let repository = find_git_root(project);
+    let roots = roots(look);
     let link = found.parent().map(same).zip(found.file_name()).map(|(directory, name)| directory.join(name));
     let places = [Some(same(found)), link];
-    let is_below = |root: &Path| places.iter().flatten().any(|place| place.starts_with(same(root)));
-    is_below(project) || repository.is_some_and(|root| is_below(&root))
+    roots.iter().any(|root| places.iter().flatten().any(|place| place.starts_with(same(root))))
+}
+
+/// Returns the directories from which nothing may be run: the project, its repository and the roots.
+fn roots(look: &Look<'_>) -> Vec<PathBuf> {
+    let repository = find_git_root(look.project);
+    let roots = look.config.own_directories(look.project);
+    [look.project.to_owned()].into_iter().chain(repository).chain(roots).collect()
 }
 
 fn same(path: &Path) -> PathBuf {
@@ -189,13 +203,13 @@ fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
     used.into_iter().filter(|name| !is_there(name)).collect()
 }
 
-fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
+fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> SettingsCheck {
     let launch = &site.client.launch;
     let profile = Profile::of(launch.name);
     let tools: Vec<String> = talk.tools.iter().map(|tool| profile.prefixed(&tool.name)).collect();
     let milliseconds = talk.elapsed.as_millis();
     let call = match &talk.call {
-        Some(ProbeCall { tool, error: None }) => format!("a call of {tool} works"),
+        Some(ProbeCall { tool, error: None }) => format!("a call of {tool} succeeds"),
         Some(ProbeCall { tool, error: Some(error) }) => {
             format!("a call of {tool} is answered with an error: {error}")
         }
@@ -210,7 +224,7 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
         call_error: talk.call.as_ref().and_then(|call| call.error.clone()),
         record: Some(EntryCheck {
             tried: true,
-            works: Some(true),
+            serves: Some(true),
             milliseconds: Some(u64::try_from(milliseconds).unwrap_or(u64::MAX)),
             tools: tools.clone(),
             call: talk
@@ -231,12 +245,15 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
         ));
     }
     if !missing.is_empty() {
-        let has_keyword_search = tools.iter().any(|tool| tool.ends_with("keyword_search"));
-        let so = if has_keyword_search { "" } else { ", and `keyword_search` is not offered there" };
+        let names = missing.join(", ");
+        checked.warnings.push(format!("set here, and not handed on by {title}: {names}; {}", launch.remedy));
+        checked.needs.push("variables".to_owned());
+    }
+    let keys: Vec<&str> = missing.iter().filter(|name| keys.contains(name)).map(String::as_str).collect();
+    if !keys.is_empty() && !tools.iter().any(|tool| tool.ends_with("keyword_search")) {
+        let keys = keys.join(", ");
         checked.warnings.push(format!(
-            "set here, and not handed on by {title}: {}{so}; {}",
-            missing.join(", "),
-            launch.remedy
+            "`keyword_search` is not offered there: the key of its model ({keys}) does not arrive"
         ));
     }
     match deferred(launch.front, talk) {
@@ -286,6 +303,7 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
         failure: Some(format!("started as {title} starts it, {failure}; {advice}")),
         record: Some(EntryCheck {
             tried: true,
+            serves: Some(false),
             works: Some(false),
             problem: Some(failure.to_string()),
             advice: Some(advice),
@@ -333,9 +351,16 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
         ),
         Consent::Trust | Consent::TrustAndFolder => {}
     }
+    if !asked.is_empty() {
+        checked.needs.push("permission".to_owned());
+    }
     if site.client.launch.consent == Consent::TrustAndFolder {
         let settings = EntrySettings::of_gemini_cli(look.directories, look.project);
-        match settings.folder(look.directories, look.project) {
+        let trust = settings.folder(look.directories, look.project);
+        if trust != Permission::Given {
+            checked.needs.push(format!("trust in {}", look.project.display()));
+        }
+        match trust {
             Permission::Given => {}
             Permission::Asked | Permission::Claimed => checked.warnings.push(format!(
                 "{title} starts no server in {}, which is not among the folders that it was told to trust",
@@ -363,20 +388,57 @@ fn claimed(what: &str, title: &str) -> String {
 impl SettingsCheck {
     /// Converts the result to a record.
     pub(super) fn into_record(self) -> Option<EntryCheck> {
-        Some(EntryCheck { warnings: self.warnings, ..self.record? })
+        Some(EntryCheck { warnings: self.warnings, needs: self.needs, ..self.record? })
+    }
+
+    /// Describes in two or three words what is known of an entry that was just written.
+    pub(super) fn state(&self) -> &'static str {
+        match (&self.failure, &self.listed) {
+            (Some(_), _) => "does not work",
+            (None, Some(Listed::Yes(_))) => "works",
+            (None, _) => "written, not tried",
+        }
+    }
+
+    /// Asks the client for its list of servers, if the server itself answers.
+    fn ask(&mut self, site: &Site, look: &Look<'_>) {
+        let why = self.record.as_ref().and_then(|record| record.why.clone());
+        if self.failure.is_some() {
+            return;
+        }
+        let roots = roots(look);
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let answer = why.map_or_else(|| listed(site, &roots), Listed::NotAsked);
+        let title = site.client.title;
+        let record = self.record.get_or_insert_default();
+        match &answer {
+            Listed::Yes(line) => (record.works, record.listed_by) = (Some(true), Some(line.clone())),
+            Listed::No(line, said) => {
+                record.works = Some(false);
+                self.failure = Some(format!("{title} does not list it: `{line}` prints: {said}"));
+            }
+            Listed::NotAsked(_) => {}
+        }
+        self.listed = Some(answer);
     }
 
     /// Formats a short report for a user who has just written the entry.
-    pub(super) fn after_writing(&self, site: &Site) -> String {
+    fn after_writing(&self, site: &Site) -> String {
         let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
         let mut lines = Vec::new();
-        match &self.failure {
-            Some(failure) => lines.push(format!(
+        match (&self.failure, &self.listed) {
+            (Some(failure), _) => lines.push(format!(
                 "It does not work yet: {failure}.\nThe entry stays; `forage setup {}{scope} --remove` takes it out again.",
                 site.client.name
             )),
+            (None, Some(Listed::Yes(line))) => lines.push(format!("it works: `{line}` lists it")),
+            (None, Some(Listed::NotAsked(reason))) => lines.push(format!("written, not tried: {reason}")),
+            (None, _) => lines.push("written, not tried".to_owned()),
+        }
+        if self.failure.is_none() {
             // The list of tools belongs only in a full report.
-            None => lines.extend(self.lines.iter().filter(|line| !line.starts_with("tools: ")).cloned()),
+            let is_shown = |line: &&String| !line.starts_with("tools: ") && !line.starts_with("not tried: ");
+            lines.extend(self.lines.iter().filter(is_shown).cloned());
         }
         lines.extend(self.warnings.iter().map(|warning| format!("mind: {warning}")));
         lines.iter().map(|line| capitalized(line) + "\n").collect()
@@ -388,18 +450,21 @@ fn capitalized(line: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Checks an entry that was just written with a command of the user's choice.
+/// Checks an entry that was just written with a command of the user's choice, and asks the client about it.
+/// Returns the report, too.
 pub(super) fn after_writing(
     client: &'static Client,
     scope: SetupScope,
     global: &Global,
     project: &Path,
-) -> Option<(Site, SettingsCheck)> {
+) -> Option<(SettingsCheck, String)> {
     let directories = ClientDirectories::find();
     let site = Site::find(client, scope, &directories, project)?;
     let flags = session::with_flags(global, CommandLineSettings::default());
     let (config, _) = config::load_what_is_valid(global.config.as_deref(), &flags);
     let look = Look { config: &config, directories: &directories, project, is_own_command: true };
-    let checked = check(&site, &look);
-    Some((site, checked))
+    let mut checked = check(&site, &look);
+    checked.ask(&site, &look);
+    let report = checked.after_writing(&site);
+    Some((checked, report))
 }

@@ -15,8 +15,9 @@ use super::output::Terminal;
 use super::{Global, Status, check, session};
 use crate::config::{self, ClientDirectories, CommandLineSettings};
 use crate::setup::{
-    Addition, CLIENTS, Client, ClientState, Extension, Extra, ExtraParts, FileChange, NAME, SetupRefusal,
-    SetupScope, Site, With, detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
+    Addition, CLIENTS, Client, ClientState, Extension, Extra, ExtraParts, FileChange, FileFormat, NAME,
+    SetupRefusal, SetupScope, Site, With, detect, entry_with, extension, extras_of, is_forage, plugin,
+    snippet,
 };
 use records::SetupAddition;
 pub(super) use records::{ClientFile, ClientSetup, KnownClient, OtherClient, PluginFiles};
@@ -150,11 +151,23 @@ struct SetupOutcome {
     lacking: Vec<With>,
 }
 
+/// What is known of an entry after it was written.
+#[derive(Default)]
+struct TriedOut {
+    state: &'static str,
+    /// Steps that are left to the user.
+    needs: Vec<String>,
+    failure: Option<String>,
+}
+
 impl Setup {
     fn one(&self, client: &'static Client, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (site, done) = self.carry_out(client)?;
         let (mut record, mut text) = (self.record(&site, &done), report(self, &site, &done)?);
-        let failure = self.try_out(client, global, &mut record, &mut text);
+        let failure = self.try_out(client, global, &mut record, &mut text).failure;
+        if self.is_tried && client.format != FileFormat::Skill {
+            text.extend(models(global));
+        }
         if output.wants_json() {
             output.record(&record)?;
         } else {
@@ -165,29 +178,43 @@ impl Setup {
         failure.map_or(Ok(Status::Found), |failure| Err(anyhow::anyhow!(failure)))
     }
 
-    /// Starts the written entry like the client would, and reports the result. Returns the problem if it
-    /// failed.
+    /// Starts the written entry like the client would, asks the client about it, and reports the result.
     fn try_out(
         &self,
         client: &'static Client,
         global: &Global,
         record: &mut ClientSetup,
         text: &mut String,
-    ) -> Option<String> {
-        if !self.is_tried {
-            return None;
-        }
-        let (site, mut checked) = check::after_writing(client, self.scope, global, &self.project)?;
-        text.push_str(&format!("\n{}", checked.after_writing(&site)));
+    ) -> TriedOut {
+        let checked = self.is_tried.then(|| check::after_writing(client, self.scope, global, &self.project));
+        let Some((mut checked, report)) = checked.flatten() else {
+            return TriedOut { state: self.untried(record), ..TriedOut::default() };
+        };
+        text.push_str(&format!("\n{report}"));
+        let state = checked.state();
         let failure = checked.failure.take();
+        let needs = checked.needs.clone();
         record.check = checked.into_record();
-        failure.map(|failure| format!("it is written, and does not work yet: {failure}"))
+        let failure = failure.map(|failure| format!("it is written, and does not work yet: {failure}"));
+        TriedOut { state, needs, failure }
+    }
+
+    /// Describes an entry that was not tried.
+    fn untried(&self, record: &ClientSetup) -> &'static str {
+        match record.change {
+            "none" if self.is_removal => "not set up",
+            "none" => "set up, not tried",
+            _ if !self.is_written => "nothing written",
+            _ if self.is_removal => "removed",
+            _ => "written, not tried",
+        }
     }
 
     /// Sets up the clients that are installed on this machine. A refusal for one client does not stop the
     /// others.
     fn detected(&self, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (mut text, mut problems, mut failures) = (String::new(), Vec::new(), Vec::new());
+        let mut rows: Vec<(&str, TriedOut)> = Vec::new();
         output.answer_several();
         let is_there = |client: &&Client| !detect::found(client, &self.directories).is_empty();
         for client in CLIENTS.iter().filter(is_there) {
@@ -195,20 +222,27 @@ impl Setup {
                 let problem = format!("{} has no configuration file for a project", client.title);
                 text.push_str(&format!("{problem}\n\n"));
                 put(&self.passed_over(client, "none", &problem), output)?;
+                rows.push((client.title, TriedOut { state: "no file for a project", ..TriedOut::default() }));
                 continue;
             }
             match self.carry_out(client) {
                 Ok((site, done)) => {
                     let mut record = self.record(&site, &done);
                     text.push_str(&report(self, &site, &done)?);
-                    let failure = self.try_out(client, global, &mut record, &mut text);
+                    let mut tried = self.try_out(client, global, &mut record, &mut text);
+                    let failure = tried.failure.take();
                     failures.extend(failure.map(|failure| format!("{}: {failure}", client.title)));
+                    rows.push((client.title, tried));
                     put(&record, output)?;
                     text.push('\n');
                     problems.extend(self.check(&done).err().map(|error| error.to_string()));
                 }
                 Err(error) => {
                     put(&self.passed_over(client, "refused", &error.to_string()), output)?;
+                    rows.push((
+                        client.title,
+                        TriedOut { state: "refused, see below", ..TriedOut::default() },
+                    ));
                     problems.push(error.to_string());
                 }
             }
@@ -217,6 +251,8 @@ impl Setup {
             text = "No client was found on this machine; `forage setup` lists those that are known.\n"
                 .to_owned();
         }
+        text.push_str(&report::table(&rows));
+        text.extend(models(global).filter(|_| self.is_tried));
         if !output.wants_json() {
             output.text(&sanitize(&text))?;
             output.flush()?;
@@ -338,7 +374,7 @@ impl Setup {
     fn act(&self, client: &'static Client, extra: &'static Extra, done: &mut SetupOutcome) {
         let found = Addition::find(client, extra, self.scope, &self.directories, &self.project);
         let Some(addition) = found else { return };
-        let change = if self.is_removal { addition.remove() } else { addition.add(&self.words) };
+        let change = if self.is_removal { addition.remove(&self.words) } else { addition.add(&self.words) };
         let change = change.and_then(|change| {
             if self.is_written {
                 addition.apply(&change)?;
@@ -404,6 +440,12 @@ fn words(command: String, global: &Global) -> (ExtraParts, Vec<String>) {
         |is_set| config.as_ref().map(|config| config.variables_of_the_server(is_set)).unwrap_or_default();
     let tools = advertised(&choice).unwrap_or_default();
     (ExtraParts { command, tools, variables: variables(true) }, variables(false))
+}
+
+/// Returns the line on the models that agents may use.
+fn models(global: &Global) -> Option<String> {
+    let config = session::load(global, CommandLineSettings::default()).ok()?;
+    config.models_of_agents().map(|models| format!("{models}\n"))
 }
 
 /// Returns the sites of all clients, to report where Forage is set up.

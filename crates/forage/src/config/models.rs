@@ -125,6 +125,12 @@ impl ModelSetting {
             .unwrap_or_else(|| "model".to_owned())
     }
 
+    /// Returns the model, its provider and the variable with the key, for people.
+    pub(super) fn shown(&self) -> String {
+        let key = self.key_env.as_ref().map(|key| format!(" (key in {key})")).unwrap_or_default();
+        format!("{} at {}{key}", self.model.as_deref().unwrap_or("a model"), self.provider())
+    }
+
     /// Returns true if `name` is the model's id, or its provider and id.
     pub(super) fn is_named(&self, name: &str) -> bool {
         let Some(model) = &self.model else { return false };

@@ -68,11 +68,70 @@ impl Config {
         !self.settings.models.is_empty() && self.address_alone().is_none()
     }
 
+    /// Returns true if the user has said which model agents may use: by `models`, by the preferences of the
+    /// role, or by Forage's own variables. A key in the environment alone is for other programs, and its
+    /// account must not pay for an agent's calls.
+    pub(crate) fn confirms_models(&self) -> bool {
+        let prefers = || self.layers.get("roles")?.get("filter")?.get("prefer");
+        !self.settings.models.is_empty() || !self.is_live() || prefers().is_some()
+    }
+
+    /// Returns the variables with the keys of the models that agents may use.
+    pub(crate) fn keys_of_models(&self) -> Vec<String> {
+        if self.is_lexical() || !self.confirms_models() {
+            return Vec::new();
+        }
+        let names_of = |model: &ModelSetting, table: &ProviderTable| match &model.key_env {
+            Some(key) => vec![key.clone()],
+            None => table.key_variables(model.provider.as_deref().unwrap_or_default()).to_vec(),
+        };
+        let table = self.table().ok();
+        let named = self.settings.models.iter();
+        table.iter().flat_map(|table| named.clone().flat_map(|model| names_of(model, table))).collect()
+    }
+
+    /// Returns a sentence on the model and the account that agents use for `keyword_search`, or on the
+    /// setting that would let them use one.
+    pub(crate) fn models_of_agents(&self) -> Option<String> {
+        if self.is_lexical() {
+            return None;
+        }
+        if self.names_models() {
+            let named =
+                self.settings.models.iter().map(ModelSetting::shown).collect::<Vec<_>>().join(", then ");
+            return Some(format!("`keyword_search` sends redacted code to {named}"));
+        }
+        let market = Market::open(self).ok()?;
+        let usable = market.providers.iter().filter(|it| it.obstacle.is_none());
+        let account = |it: &ResolvedModel| match &it.key_variable {
+            Some(key) => format!("{} (key in {key})", it.name),
+            None => it.name.clone(),
+        };
+        if self.confirms_models() {
+            let accounts: Vec<String> = usable.map(account).collect();
+            return (!accounts.is_empty()).then(|| {
+                format!(
+                    "`keyword_search` sends redacted code to the first usable model of {}; `forage models` shows which",
+                    accounts.join(", ")
+                )
+            });
+        }
+        let accounts: Vec<String> = usable.filter(|it| !it.is_local).map(account).collect();
+        (!accounts.is_empty()).then(|| {
+            format!(
+                "`keyword_search` is not offered: {} would do, but no model is named for it. `forage models` lists models; name one \
+                 in `models` of {} or in FORAGE_MODEL",
+                accounts.join(", "),
+                self.file().display()
+            )
+        })
+    }
+
     /// Returns the names of the set variables that influence Forage here: its own, and those that lead to a
-    /// model.
+    /// model that agents may use.
     pub(crate) fn variables_in_use(&self) -> Vec<String> {
         let mut names = environment::set_variables();
-        if self.is_lexical() {
+        if self.is_lexical() || !self.confirms_models() {
             return names;
         }
         if self.names_models() {

@@ -130,7 +130,7 @@ impl Addition {
     }
 
     /// Returns the change that removes the extra.
-    pub(crate) fn remove(&self) -> Result<FileChange, SetupRefusal> {
+    pub(crate) fn remove(&self, words: &ExtraParts) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let Some(text) = file.text.as_deref() else { return Ok(FileChange::None) };
         let rest = match &self.extra.how {
@@ -143,7 +143,7 @@ impl Addition {
                 Err(refusal) if text.contains(owned::MARK) => return Err(refusal),
                 Err(_) => return Ok(FileChange::None),
             },
-            How::Block => markdown::remove(text, self.client.name)?,
+            How::Block => markdown::remove(text, &self.lines_of_block(words), self.client.name)?,
         };
         Ok(match rest {
             Some(rest) if rest == text => FileChange::None,

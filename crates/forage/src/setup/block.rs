@@ -81,9 +81,17 @@ impl FileFormat {
                 }
                 let with_section = !is_in_section || block.lines.contains(&section_line(spot));
                 let lines = self.lines(spot, value, with_section);
-                let new = marked::marked(&lines, &block.indent, newline(text));
-                let whole = marked::replace(text, &block, &new);
-                [updated(text, spot, value).filter(|_| self == Self::Toml), Some(whole)]
+                let new = |lines: &[String]| marked::marked(lines, &block.indent, newline(text));
+                let whole = marked::replace(text, &block, &new(&lines));
+                let updated = match (self, found.entry.as_ref()) {
+                    (Self::Toml, _) => updated(text, spot, value),
+                    (_, Some(entry)) => {
+                        let old = self.lines(spot, entry, with_section);
+                        merged(&block, &old, &lines).map(|lines| marked::replace(text, &block, &new(&lines)))
+                    }
+                    (_, None) => None,
+                };
+                [updated, Some(whole).filter(|_| notes(&block).is_empty())]
             }
             None if is_in_section => [in_section(text, spot, &self.lines(spot, value, false)), None],
             None => [Some(marked::append(text, &self.lines(spot, value, true), "")?), None],
@@ -107,7 +115,14 @@ impl FileFormat {
         };
         // The section must stay if there are now entries after the block.
         let section = section_line(spot);
-        let rests = [marked::take_out(text, &block.range), Some(marked::replace(text, &block, &section))];
+        let notes = notes(&block).join(newline(text));
+        let rests = match notes.is_empty() {
+            true => [marked::take_out(text, &block.range), Some(marked::replace(text, &block, &section))],
+            false => [
+                Some(marked::replace(text, &block, &notes)),
+                Some(marked::replace(text, &block, &format!("{section}{}{notes}", newline(text)))),
+            ],
+        };
         let is_right = |rest: &Option<String>| {
             self.is_right(before.clone(), rest.as_deref().unwrap_or_default(), spot, None)
         };
@@ -130,6 +145,33 @@ impl FileFormat {
         take(&mut before, spot);
         self.parse(text).is_ok_and(|mut after| take(&mut after, spot).as_ref() == value && after == before)
     }
+}
+
+/// Returns the comments between the marks. Forage writes none, so they are the user's.
+fn notes(block: &marked::MarkedBlock) -> Vec<&str> {
+    block.lines.iter().map(String::as_str).filter(|line| line.trim_start().starts_with('#')).collect()
+}
+
+/// Returns the lines of a block with the YAML fields `old` replaced by `new`, and all other lines as they are.
+/// Returns `None` if the user has written the fields differently.
+fn merged(block: &marked::MarkedBlock, old: &[String], new: &[String]) -> Option<Vec<String>> {
+    let key = |line: &str| line.split(": ").next().unwrap_or_default().to_owned();
+    let bare = |line: &String| line.strip_prefix(block.indent.as_str()).unwrap_or(line).to_owned();
+    let lines: Vec<String> = block.lines.iter().map(bare).collect();
+    marked::others(&lines, old)?;
+    let (mut rest, mut merged, mut end) = (old.iter().peekable(), Vec::new(), 0);
+    for line in lines {
+        match rest.next_if_eq(&&line) {
+            None => merged.push(line),
+            Some(own) => {
+                merged.extend(new.iter().find(|new| key(new) == key(own)).cloned());
+                end = merged.len();
+            }
+        }
+    }
+    let added = new.iter().filter(|new| !old.iter().any(|old| key(old) == key(new)));
+    merged.splice(end..end, added.cloned());
+    Some(merged)
 }
 
 fn section_line(spot: Spot<'_>) -> String {

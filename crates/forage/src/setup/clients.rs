@@ -28,6 +28,8 @@ pub(crate) enum FileFormat {
     Json,
     Toml,
     Yaml,
+    /// A skill that runs the program in a shell, in a file that Forage owns as a whole.
+    Skill,
 }
 
 impl FileFormat {
@@ -37,6 +39,7 @@ impl FileFormat {
             Self::Json => "json",
             Self::Toml => "toml",
             Self::Yaml => "yaml",
+            Self::Skill => "markdown",
         }
     }
 }
@@ -98,6 +101,8 @@ const PLAIN: Client = Client {
 };
 
 const STDIO: &str = r#"{"type": "stdio", "command": "", "args": ["mcp"]}"#;
+
+const OPENCODE: &str = r#"{"type": "local", "command": ["", "mcp"], "enabled": true}"#;
 
 const GOOSE: &str = r#"{"type": "stdio", "name": "forage", "enabled": true, "cmd": "", "args": ["mcp"], "env_keys": [], "envs": {}, "timeout": 300}"#;
 
@@ -220,7 +225,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         title: "opencode",
         launch: launch::OPENCODE,
         section: "mcp",
-        template: r#"{"type": "local", "command": ["", "mcp"], "enabled": true}"#,
+        template: OPENCODE,
         user_place: "~/.config/opencode/opencode.json",
         project_place: Some("opencode.json"),
         tried: Some("1.18.33"),
@@ -246,9 +251,10 @@ pub(crate) static CLIENTS: &[Client] = &[
         project_place: Some(".continue/mcpServers/forage.json"),
         tried: Some("1.5.47"),
         remark: Some(
-            "Where there is a `~/.continue/config.yaml`, the entry goes into its list `mcpServers`, which the extensions for VS \
-             Code and JetBrains read, and the program `cn`, too; `cn` reads nothing else, so that an older \
-             `~/.continue/mcpServers/forage.json` has to go first (`--remove`).",
+            "If `~/.continue/config.yaml` exists, the entry goes into its list `mcpServers`, which the extensions for VS Code and \
+             JetBrains and the program `cn` read. Without that file the entry goes into `~/.continue/mcpServers/forage.json`, \
+             which only the extensions read: `cn` has no servers then. Once you have a `config.yaml`, remove the entry \
+             (`--remove`) and set Continue up again.",
         ),
         ..PLAIN
     },
@@ -260,13 +266,26 @@ pub(crate) static CLIENTS: &[Client] = &[
         user_place: "~/.codeium/windsurf/mcp_config.json",
         ..PLAIN
     },
-    // https://kilocode.ai/docs/features/mcp/using-mcp-in-kilo-code
+    // The configuration reference in the program, 7.7.7. The extension for VS Code has the same files since
+    // version 7.
     Client {
         name: "kilo",
         title: "Kilo Code",
         launch: launch::KILO,
-        user_place: "~/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-        project_place: Some(".kilocode/mcp.json"),
+        section: "mcp",
+        template: OPENCODE,
+        user_place: "~/.config/kilo/kilo.json",
+        project_place: Some("kilo.json"),
+        tried: Some("7.7.7"),
+        ..PLAIN
+    },
+    // The instructions for `/mcp-config` in the program, 2.1.0.
+    Client {
+        name: "kimi",
+        title: "Kimi Code",
+        launch: launch::KIMI,
+        user_place: "~/.kimi-code/mcp.json",
+        project_place: Some(".kimi-code/mcp.json"),
         ..PLAIN
     },
     // https://kiro.dev/docs/mcp/configuration/
@@ -306,6 +325,16 @@ pub(crate) static CLIENTS: &[Client] = &[
         section: "amp.mcpServers",
         user_place: "~/.config/amp/settings.json",
         project_place: Some(".amp/settings.json"),
+        ..PLAIN
+    },
+    // docs/skills.md in the package, 0.73.1. It has no MCP, so its skill runs the program in a shell.
+    Client {
+        name: "pi",
+        title: "pi",
+        format: FileFormat::Skill,
+        section: "",
+        user_place: "~/.pi/agent/skills/forage/SKILL.md",
+        project_place: Some(".pi/skills/forage/SKILL.md"),
         ..PLAIN
     },
     // https://github.com/charmbracelet/crush#mcps
@@ -375,7 +404,7 @@ impl Client {
 
     /// Returns the directory of the user's file, if it belongs to this client alone.
     pub(super) fn directory(&self, directories: &ClientDirectories) -> Option<PathBuf> {
-        let is_own = self.name == "claude-desktop" || self.name == "kilo";
+        let is_own = self.name == "claude-desktop";
         is_own.then(|| directories.resolve(self.user_place)?.parent().map(Path::to_owned)).flatten()
     }
 

@@ -36,11 +36,13 @@ static TRACES: &[Traces] = &[
     traces("cline", &["cline"], &["~/.cline"]),
     traces("continue", &["cn"], &["~/.continue"]),
     traces("windsurf", &["windsurf"], &["~/.codeium/windsurf"]),
-    traces("kilo", &["kilo", "kilocode"], &["~/.kilocode"]),
+    traces("kilo", &["kilo", "kilocode"], &["~/.config/kilo", "~/.kilocode"]),
+    traces("kimi", &["kimi"], &["~/.kimi-code"]),
     traces("kiro", &["kiro", "kiro-cli"], &["~/.kiro"]),
     traces("junie", &["junie"], &["~/.junie"]),
     traces("antigravity", &["antigravity", "agy"], &["~/.gemini/antigravity"]),
     traces("amp", &["amp"], &["~/.config/amp"]),
+    traces("pi", &["pi"], &["~/.pi/agent"]),
     traces("crush", &["crush"], &["~/.config/crush"]),
 ];
 

@@ -461,14 +461,21 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     ),
     // https://docs.windsurf.com/windsurf/cascade/memories
     ("windsurf", &[block(Some("~/.codeium/windsurf/memories/global_rules.md"), None)]),
-    // https://kilocode.ai/docs/features/mcp/using-mcp-in-kilo-code, /advanced-usage/custom-rules
+    // The configuration reference in the program, 7.7.7.
     (
         "kilo",
         &[
-            entry(Permission, ExtraField::Tools("alwaysAllow")),
-            rule(&[], Some("~/.kilocode/rules/forage.md"), Some(".kilocode/rules/forage.md")),
+            extra(
+                Permission,
+                Some("~/.config/kilo/kilo.json"),
+                Some("kilo.json"),
+                How::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
+            ),
+            rule(&[], Some("~/.kilo/rules/forage.md"), Some(".kilo/rules/forage.md")),
         ],
     ),
+    // The instructions of the program, 2.1.0.
+    ("kimi", &[block(None, Some("AGENTS.md"))]),
     // https://kiro.dev/docs/mcp/configuration/, /docs/steering/
     (
         "kiro",

@@ -21,6 +21,19 @@ pub(crate) struct Launch {
     pub(crate) expands: bool,
     pub(crate) front: OfferedTools,
     pub(crate) consent: Consent,
+    /// The command with which the client lists its servers, if it has one that we have tried.
+    pub(crate) listing: Option<Listing>,
+}
+
+/// A command that lists a client's servers, one per line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing {
+    pub(crate) program: &'static str,
+    pub(crate) arguments: &'static [&'static str],
+}
+
+const fn listing(program: &'static str, arguments: &'static [&'static str]) -> Option<Listing> {
+    Some(Listing { program, arguments })
 }
 
 /// The variables of its own that a client passes on.
@@ -83,6 +96,7 @@ pub(super) const PLAIN: Launch = Launch {
     expands: true,
     front: OfferedTools::All,
     consent: Consent::None,
+    listing: None,
 };
 
 const IN_ENTRY: &str = "set them in `env` of the entry";
@@ -115,6 +129,7 @@ pub(super) const CLAUDE_CODE: Launch = Launch {
     project_variable: Some("CLAUDE_PROJECT_DIR"),
     front: OfferedTools::Marked,
     consent: Consent::Permissions,
+    listing: listing("claude", &["mcp", "list"]),
     ..PLAIN
 };
 
@@ -150,6 +165,7 @@ pub(super) const CODEX: Launch = Launch {
     remedy: "name them in `env_vars` of the entry",
     expands: false,
     front: OfferedTools::Searched,
+    listing: listing("codex", &["mcp", "list"]),
     ..PLAIN
 };
 
@@ -178,6 +194,7 @@ pub(super) const GEMINI_CLI: Launch = Launch {
     ]),
     remedy: "name them in `security.environmentVariableRedaction.allowed` of its settings",
     consent: Consent::TrustAndFolder,
+    listing: listing("gemini", &["mcp", "list"]),
     ..PLAIN
 };
 
@@ -192,6 +209,7 @@ pub(super) const COPILOT: Launch = Launch {
         "GITHUB_TOKEN",
         "COPILOT_PROVIDER_",
     ]),
+    listing: listing("copilot", &["mcp", "list"]),
     ..PLAIN
 };
 
@@ -200,23 +218,32 @@ pub(super) const QWEN: Launch = Launch {
     name: "qwen-cli-mcp-client-forage",
     front: OfferedTools::Searched,
     consent: Consent::Trust,
+    listing: listing("qwen", &["mcp", "list"]),
     ..PLAIN
 };
 
 /// 1.18.33.
-pub(super) const OPENCODE: Launch =
-    Launch { name: "opencode", remedy: "set them in `environment` of the entry", ..PLAIN };
+pub(super) const OPENCODE: Launch = Launch {
+    name: "opencode",
+    remedy: "set them in `environment` of the entry",
+    listing: listing("opencode", &["mcp", "list"]),
+    ..PLAIN
+};
 
 /// 3.0.65.
-pub(super) const CLINE: Launch = Launch { name: "@cline/core", ..PLAIN };
+pub(super) const CLINE: Launch =
+    Launch { name: "@cline/core", listing: listing("cline", &["config", "mcp"]), ..PLAIN };
 
 /// <https://modelcontextprotocol.io/docs/tools/debugging>
 pub(super) const CLAUDE_DESKTOP: Launch =
     Launch { name: "claude-ai", revision: "2025-06-18", environment: Environment::Only(OF_THE_SDK), ..PLAIN };
 
-/// Its sources show that it gives the SDK's transport only the `env` of the entry.
+/// 7.7.7, which is made from opencode.
 pub(super) const KILO: Launch =
-    Launch { name: "Kilo Code", environment: Environment::Only(OF_THE_SDK), ..PLAIN };
+    Launch { name: "kilo", listing: listing("kilo", &["mcp", "list"]), ..OPENCODE };
+
+/// 2.1.0.
+pub(super) const KIMI: Launch = Launch { name: "kimi-code", ..PLAIN };
 
 /// Its `env_keys` are names in its own secret store.
 pub(super) const GOOSE: Launch =

@@ -25,17 +25,28 @@ fn find(text: &str) -> Result<Option<(marked::MarkedBlock, Vec<&str>)>, SetupRef
     }))
 }
 
-/// Checks that the lines between the marks are as some version of Forage wrote them.
-fn check_unchanged(text: &str, found: &marked::MarkedBlock) -> Result<(), SetupRefusal> {
+/// Returns the lines between the marks that the user has added. `own` are the lines that Forage writes now.
+/// Lines that another version wrote and a user changed can't be told apart, which is an error.
+fn lines_of_user(
+    text: &str,
+    found: &marked::MarkedBlock,
+    own: &[String],
+) -> Result<Vec<String>, SetupRefusal> {
     let first = text[found.range.start..].lines().next().unwrap_or_default();
-    match mark(first).is_some_and(|(_, check)| check == check_of(&found.lines)) {
-        true => Ok(()),
-        false => Err(SetupRefusal::new(
-            "the lines between its marks were changed after Forage wrote them; move what is yours out of the marks, then \
+    let is_as_written = |lines: &[String]| mark(first).is_some_and(|(_, check)| check == check_of(lines));
+    if is_as_written(&found.lines) {
+        return Ok(Vec::new());
+    }
+    let others = marked::others(&found.lines, own).filter(|_| is_as_written(own));
+    // A formatter adds only empty lines.
+    let is_blank = |lines: &Vec<String>| lines.iter().all(|line| line.trim().is_empty());
+    others.map(|others| if is_blank(&others) { Vec::new() } else { others }).ok_or_else(|| {
+        SetupRefusal::new(
+            "the lines between its marks were changed after Forage wrote them; move your lines out of the marks and \
              remove the rest"
                 .to_owned(),
-        )),
-    }
+        )
+    })
 }
 
 fn check_of(lines: &[String]) -> String {
@@ -49,7 +60,11 @@ pub(super) fn has(text: &str, client: &str) -> Result<bool, SetupRefusal> {
 
 /// Returns the block with its marks, without a final newline.
 pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String {
-    let begin = format!("{BEGIN} {}; {} -->", clients.join(" "), check_of(lines));
+    block_with(lines, &check_of(lines), clients, newline)
+}
+
+fn block_with(lines: &[String], check: &str, clients: &[&str], newline: &str) -> String {
+    let begin = format!("{BEGIN} {}; {check} -->", clients.join(" "));
     let lines = [begin.as_str()].into_iter().chain(lines.iter().map(String::as_str)).chain([END]);
     lines.collect::<Vec<_>>().join(newline)
 }
@@ -60,26 +75,32 @@ pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, 
     let Some((found, mut clients)) = find(text)? else {
         return marked::append_block(text, &block(lines, &[client], newline));
     };
-    check_unchanged(text, &found)?;
+    let is_users = !lines_of_user(text, &found, lines)?.is_empty();
     if !clients.contains(&client) {
         clients.push(client);
     }
-    Ok(marked::replace(text, &found, &block(lines, &clients, newline)))
+    let shown = if is_users { &found.lines } else { lines };
+    Ok(marked::replace(text, &found, &block_with(shown, &check_of(lines), &clients, newline)))
 }
 
-/// Returns the text without the block, or with the block for the remaining clients. Returns `None` if the
-/// text equals the output of [`created`].
-pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, SetupRefusal> {
+/// Returns the text without the block, or with the block for the remaining clients. `lines` are the lines that
+/// Forage writes now. Returns `None` if the text equals the output of [`created`].
+pub(super) fn remove(text: &str, lines: &[String], client: &str) -> Result<Option<String>, SetupRefusal> {
     let Some((found, clients)) = find(text)? else { return Ok(Some(text.to_owned())) };
     let others: Vec<&str> = clients.iter().copied().filter(|other| *other != client).collect();
     if others.len() == clients.len() {
         return Ok(Some(text.to_owned()));
     }
-    check_unchanged(text, &found)?;
-    match others.is_empty() {
-        true => Ok(marked::take_out(text, &found.range)),
-        false => Ok(Some(marked::replace(text, &found, &block(&found.lines, &others, newline(text))))),
-    }
+    let of_user = lines_of_user(text, &found, lines)?;
+    let newline = newline(text);
+    Ok(match (others.is_empty(), of_user.is_empty()) {
+        (true, true) => marked::take_out(text, &found.range),
+        (true, false) => Some(marked::replace(text, &found, &of_user.join(newline))),
+        (false, is_whole) => {
+            let check = check_of(if is_whole { &found.lines } else { lines });
+            Some(marked::replace(text, &found, &block_with(&found.lines, &check, &others, newline)))
+        }
+    })
 }
 
 /// Returns the text of a new file that contains only the block.

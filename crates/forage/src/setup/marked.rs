@@ -91,6 +91,14 @@ pub(super) fn replace(text: &str, found: &MarkedBlock, new: &str) -> String {
     format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
 }
 
+/// Returns the lines that are not among `own`, or `None` if `lines` does not contain all of `own` in their
+/// order.
+pub(super) fn others(lines: &[String], own: &[String]) -> Option<Vec<String>> {
+    let mut own = own.iter().peekable();
+    let others = lines.iter().filter(|line| own.next_if_eq(line).is_none()).cloned().collect();
+    own.next().is_none().then_some(others)
+}
+
 /// Returns the text of a new file that contains only the block.
 pub(super) fn created(lines: &[String]) -> String {
     marked(lines, "", "\n") + "\n"

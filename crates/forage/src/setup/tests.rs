@@ -386,6 +386,10 @@ fn a_file_that_was_created_goes_and_an_empty_one_stays() {
         let entry = client.entry("forage");
         let text = created(client, &entry);
         assert_eq!(removed(client, &text), Ok(None), "{}", client.name);
+        // A file that Forage owns as a whole is never added to.
+        if client.format == FileFormat::Skill {
+            continue;
+        }
         for blank in ["", "\n", " \n\n"] {
             let with = super::added(client, blank, &entry).unwrap();
             assert_eq!(removed(client, &with), Ok(Some(blank.to_owned())), "{} {blank:?}", client.name);
@@ -491,6 +495,7 @@ fn every_format_reads_what_it_writes_whatever_the_command() {
             let text = created(client, &client.entry(command));
             let found = match client.format {
                 FileFormat::Json => jsonc::inspect(&text, client.spot()),
+                FileFormat::Skill => super::skill::inspect(&text),
                 format => format.inspect(&text, client.spot()),
             };
             let command_found = client.command_of(&found.unwrap().entry.unwrap());
@@ -538,6 +543,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("opencode", "opencode-ai"),
     ("cline", "cline"),
     ("continue", "@continuedev/cli"),
+    ("kilo", "@kilocode/cli"),
 ];
 
 #[test]

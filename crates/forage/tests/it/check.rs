@@ -61,7 +61,7 @@ fn what_works_is_told_with_what_the_client_asks_for() {
         let run = write(&project, client, FORAGE);
         assert_eq!(run.status, 0, "{}", run.stderr);
         assert!(run.stdout.contains(&format!("Started as {title} starts it: answers in")), "{}", run.stdout);
-        assert!(run.stdout.contains("a call of grep_search works"), "{}", run.stdout);
+        assert!(run.stdout.contains("a call of grep_search succeeds"), "{}", run.stdout);
     }
     let (status, record) = doctor(&project, &[]);
     assert_eq!(status, 0, "{record}");
@@ -72,7 +72,9 @@ fn what_works_is_told_with_what_the_client_asks_for() {
         ("opencode", "forage_grep_search"),
     ] {
         let check = of(&record, client, "user");
-        assert_eq!((&check["works"], &check["call"]["error"]), (&json!(true), &Value::Null), "{check}");
+        assert_eq!((&check["serves"], &check["call"]["error"]), (&json!(true), &Value::Null), "{check}");
+        // Only the client itself could say that it works there.
+        assert_eq!(check["works"], Value::Null, "{check}");
         assert!(check["tools"].as_array().unwrap().contains(&json!(tool)), "{check}");
         assert_eq!(check["missing_variables"], json!([]), "{check}");
     }
@@ -187,7 +189,7 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
     assert!((Duration::from_secs(9)..Duration::from_secs(30)).contains(&took), "{took:?}");
     let problems = record["problems"].to_string();
     assert!(status == 2 && problems.contains("does not answer within 10 seconds"), "{problems}");
-    assert_eq!(of(&record, "claude-code", "user")["works"], true);
+    assert_eq!(of(&record, "claude-code", "user")["serves"], true);
     let pids = std::fs::read_to_string(pids).unwrap();
     assert_eq!(pids.lines().count(), 2, "{pids}");
     let until = Instant::now() + Duration::from_secs(5);
@@ -294,12 +296,20 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
         offers(of(&record, "qwen", "user")) && of(&record, "qwen", "user")["missing_variables"] == json!([])
     );
 
-    // Without a named model, the providers' keys matter.
-    project.configure("");
+    // A provider's key matters only if the user has let agents use it.
     codex(&project, Path::new(FORAGE), "");
-    let (_, record) = doctor(&project, &[("OPENAI_API_KEY", KEY), ("FORAGE_TIMEOUT_MS", "5000")]);
-    let missing = &of(&record, "codex", "user")["missing_variables"];
-    assert_eq!(missing, &json!(["FORAGE_TIMEOUT_MS", "OPENAI_API_KEY"]), "{record}");
+    for (settings, expected) in [
+        ("", json!(["FORAGE_TIMEOUT_MS"])),
+        (
+            "[roles.filter]\nprefer = [{ provider = \"openai\", match = [\"*\"] }]\n",
+            json!(["FORAGE_TIMEOUT_MS", "OPENAI_API_KEY"]),
+        ),
+    ] {
+        project.configure(settings);
+        let (_, record) = doctor(&project, &[("OPENAI_API_KEY", KEY), ("FORAGE_TIMEOUT_MS", "5000")]);
+        assert_eq!(of(&record, "codex", "user")["missing_variables"], expected, "{record}");
+    }
+    project.configure("");
     codex(&project, Path::new(FORAGE), "env_vras = [\"OPENAI_API_KEY\"]\n");
     let warnings = doctor(&project, &[]).1["warnings"].to_string();
     assert!(
@@ -347,11 +357,152 @@ fn a_program_that_a_projects_file_names_is_not_run() {
     project.write(".mcp.json", &entry(Path::new(FORAGE), ""));
     let (_, record) = doctor(&project, &[]);
     let check = of(&record, "claude-code", "project");
-    assert!(check["works"] == true && check["asks"].to_string().contains("asks once"), "{check}");
+    assert!(check["serves"] == true && check["asks"].to_string().contains("asks once"), "{check}");
     // Positive control: the same program runs if the user's own file names it.
     put(&project.home.join(".claude.json"), &entry(&program, ""));
     assert_eq!(doctor(&project, &[]).0, 2);
     assert!(ran.exists());
+}
+
+/// A program in the place of a client's, which prints `list` and stores its environment.
+fn client(directory: &Path, name: &str, list: &str) {
+    let path = directory.join(name);
+    put(&path, &format!("#!/bin/sh\nenv > \"$0.env\"; pwd >> \"$0.env\"; ls -a >> \"$0.env\"\n{list}\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Only the client itself knows if it reads the entry.
+#[test]
+fn an_entry_works_if_its_client_lists_it() {
+    let project = Project::new(&[("a.rs", "fn main() {}\n")]);
+    let bin = project.home.join("bin");
+    let file = "test \"$1 $2\" = 'mcp list' || exit 1; grep -q forage \"$HOME/.claude.json\"";
+    for (list, status, said) in [
+        (
+            format!("{file} && echo 'forage: x mcp - ✔ Connected'"),
+            0,
+            "It works: `claude mcp list` lists it\n",
+        ),
+        (
+            "echo 'No MCP servers configured.'".to_owned(),
+            2,
+            "`claude mcp list` prints: No MCP servers configured.",
+        ),
+        (
+            "echo 'forage: x mcp - ✘ Failed to connect'".to_owned(),
+            2,
+            "Claude Code does not list it: `claude mcp list` prints: forage: x mcp - ✘ Failed to connect",
+        ),
+        (
+            "echo broken; exit 3".to_owned(),
+            0,
+            "Written, not tried: `claude mcp list` failed (exit status: 3): broken",
+        ),
+        ("rm \"$0\"".to_owned(), 2, "does not list it"),
+        (String::new(), 0, "Written, not tried: there is no `claude` on the PATH to ask\n"),
+    ] {
+        match list.is_empty() {
+            true => assert!(!bin.join("claude").exists()),
+            false => client(&bin, "claude", &list),
+        }
+        let path = format!("{}:/usr/bin:/bin", bin.display());
+        let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
+        let environment = [("PATH", path.as_str()), ("ANTHROPIC_API_KEY", KEY)];
+        let run = project.run_in(&project.root, &arguments, &environment);
+        assert_eq!(run.status, status, "{list}: {run:?}");
+        assert!(run.stdout.contains(said), "{list}: {run:?}");
+        let works = run.stdout.lines().any(|line| line.starts_with("It works"));
+        assert_eq!(works, said.starts_with("It works"), "{run:?}");
+    }
+    // The client saw a home of its own, no key, and no project.
+    let seen = std::fs::read_to_string(bin.join("claude.env")).unwrap();
+    assert!(!seen.contains(KEY) && !seen.contains(project.root.to_str().unwrap()), "{seen}");
+    assert!(!seen.contains(&format!("HOME={}\n", project.home.display())), "{seen}");
+    // A client that is a program of the project is not run.
+    std::fs::remove_file(bin.join("claude.env")).unwrap();
+    let own = project.root.join("node_modules/.bin");
+    client(&own, "claude", "echo 'forage: x mcp - ✔ Connected'");
+    let path = own.to_str().unwrap();
+    let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
+    let run = project.run_in(&project.root, &arguments, &[("PATH", path)]);
+    assert!(
+        run.stdout.contains("there is no `claude` on the PATH") && !own.join("claude.env").exists(),
+        "{run:?}"
+    );
+    // A project's file is tried by nobody, because its client would start whatever else the project names.
+    let run = project.run_in(
+        &project.root,
+        &["setup", "claude-code", "--scope", "project", "--write", "--command", FORAGE],
+        &[("PATH", bin.to_str().unwrap())],
+    );
+    assert!(run.stdout.contains("Written, not tried: "), "{run:?}");
+    assert!(!bin.join("claude.env").exists(), "{run:?}");
+}
+
+#[test]
+fn a_table_says_what_clients_still_need() {
+    let project = Project::new(&[("a.rs", "fn main() {}\n")]);
+    let bin = project.home.join("bin");
+    client(&bin, "claude", "echo 'forage: x mcp - ✔ Connected'");
+    client(&bin, "codex", "echo 'forage  x  mcp  enabled'");
+    client(&bin, "kilo", "echo 'No MCP servers configured'");
+    client(&bin, "pi", "");
+    put(&project.home.join(".cursor/mcp.json"), "{ not JSON");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let environment = [("PATH", path.as_str()), ("FORAGE_TIMEOUT_MS", "9000")];
+    let run =
+        project.run_in(&project.root, &["setup", "--detected", "--write", "--command", FORAGE], &environment);
+    assert_eq!(run.status, 2, "{run:?}");
+    let table = run.stdout.split_once("client       state").unwrap().1;
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(1)
+        .map(|line| line.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect())
+        .collect();
+    assert_eq!(
+        rows[..5],
+        [
+            vec!["Claude Code", "works", "permission"],
+            vec!["Cursor", "refused, see below", "-"],
+            vec!["Codex", "works", "variables"],
+            vec!["Kilo Code", "does not work", "-"],
+            vec!["pi", "written, not tried", "-"],
+        ],
+        "{}",
+        run.stdout
+    );
+}
+
+/// A key is for the program that the user has set it for, and its account pays for each call.
+#[test]
+fn a_key_alone_lets_agents_use_no_model() {
+    let project = Project::new(&[("a.rs", "fn main() {}\n")]);
+    let key = [("ANTHROPIC_API_KEY", KEY)];
+    let tools = |environment: &[(&str, &str)]| {
+        let (_, record) = doctor(&project, environment);
+        of(&record, "claude-code", "user")["tools"].to_string()
+    };
+    let setup = |environment: &[(&str, &str)]| {
+        let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
+        project.run_in(&project.root, &arguments, environment).stdout
+    };
+    let said = setup(&key);
+    assert!(
+        said.contains("`keyword_search` is not offered: anthropic (key in ANTHROPIC_API_KEY) would do"),
+        "{said}"
+    );
+    assert!(!tools(&key).contains("keyword_search"));
+    assert!(!setup(&[]).contains("keyword_search"), "{}", setup(&[]));
+    let named = [key[0], ("FORAGE_MODEL", "anthropic/some-model")];
+    let said = setup(&named);
+    assert!(said.contains("`keyword_search` sends redacted code to some-model at anthropic"), "{said}");
+    assert!(tools(&named).contains("keyword_search"));
+    project.configure("[roles.filter]\nprefer = [{ provider = \"anthropic\", match = [\"*\"] }]\n");
+    assert!(
+        setup(&key).contains("sends redacted code to the first usable model of anthropic (key in"),
+        "{}",
+        setup(&key)
+    );
 }
 
 /// P2: a project contains programs with Forage's name, and `PATH` may lead to them. Setup and doctor must

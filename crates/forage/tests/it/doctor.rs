@@ -35,7 +35,7 @@ fn a_usable_installation_is_told_so() {
     assert_eq!((status, &record["usable"], &record["problems"]), (0, &json!(true), &json!([])));
     assert_eq!(record["roots"]["roots"][0]["root"], project.root.display().to_string());
     assert_eq!(record["index"]["roots"][0]["index"]["state"], "none");
-    assert_eq!(record["clients"].as_array().unwrap().len(), 34);
+    assert_eq!(record["clients"].as_array().unwrap().len(), 38);
     let sandbox = &record["sandbox"];
     let (possible, refused) = (sandbox["possible"].as_str().unwrap(), sandbox["refused"].to_string());
     assert!(["none", "partial", "full"].contains(&possible));

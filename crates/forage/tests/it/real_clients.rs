@@ -66,6 +66,7 @@ clients! {
     gemini_cli: super::table::GEMINI_CLI;
     qwen_code: super::table::QWEN_CODE;
     opencode: super::table::OPENCODE;
+    kilo: super::table::KILO;
     copilot_cli: super::table::COPILOT_CLI;
     cline: super::table::CLINE;
     continue_cli: super::table::CONTINUE;

@@ -146,7 +146,7 @@ fn print_setups(printed: &mut Printed) {
     assert_eq!(run(0, "setup --detected"), json!({ "answers": [] }));
     run(0, "setup gemini-cli");
     let write = format!("setup gemini-cli --write --command {}", env!("CARGO_BIN_EXE_forage"));
-    assert_eq!(run(0, &write)["check"]["works"], true);
+    assert_eq!(run(0, &write)["check"]["serves"], true);
     assert_eq!(run(0, &write)["change"], "none");
     run(0, "setup");
     run(0, "doctor");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{Project, Run};
 
-const CLIENTS: [(&str, &str, Option<&str>); 20] = [
+const CLIENTS: [(&str, &str, Option<&str>); 22] = [
     ("claude-code", ".claude.json", Some(".mcp.json")),
     ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json")),
     ("vscode", ".config/Code/User/mcp.json", Some(".vscode/mcp.json")),
@@ -24,15 +24,13 @@ const CLIENTS: [(&str, &str, Option<&str>); 20] = [
     ("cline", ".cline/data/settings/cline_mcp_settings.json", None),
     ("continue", ".continue/mcpServers/forage.json", Some(".continue/mcpServers/forage.json")),
     ("windsurf", ".codeium/windsurf/mcp_config.json", None),
-    (
-        "kilo",
-        ".config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-        Some(".kilocode/mcp.json"),
-    ),
+    ("kilo", ".config/kilo/kilo.json", Some("kilo.json")),
+    ("kimi", ".kimi-code/mcp.json", Some(".kimi-code/mcp.json")),
     ("kiro", ".kiro/settings/mcp.json", Some(".kiro/settings/mcp.json")),
     ("junie", ".junie/mcp/mcp.json", Some(".junie/mcp/mcp.json")),
     ("antigravity", ".gemini/antigravity/mcp_config.json", None),
     ("amp", ".config/amp/settings.json", Some(".amp/settings.json")),
+    ("pi", ".pi/agent/skills/forage/SKILL.md", Some(".pi/skills/forage/SKILL.md")),
     ("crush", ".config/crush/crush.json", Some("crush.json")),
 ];
 
@@ -75,7 +73,8 @@ fn nothing_is_written_unless_it_is_asked_for() {
     for (client, file, _) in CLIENTS {
         let run = ok(&project, &[client]);
         assert!(run.stdout.contains(file) && run.stdout.contains("Nothing is written"), "{}", run.stdout);
-        assert!(run.stdout.contains("+ ") && run.stdout.contains("mcp"), "{}", run.stdout);
+        let runs = if client == "pi" { "forage call" } else { "mcp" };
+        assert!(run.stdout.contains("+ ") && run.stdout.contains(runs), "{}", run.stdout);
     }
     ok(&project, &[]);
     assert_eq!((tree(&project.home), tree(&project.root)), before);
@@ -94,7 +93,8 @@ fn every_client_is_set_up_once_and_the_file_goes_again() {
             let run = ok(&project, &[&arguments[..], &["--write", "--json"]].concat());
             assert_eq!((&run.json()["change"], &run.json()["written"]), (&json!("create"), &json!(true)));
             let text = std::fs::read_to_string(&file).unwrap();
-            assert!(text.contains("forage") && text.contains("mcp"), "{text}");
+            let runs = if client == "pi" { "forage call" } else { "mcp" };
+            assert!(text.contains("forage") && text.contains(runs), "{text}");
             let again = ok(&project, &[&arguments[..], &["--write", "--json"]].concat());
             assert_eq!((&again.json()["change"], &again.json()["written"]), (&json!("none"), &json!(false)));
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Setup, SetupOutcome};
+use super::{Setup, SetupOutcome, TriedOut};
 use crate::config;
 use crate::setup::{
     Addition, ClientState, Extension, FileChange, FileFormat, NAME, SetupRefusal, SetupScope, Site, With,
@@ -148,7 +148,7 @@ fn write_lines(
     let is_whole = matches!(change, FileChange::Create(_) | FileChange::Delete);
     // The number of surrounding lines above and below the entry.
     let (above, below) = match (site.client.format, is_whole, site.has_section) {
-        (_, true, _) | (FileFormat::Toml, ..) | (FileFormat::Yaml, _, false) => (0, 0),
+        (_, true, _) | (FileFormat::Toml | FileFormat::Skill, ..) | (FileFormat::Yaml, _, false) => (0, 0),
         (FileFormat::Json, _, true) => (2, 2),
         (FileFormat::Json, _, false) => (1, 1),
         (FileFormat::Yaml, _, true) => (1, 0),
@@ -173,6 +173,7 @@ fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
             FileFormat::Toml => writeln!(text, "  [{}.{name}] …", site.client.section())?,
             FileFormat::Yaml if site.client.is_list() => writeln!(text, "    - name: {name} …")?,
             FileFormat::Yaml => writeln!(text, "    {name}: …")?,
+            FileFormat::Skill => {}
         }
     }
     match site.neighbours.len().saturating_sub(NEIGHBOURS) {
@@ -193,6 +194,25 @@ fn said_how(setup: &Setup, site: &Site) -> String {
     format!("`forage setup {}{scope}{with} {option}`", site.client.name)
 }
 
+/// Returns a table of the clients, with the steps that are left to the user.
+pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
+    let Some(title_width) = rows.iter().map(|(title, _)| title.chars().count()).max() else {
+        return String::new();
+    };
+    let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or_default();
+    let state_width = width(&mut rows.iter().map(|(_, tried)| tried.state.chars().count()));
+    let mut text = format!("{:<title_width$}  {:<state_width$}  still needs\n", "client", "state");
+    for (title, tried) in rows {
+        let needs = if tried.needs.is_empty() { "-".to_owned() } else { tried.needs.join(", ") };
+        text.push_str(&format!("{title:<title_width$}  {:<state_width$}  {needs}\n", tried.state));
+    }
+    let is_extra = |need: &String| ["permission", "variables"].contains(&need.as_str());
+    if rows.iter().any(|(_, tried)| tried.needs.iter().any(is_extra)) {
+        text.push_str("`--with permission` and `--with variables` add what the table calls so.\n");
+    }
+    text
+}
+
 /// Returns the error for a file that is left unchanged, with instructions for a manual change.
 pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, snippet: &str) -> anyhow::Error {
     let path = site.path.display();
@@ -201,7 +221,7 @@ pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, sni
     }
     let what = match site.client.format {
         FileFormat::Json => "what has to stand in it, merged with what does",
-        FileFormat::Toml | FileFormat::Yaml => "what has to stand in it",
+        FileFormat::Toml | FileFormat::Yaml | FileFormat::Skill => "what has to stand in it",
     };
     anyhow::anyhow!("{path} is left as it is: {refusal}\nBy hand, this is {what}:\n\n{snippet}")
 }

@@ -122,10 +122,10 @@ proptest! {
         let both = markdown::add(&one, &lines, "opencode").unwrap();
         prop_assert_eq!(&markdown::add(&both, &lines, "codex").unwrap(), &both);
         prop_assert!(markdown::has(&both, "codex").unwrap() && !markdown::has(&one, "opencode").unwrap());
-        prop_assert_eq!(&markdown::remove(&both, "opencode").unwrap().unwrap(), &one);
-        let other = markdown::remove(&both, "codex").unwrap().unwrap();
-        prop_assert_eq!(markdown::remove(&other, "opencode").unwrap().unwrap(), text.clone());
-        prop_assert_eq!(markdown::remove(&one, "codex").unwrap().unwrap(), text);
+        prop_assert_eq!(&markdown::remove(&both, &lines, "opencode").unwrap().unwrap(), &one);
+        let other = markdown::remove(&both, &lines, "codex").unwrap().unwrap();
+        prop_assert_eq!(markdown::remove(&other, &lines, "opencode").unwrap().unwrap(), text.clone());
+        prop_assert_eq!(markdown::remove(&one, &lines, "codex").unwrap().unwrap(), text);
     }
 }
 
@@ -146,9 +146,12 @@ fn files_that_were_made_go_again_and_blank_ones_stay() {
     }
     let lines = ["text".to_owned()];
     let made = markdown::created(&lines, "codex");
-    assert_eq!(markdown::remove(&made, "codex"), Ok(None));
+    assert_eq!(markdown::remove(&made, &lines, "codex"), Ok(None));
     let one = markdown::add(&made, &lines, "amp").unwrap();
-    assert_eq!(markdown::remove(&markdown::remove(&one, "codex").unwrap().unwrap(), "amp"), Ok(None));
+    assert_eq!(
+        markdown::remove(&markdown::remove(&one, &lines, "codex").unwrap().unwrap(), &lines, "amp"),
+        Ok(None)
+    );
 }
 
 #[test]

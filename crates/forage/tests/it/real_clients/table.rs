@@ -49,7 +49,7 @@ const COMMON: Client = Client {
     text_bytes: 0,
 };
 
-/// It passes its whole environment to its servers. So `keyword_search` finds a key there too.
+/// It passes its whole environment to its servers. Its key alone does not let `keyword_search` use a model.
 pub(super) static CLAUDE_CODE: Client = Client {
     program: "claude",
     setup: "claude-code",
@@ -63,7 +63,7 @@ pub(super) static CLAUDE_CODE: Client = Client {
         ("DISABLE_AUTOUPDATER", "1"),
     ],
     arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage"],
-    offered: &["mcp__forage__grep_search", "mcp__forage__keyword_search", "mcp__forage__search_index"],
+    offered: &["mcp__forage__grep_search", "mcp__forage__search_index"],
     // A finder exists, but Forage's tools need not be searched for.
     finder: Some("ToolSearch"),
     text_bytes: 46_000,
@@ -138,6 +138,20 @@ pub(super) static OPENCODE: Client = Client {
     offered: &["forage_grep_search", "forage_search_index"],
     text_bytes: 50_000,
     ..COMMON
+};
+
+pub(super) static KILO: Client = Client {
+    program: "kilo",
+    setup: "kilo",
+    file: ".config/kilo/kilo.json",
+    introduces: "kilo",
+    files: &[(
+        ".config/kilo/kilo.json",
+        "{\n  // kept\n  \"model\": \"scripted/scripted\",\n  \"provider\": {\n    \"scripted\": {\n      \
+         \"npm\": \"@ai-sdk/openai-compatible\",\n      \"options\": { \"baseURL\": \"{url}/v1\", \"apiKey\": \"key\" },\n      \
+         \"models\": { \"scripted\": {} }\n    }\n  }\n}\n",
+    )],
+    ..OPENCODE
 };
 
 pub(super) static COPILOT_CLI: Client = Client {

@@ -234,27 +234,68 @@ fn lines_between_the_marks_are_not_lost() {
         .filter(|(nth, _)| *nth != 3)
         .map(|(_, line)| line)
         .collect();
-    for changed in [added, shortened] {
-        put(&file, &changed);
-        for arguments in [
-            [&with[..], &["--write"]].concat(),
-            ["opencode", "--scope", "project", "--with", "instructions", "--write"].to_vec(),
-            ["codex", "--scope", "project", "--remove"].to_vec(),
-        ] {
-            let run = setup(&project, &arguments);
-            assert!(
-                run.status == 2 && run.stderr.contains("move what is yours out"),
-                "{arguments:?}: {run:?}"
-            );
-            assert_eq!(text(), changed, "{arguments:?}");
-        }
+    // A line of the user stays where it is, and remains when the block is removed.
+    put(&file, &added);
+    ok(&project, &[&with[..], &["--write"]].concat());
+    assert_eq!(text(), added);
+    let other = ["opencode", "--scope", "project", "--with", "instructions"];
+    ok(&project, &[&other[..], &["--write"]].concat());
+    assert!(text().contains("begin codex opencode;") && text().contains("Ask Ann"), "{}", text());
+    ok(&project, &["opencode", "--scope", "project", "--remove"]);
+    assert_eq!(text(), added);
+    ok(&project, &["codex", "--scope", "project", "--remove"]);
+    assert_eq!(text(), "# Rules\n\nAsk Ann before you change the schema.\n");
+    // Lines of ours that were changed can't be told from the user's.
+    put(&file, &shortened);
+    for arguments in [
+        [&with[..], &["--write"]].concat(),
+        [&other[..], &["--write"]].concat(),
+        ["codex", "--scope", "project", "--remove"].to_vec(),
+    ] {
+        let run = setup(&project, &arguments);
+        assert!(run.status == 2 && run.stderr.contains("move your lines out"), "{arguments:?}: {run:?}");
+        assert_eq!(text(), shortened, "{arguments:?}");
     }
+    // Empty lines of a formatter are nobody's.
+    put(&file, &written.replace("-->\n", "-->\n\n").replace("\n<!-- forage: end", "\n\n<!-- forage: end"));
+    ok(&project, &["codex", "--scope", "project", "--remove"]);
+    assert!(text().starts_with("# Rules\n") && text().trim() == "# Rules", "{}", text());
     // Moved out of the marks, the line stays, and the rest is removed.
     put(&file, &(written + "Ask Ann before you change the schema.\n"));
     ok(&project, &["codex", "--scope", "project", "--write"]);
     ok(&project, &["codex", "--scope", "project", "--remove"]);
     let text = text();
     assert!(text.contains("Ask Ann") && !text.contains("forage"), "{text}");
+}
+
+/// Comments between the marks are the user's, because Forage writes none there.
+#[test]
+fn comments_between_the_marks_are_not_lost() {
+    for (client, file, before) in [
+        ("codex", ".codex/config.toml", "model = \"o\"\n"),
+        ("goose", ".config/goose/config.yaml", "GOOSE_MODE: auto\n"),
+        ("goose", ".config/goose/config.yaml", "extensions:\n  a:\n    type: builtin\n"),
+        ("continue", ".continue/config.yaml", "name: mine\nmcpServers:\n  - name: a\n    command: b\n"),
+    ] {
+        let project = Project::new(&[]);
+        let file = project.home.join(file);
+        let text = || std::fs::read_to_string(&file).unwrap();
+        put(&file, before);
+        ok(&project, &[client, "--write", "--command", "/old/forage"]);
+        let written = text();
+        let at = written.find("# <<< forage").unwrap();
+        let indent = at - written[..at].rfind('\n').unwrap() - 1;
+        let note = format!("{}# Ask Ann first.\n", " ".repeat(indent));
+        let mut added = written.clone();
+        added.insert_str(at - indent, &note);
+        put(&file, &added);
+        ok(&project, &[client, "--write", "--command", "/new/forage"]);
+        assert_eq!(text(), added.replace("/old/forage", "/new/forage"), "{client}");
+        ok(&project, &[client, "--remove"]);
+        let rest = text();
+        assert!(rest.contains(&note) && !rest.contains("forage"), "{client}: {rest}");
+        assert!(rest.starts_with(before), "{client}: {rest}");
+    }
 }
 
 #[test]
