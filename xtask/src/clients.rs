@@ -29,8 +29,8 @@ const PACKAGES: [(&str, &str); 11] = [
 
 const TESTS: [&str; 7] = ["test", "--package", "forage-cli", "--test", "it", "--", MODULE];
 
-/// The module whose tests cover one client each and have no row in the table.
-const HOOKS: &str = "hooks";
+/// The modules whose tests cover one client each and have no row in the table.
+const HOOKS: [&str; 2] = ["hooks", "plugins"];
 
 /// Runs the tests of the installed agents.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
@@ -68,7 +68,9 @@ fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<Stri
             continue;
         };
         match client {
-            HOOKS => hooks.push(format!("{client} {}: {}", check.replace('_', " "), word(result == "ok"))),
+            client if HOOKS.contains(&client) => {
+                hooks.push(format!("{client} {}: {}", check.replace('_', " "), word(result == "ok")))
+            }
             _ => drop(rows.entry(client).or_default().insert(check, result == "ok")),
         }
     }

@@ -169,11 +169,6 @@ impl Site {
         }
     }
 
-    /// Returns the path of the user's file in its displayed form; `None` for a file of the project.
-    fn user_place(&self) -> Option<&'static str> {
-        (self.scope == SetupScope::User).then(|| self.client.place(self.scope)).flatten()
-    }
-
     /// Returns the change that makes the client run `command`, with these fields in the entry.
     pub(crate) fn add(&self, command: &str, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let client = self.client;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use forage_tools::{clip, sanitize_line};
 
-use super::{NAME, Site, created, program};
+use super::{NAME, SetupScope, Site, created, program};
 use crate::config;
 use crate::limits::{LISTING_TIME, PROBE_SHOWN_BYTES};
 use crate::{child, private_file};
@@ -58,7 +58,10 @@ const FAILED: [&str; 7] = ["✗", "✘", "fail", "error", "disabled", "disconnec
 /// Asks the client for its servers. Its program is looked up outside of `roots`.
 pub(crate) fn listed(site: &Site, roots: &[&Path]) -> Listed {
     let title = site.client.title;
-    let (Some(listing), Some(place)) = (site.client.launch.listing, site.user_place()) else {
+    if site.scope == SetupScope::Project {
+        return Listed::NotAsked(format!("{title} would start everything that the project's files name"));
+    }
+    let (Some(listing), Some(place)) = (site.client.launch.listing, site.client.place(site.scope)) else {
         return Listed::NotAsked(format!("Forage has no way to ask {title} about this file"));
     };
     let entry = site.entry.clone().unwrap_or_default();

@@ -7,6 +7,7 @@
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 mod hooks;
+mod plugins;
 mod stage;
 mod table;
 

@@ -279,6 +279,7 @@ fn try_models(
     if lines.is_empty() {
         lines.push("no provider has a key".to_owned());
     }
+    lines.extend(config.models_of_agents());
     if config.names_models() {
         let found = config.named_models().unwrap_or_else(|error| {
             report.problems.push(format!("models: {}", told(&error)));

@@ -139,15 +139,27 @@ impl Stage {
 
     /// Starts the client in a new process group, as a shell does.
     pub(super) fn start(&self) -> Running<'_> {
+        self.start_with(self.client.arguments)
+    }
+
+    /// Runs a command of the client until it exits, which must be successful.
+    pub(super) fn command(&self, arguments: &[&str]) {
+        let status = self.start_with(arguments).wait(PATIENCE);
+        assert!(status.success(), "{status}: {}", self.printed());
+    }
+
+    fn start_with(&self, arguments: &[&str]) -> Running<'_> {
         let bin = self.folder.join("node_modules/.bin");
         let home = &self.project.home;
         let output = |name: &str| File::create(home.join(name)).unwrap();
-        let arguments = self.client.arguments.iter().map(|argument| argument.replace("{prompt}", PROMPT));
+        let arguments = arguments.iter().map(|argument| argument.replace("{prompt}", PROMPT));
+        let own = self.forage.parent().unwrap().display();
         let child = Command::new(bin.join(self.client.program))
             .args(arguments)
             .current_dir(&self.project.root)
             .env_clear()
-            .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()))
+            .env("PATH", format!("{}:{own}:/usr/local/bin:/usr/bin:/bin", bin.display()))
+            .env("PWD", &self.project.root)
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home.join(".config"))
             .env("XDG_CACHE_HOME", home.join(".cache"))
