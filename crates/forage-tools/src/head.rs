@@ -80,13 +80,13 @@ pub struct AnswerHead {
     pub absent: Option<bool>,
     /// The limit that cut the answer.
     pub truncated_by: Option<Limit>,
-    /// The text shows less than was found, for the number of its bytes.
+    /// The text leaves out results because of the number of its bytes.
     pub text_cut: bool,
     /// A cursor leads to what follows.
     pub has_more: bool,
     /// Secrets that were taken out.
     pub redacted: u64,
-    /// The files of which something stands in the text.
+    /// The files that the text shows or names, in its order.
     pub shown: Vec<ShownFile>,
     /// The text depends on what earlier answers have shown.
     pub depends_on_session: bool,

@@ -56,6 +56,7 @@ pub(crate) enum ContextDetail {
 pub(crate) struct Fitted<D> {
     text: String,
     is_cut: bool,
+    hides_results: bool,
     pub(crate) detail: D,
     /// True if even the lowest level did not fit, so that lines at the end are missing.
     is_shortened: bool,
@@ -68,7 +69,7 @@ impl<D> Fitted<D> {
         if self.is_shortened {
             shown.retain(|file| self.text.contains(&file.path));
         }
-        Rendered { text: self.text, is_cut: self.is_cut, shown }
+        Rendered { text: self.text, is_cut: self.is_cut, hides_results: self.hides_results, shown }
     }
 }
 
@@ -90,7 +91,10 @@ pub(crate) fn fit(
         (ContextDetail::Files, format!("only files with counts are shown; {read}narrow {narrow}")),
         (ContextDetail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
     ];
-    fit_steps(ContextDetail::Context, steps, body, notes, budget)
+    let mut fitted = fit_steps(ContextDetail::Context, steps, body, notes, budget);
+    // Lines of context are no results.
+    fitted.hides_results &= fitted.detail != ContextDetail::Matches || fitted.is_shortened;
+    fitted
 }
 
 /// Like [`fit`], with a tool's own levels of detail, each with its note.
@@ -103,7 +107,8 @@ pub(crate) fn fit_steps<D: Copy, const N: usize>(
 ) -> Fitted<D> {
     let (mut text, mut detail) = (body(whole), whole);
     if text.len() + notes_bytes(&notes) <= budget {
-        return Fitted { text: with_notes(text, &notes), is_cut: false, detail, is_shortened: false };
+        let text = with_notes(text, &notes);
+        return Fitted { text, is_cut: false, hides_results: false, detail, is_shortened: false };
     }
     for (nth, (less, note)) in steps.into_iter().enumerate() {
         notes.insert(0, format!("the answer was too long: {note}"));
@@ -115,7 +120,8 @@ pub(crate) fn fit_steps<D: Copy, const N: usize>(
     }
     let room = budget.saturating_sub(notes_bytes(&notes));
     let is_shortened = text.len() > room;
-    Fitted { text: with_notes(whole_lines(&text, room), &notes), is_cut: true, detail, is_shortened }
+    let text = with_notes(whole_lines(&text, room), &notes);
+    Fitted { text, is_cut: true, hides_results: true, detail, is_shortened }
 }
 
 /// Lists the matches per file, or per directory. The files must be in path order.

@@ -216,7 +216,8 @@ impl Answer {
 
     /// Renders an outcome that has been redacted.
     pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
-        let Rendered { mut text, is_cut: mut cut, shown } = match outcome.others.is_empty() {
+        let Rendered { mut text, is_cut: mut cut, mut hides_results, shown } = match outcome.others.is_empty()
+        {
             true => R::render(&outcome, budget),
             false => several::render(&outcome, budget),
         };
@@ -225,7 +226,7 @@ impl Answer {
         if text.len() > limits::TEXT_BYTES_MAX {
             text =
                 clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";
-            cut = true;
+            (cut, hides_results) = (true, true);
         }
         let others = || outcome.others.iter().filter_map(|other| other.outcome.as_ref().ok());
         let found = outcome.found || others().any(|other| other.found);
@@ -247,7 +248,7 @@ impl Answer {
             };
             CallProblem { text: text.to_owned(), code }
         });
-        let head = Arc::new(AnswerHead::of(&outcome, cut, shown));
+        let head = Arc::new(AnswerHead::of(&outcome, hides_results, shown));
         let content = R::CONTENT_IN_RECORDS.then(|| text.clone());
         let told = problem.clone();
         let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, told)) as MakeRecords);

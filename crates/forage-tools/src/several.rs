@@ -309,10 +309,11 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
         text.push_str(&part.text);
     }
     let is_cut = !left_out.is_empty() || texts.iter().any(|part| part.is_cut);
+    let hides_results = !left_out.is_empty() || texts.iter().any(|part| part.hides_results);
     let rest = Some(rest).filter(|rest| !rest.is_empty());
     let notes: Vec<String> = rest.into_iter().chain(is_cut.then(|| ONE_ALONE.to_owned())).collect();
     let shown = texts.into_iter().flat_map(|part| part.shown).collect();
-    Rendered { text: with_notes(text, &notes), is_cut, shown }
+    Rendered { text: with_notes(text, &notes), is_cut, hides_results, shown }
 }
 
 /// Converts a path displayed relative to its own root to an absolute one, for answers in which another root

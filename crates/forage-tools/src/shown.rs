@@ -1,5 +1,7 @@
 //! Tracks which lines each renderer displays. Only the renderers know what was cut.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,15 +36,17 @@ pub struct ShownFile {
 #[derive(Debug, Default)]
 pub(crate) struct Rendered {
     pub(crate) text: String,
-    /// True if something was omitted because of the budget.
+    /// True if the text has less than the records.
     pub(crate) is_cut: bool,
+    /// True if results are missing, not just the lines around them.
+    pub(crate) hides_results: bool,
     pub(crate) shown: Vec<ShownFile>,
 }
 
 impl Rendered {
     /// Creates a text that displays nothing from files.
     pub(crate) fn without_files(text: String, is_cut: bool) -> Self {
-        Self { text, is_cut, shown: Vec::new() }
+        Self { text, is_cut, hides_results: is_cut, shown: Vec::new() }
     }
 }
 
@@ -92,19 +96,20 @@ impl ShownFiles {
         file
     }
 
-    /// Returns each file once, in path order, and each of its lines once.
+    /// Returns each file once, in the order of the text, and each of its lines once.
     pub(crate) fn into_files(self) -> Vec<ShownFile> {
-        let mut files = self.0;
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        files.dedup_by(|next, file| {
-            let is_same = next.path == file.path;
-            if is_same {
-                file.kind = file.kind.min(next.kind);
-                file.ranges.append(&mut next.ranges);
-                file.matches += next.matches;
-            }
-            is_same
-        });
+        let mut files: Vec<ShownFile> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for mut next in self.0 {
+            let Some(file) = places.get(&next.path).map(|place| &mut files[*place]) else {
+                places.insert(next.path.clone(), files.len());
+                files.push(next);
+                continue;
+            };
+            file.kind = file.kind.min(next.kind);
+            file.ranges.append(&mut next.ranges);
+            file.matches += next.matches;
+        }
         files.iter_mut().for_each(|file| merge(&mut file.ranges));
         files
     }
@@ -126,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_and_each_line_is_told_once() {
+    fn each_file_and_each_line_is_listed_once_in_the_order_of_the_text() {
         let mut shown = ShownFiles::default();
         shown.line("b", 7, true);
         shown.line("b", 8, false);
@@ -139,8 +144,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("a".to_owned(), ShownKind::Lines, vec![(3, 3)], 1),
                 ("b".to_owned(), ShownKind::Lines, vec![(5, 5), (7, 8)], 3),
+                ("a".to_owned(), ShownKind::Lines, vec![(3, 3)], 1),
                 ("c".to_owned(), ShownKind::Named, vec![], 4),
             ]
         );

@@ -156,6 +156,9 @@ fn process_of(gathered: &SeenCalls, name: &str) -> String {
 /// after another from 1970 on.
 fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
     let process = process_of(gathered, name);
+    if let Some(question) = transcript["question"].as_str() {
+        gathered.set_task(&process, question);
+    }
     let root: Vec<String> = transcript["root"].as_str().map(str::to_owned).into_iter().collect();
     let (mut at, mut sequence) = (0, 0);
     for turn in transcript["turns"].as_array().into_iter().flatten() {

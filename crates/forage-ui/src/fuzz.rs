@@ -29,6 +29,8 @@ fn any_file_is_shown_or_refused() {
         let gathered = SeenCalls::new();
         files::add_text(&gathered, seed, "seed").unwrap();
         assert_eq!(gathered.calls().len(), calls, "{seed}");
+        let task = (seed == TRANSCRIPT).then_some("q");
+        assert_eq!(json!(gathered.after(0))["processes"][0]["task"], json!(task));
     }
     target!(&seeds, |bytes| {
         let gathered = SeenCalls::new();

@@ -29,6 +29,8 @@ pub(crate) struct SeenProcess {
     process: ProcessRecord,
     /// The client of the most recent call with a client.
     client: Option<String>,
+    /// The task that its agent was given, if known.
+    task: Option<String>,
     /// The roots that its calls were about.
     roots: Vec<String>,
     /// True while the process runs.
@@ -128,6 +130,7 @@ impl SeenCalls {
                 None => known.processes.push(SeenProcess {
                     process,
                     client: None,
+                    task: None,
                     roots: Vec::new(),
                     live,
                     from,
@@ -175,6 +178,16 @@ impl SeenCalls {
             let at = known.calls.len();
             known.by_id.insert(call.id.clone(), at);
             known.calls.push(Arc::new(call));
+        }
+        self.tell();
+    }
+
+    /// Sets the task of a process.
+    pub(crate) fn set_task(&self, process: &str, task: &str) {
+        for seen in &mut self.known().processes {
+            if seen.process.process == process {
+                seen.task = Some(task.to_owned());
+            }
         }
         self.tell();
     }

@@ -677,6 +677,7 @@ impl Render for ReadResponse {
             );
         }
         let is_cut = outcome.truncated_by == Some(Limit::TextBytes);
-        Rendered { text: with_notes(text, &notes), is_cut, shown: shown.into_files() }
+        let text = with_notes(text, &notes);
+        Rendered { text, is_cut, hides_results: is_cut, shown: shown.into_files() }
     }
 }

@@ -5,7 +5,7 @@ use forage_tools::registry::{TOOLS, find};
 use serde_json::{Value, json};
 
 use crate::lookup;
-use crate::support::{Tree, call};
+use crate::support::{Tree, answer, call};
 
 /// Collects where a value violates a schema. This is stricter than JSON Schema: fields that the schema does
 /// not name are violations.
@@ -152,4 +152,40 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
         assert_eq!(found.len(), 2, "{found:?}");
     }
     assert!(seen > 50, "{seen}");
+}
+
+/// `text_cut` of the journal means hidden results. Dropped lines of context are none.
+#[test]
+fn dropped_context_is_not_a_cut() {
+    let tree = Tree::new();
+    let text: String = (0..16).map(|_| "before\nneedle\nafter\nfar\nfar\n").collect();
+    tree.write("a.txt", &text);
+    let mut context = tree.context();
+    let found = answer(&context, "grep_search", json!({ "pattern": "needle" }));
+    assert!(found.text.contains("context are left out"), "{}", found.text);
+    assert_eq!((found.head.text_cut, found.head.shown[0].matches), (false, 16));
+    assert_eq!(found.records()["text_cut"], true);
+    context.text_bytes = 500;
+    let found = answer(&context, "grep_search", json!({ "pattern": "needle" }));
+    assert!(found.head.text_cut && found.head.shown[0].matches < 16, "{}", found.text);
+    context.text_bytes = 1_200;
+    let request = json!({ "pattern": "needle", "context": 2 });
+    let found = answer(&context, "Search", request.clone());
+    assert_eq!((found.head.text_cut, found.head.shown[0].matches), (false, 16), "{}", found.text);
+    context.text_bytes = 400;
+    assert!(answer(&context, "Search", request).head.text_cut);
+}
+
+/// The journal lists the files of a ranking from the best to the worst.
+#[test]
+fn shown_files_keep_the_order_of_the_answer() {
+    let tree = Tree::new();
+    tree.write("a.txt", "a needle among many other words that say nothing\n".repeat(9));
+    tree.write("z/needle.txt", "needle\n");
+    let found = answer(&tree.context(), "search_index", json!({ "query": "needle" }));
+    let ranked = found.records()["files"].as_array().unwrap().iter().map(|file| file["path"].clone());
+    let ranked: Vec<Value> = ranked.collect();
+    let shown: Vec<Value> = found.head.shown.iter().map(|file| json!(file.path)).collect();
+    assert_eq!(ranked, ["z/needle.txt", "a.txt"]);
+    assert_eq!(shown, ranked);
 }

@@ -1,13 +1,14 @@
-// The page of `forage ui`: what agents asked of Forage, what they saw, and what they never looked at.
-// Whatever comes from a repository or an agent is hostile: it is put into the page by `visible` and text nodes alone.
+// The page of `forage ui`: one session of an agent at a time, and whether it looked in the right place.
+// Everything from a repository or an agent is hostile: it enters the page through `visible` and text nodes only.
 
 const TOKEN = new URLSearchParams(location.search).get('token') ?? '';
-// An estimate: nobody here knows the tokenizer of the model.
+// An estimate: we do not know the tokenizer of the model.
 const BYTES_PER_TOKEN = 4;
 const COST_BATCH = 100;
-const COST_CALLS = 500;
 const ROW_CHARACTERS = 300;
 const TITLE_CHARACTERS = 400;
+// A longer pause between two calls of a process begins another session.
+const IDLE_US = 10 * 60e6;
 
 // ---- Text
 
@@ -35,15 +36,20 @@ function bytes(number) {
 	return `${size < 9.95 ? size.toFixed(1).replace(/\.0$/, '') : count(Math.round(size))} ${unit}`;
 }
 
+/** Bytes as tokens, for people: 940, 1.2k, 25k. */
 function tokens(number) {
 	const estimate = Math.round(number / BYTES_PER_TOKEN);
-	return estimate < 10_000 ? count(estimate) : `${count(Math.round(estimate / 1000))}k`;
+	if (estimate < 1000) return count(estimate);
+	return estimate < 9950 ? `${(estimate / 1000).toFixed(1).replace(/\.0$/, '')}k` : `${count(Math.round(estimate / 1000))}k`;
 }
 
 function duration(us) {
 	if (us < 1000) return `${(us / 1000).toFixed(1)} ms`;
 	if (us < 1e6) return us < 10_000 ? `${(us / 1000).toFixed(1)} ms` : `${Math.round(us / 1000)} ms`;
-	return us < 60e6 ? `${(us / 1e6).toFixed(1)} s` : `${Math.floor(us / 60e6)} min ${Math.round((us % 60e6) / 1e6)} s`;
+	const seconds = Math.round(us / 1e6);
+	if (seconds < 60) return us < 9_950_000 ? `${(us / 1e6).toFixed(1)} s` : `${seconds} s`;
+	if (seconds < 3600) return `${Math.floor(seconds / 60)} min${seconds % 60 ? ` ${seconds % 60} s` : ''}`;
+	return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
 }
 
 function percent(part, whole) {
@@ -120,11 +126,11 @@ const section = (title, ...what) => h('section', h('h2', title), what);
 const lines = (text, properties) => h('pre', { tabindex: '0', ...properties }, document.createTextNode(visibleLines(text)));
 const button = (text, act, properties) => h('button', { type: 'button', onclick: act, ...properties }, text);
 const note = (text, kind = '') => h('p', { class: `note ${kind}` }, text);
-const heading = (text, ...beside) => h('div.head', h('h1', { tabindex: '-1' }, text), beside);
+const heading = (text, ...more) => h('div.head', h('h1', { tabindex: '-1' }, text), more);
 const facts = (pairs) => h('dl.facts', pairs.filter((it) => it && it[1] !== null && it[1] !== '')
 	.map(([name, ...value]) => [h('dt', name), h('dd', value)]));
 const callAddress = (call) => `#call=${encodeURIComponent(call.id)}`;
-const callLink = (call, text = `call ${call.sequence}`) =>
+const callLink = (call, text = `call ${call.ui.number}`) =>
 	h('a', { href: callAddress(call), title: `${call.tool}: ${call.ui.question}` }, text);
 
 function say(text) {
@@ -153,8 +159,8 @@ function table(caption, columns, rows, kind = 'scroll') {
 		h('table', h('caption.unseen', caption), h('thead', h('tr', head)), h('tbody', rows.map((row) => h('tr', row.map(cell))))));
 }
 
-const meter = (part, whole, properties) =>
-	h('span.meter', { ...UNHEARD, ...properties }, h('i', { style: { width: `${whole ? (100 * part) / whole : 0}%` } }));
+const meter = (part, whole, kind = '') =>
+	h('span', { class: `meter ${kind}`, ...UNHEARD }, h('i', { style: { width: `${whole ? (100 * part) / whole : 0}%` } }));
 
 // ---- The server
 
@@ -177,14 +183,16 @@ async function ask(path, query = {}) {
 
 const sentence = (error) => (error instanceof Refused ? error.message : `a fault of this page: ${error}`);
 
-// ---- What is known of calls
+
+// ---- Calls and sessions
 
 const known = { calls: [], byId: new Map(), processes: [], notes: [], next: 0, loaded: false };
-const FILTERS = ['process', 'root', 'tool', 'text'].map((name) => [name, `by-${name}`]);
-const filters = { process: '', root: '', tool: '', text: '' };
-let selectedCalls = null;
+// The sessions, newest first, and the one that is shown.
+let sessions = [];
+let current = null;
 
 const ended = (call) => call.began_us + call.elapsed_us;
+const processOf = (name) => known.processes.find((it) => it.process === name);
 
 /** The argument that says what a call is about. */
 function question(call) {
@@ -195,43 +203,72 @@ function question(call) {
 	const word = (value) => (Array.isArray(value) ? value.map(word).join(' · ') : typeof value === 'string' ? value : JSON.stringify(value));
 	if (main !== null) return word(main) + (path && path !== '.' ? `  in ${word(path)}` : '');
 	if (path === undefined || path === null) return Object.keys(given).length ? JSON.stringify(given) : '.';
-	const symbol = given.symbol ? `#${word(given.symbol)}` : '';
+	const symbol = given.symbol ? ` ${word(given.symbol)}` : '';
 	const range = given.start_line ? ` ${given.start_line}–${given.end_line ?? ''}` : '';
 	return word(path) + symbol + range;
 }
 
-/** What only turns the page of an answer, or sets its size. */
-const PAGING = new Set(['cursor', 'page', 'offset', 'limit', 'max_results', 'max_files', 'head_limit', 'ignore_case', 'case_sensitive']);
-
-/** A value with its keys in order; what is alike has the same words in any order and case, on any page. */
+/** A value with its keys in order; for `isAlike`, also without case and the order of words. */
 function ordered(value, isAlike) {
 	if (isAlike && typeof value === 'string') return value.toLowerCase().split(/\s+/).filter(Boolean).sort().join(' ');
 	if (Array.isArray(value)) return value.map((it) => ordered(it, isAlike));
 	if (value === null || typeof value !== 'object') return value;
-	const keys = Object.keys(value).filter((key) => !(isAlike && (PAGING.has(key) || value[key] === null))).sort();
+	const keys = Object.keys(value).filter((key) => !(isAlike && value[key] === null)).sort();
 	return Object.fromEntries(keys.map((key) => [key, ordered(value[key], isAlike)]));
+}
+
+/** What a call asks for, without the arguments that choose a part of it: a later call of the same topic goes on. */
+function topic(call) {
+	const { pattern, query, search_terms: terms, path } = call.arguments ?? {};
+	return JSON.stringify([call.tool, pattern ?? query ?? terms ?? (call.tool === 'read_file' ? path : null)]);
 }
 
 const place = (call, file) => `${call.roots[file.root] ?? ''}\0${file.path}`;
 
-/** Marks what was asked before, and threads what was read to the answer that named it. */
-function relate() {
-	const asked = new Map();
-	const named = new Map();
+/** Splits the calls of each process at long pauses. */
+function buildSessions() {
+	const [made, open] = [[], new Map()];
 	for (const call of known.calls) {
-		const ui = call.ui;
-		Object.assign(ui, { again: null, nearly: null, from: null, readers: [] });
-		const [same, near] = [`${call.process}\0=${ui.same}`, `${call.process}\0~${ui.near}`];
-		ui.again = asked.get(same) ?? null;
-		ui.nearly = ui.again ? null : asked.get(near) ?? null;
-		asked.set(same, call).set(near, call);
-		for (const file of call.shown) {
-			const key = `${call.process}\0${place(call, file)}`;
-			if (file.kind !== 'read') named.has(key) ? named.get(key).push(call) : named.set(key, [call]);
-			else if (call.tool === 'read_file' && !ui.from) ui.from = named.get(key)?.findLast((earlier) => ended(earlier) <= call.began_us) ?? null;
+		let session = open.get(call.process);
+		if (!session || call.began_us - session.end > IDLE_US) {
+			session = { id: call.id, process: call.process, calls: [], end: 0, findings: null };
+			open.set(call.process, session);
+			made.push(session);
 		}
-		ui.from?.ui.readers.push(call);
+		session.calls.push(call);
+		session.end = Math.max(session.end, ended(call));
+		Object.assign(call.ui, { session, number: session.calls.length });
 	}
+	made.forEach(relate);
+	sessions = made.sort((one, other) => other.calls[0].began_us - one.calls[0].began_us);
+	current = sessions.find((it) => it.id === current?.id) ?? sessions[0] ?? null;
+}
+
+/** Links repeated questions, and files that were read to the answer that named them. */
+function relate({ calls }) {
+	const [asked, named, read] = [new Map(), new Map(), new Map()];
+	let end = 0;
+	calls.forEach((call, at) => {
+		const { ui } = call;
+		Object.assign(ui, { again: null, isNearly: false, reread: null, from: null, readers: [], thinking: at ? call.began_us - end : 0 });
+		end = Math.max(end, ended(call));
+		const same = asked.get(`=${ui.same}`);
+		ui.again = same ?? asked.get(`~${ui.near}`) ?? null;
+		ui.isNearly = Boolean(ui.again) && !same;
+		asked.set(`=${ui.same}`, call).set(`~${ui.near}`, call);
+		const seen = [];
+		for (const file of call.shown) {
+			const key = place(call, file);
+			if (file.kind !== 'read') named.has(key) ? named.get(key).push(call) : named.set(key, [call]);
+			else {
+				seen.push(...file.ranges.map(([from, to]) => (read.get(key) ?? []).findLast((it) => it.from <= from && it.to >= to && ended(it.call) <= call.began_us)));
+				read.set(key, [...read.get(key) ?? [], ...file.ranges.map(([from, to]) => ({ from, to, call }))]);
+				if (call.tool === 'read_file' && !ui.from) ui.from = named.get(key)?.findLast((earlier) => ended(earlier) <= call.began_us) ?? null;
+			}
+		}
+		if (seen.length && seen.every(Boolean) && call.shown.every((file) => file.kind === 'read')) ui.reread = seen[0].call;
+		ui.from?.ui.readers.push(call);
+	});
 }
 
 function take(news) {
@@ -239,430 +276,479 @@ function take(news) {
 	const fresh = news.calls.filter((call) => !known.byId.has(call.id));
 	for (const call of fresh) {
 		known.byId.set(call.id, call);
-		call.ui = {
-			question: question(call), hay: null,
-			same: call.tool + JSON.stringify(ordered(call.arguments)), near: call.tool + JSON.stringify(ordered(call.arguments, true)),
-		};
+		call.ui = { question: question(call), same: call.tool + JSON.stringify(ordered(call.arguments)), near: call.tool + JSON.stringify(ordered(call.arguments, true)), topic: topic(call) };
 	}
 	known.calls.push(...fresh);
 	known.calls.sort((one, other) => one.began_us - other.began_us || one.sequence - other.sequence);
 	Object.assign(known, { processes: news.processes, notes: news.notes ?? [], next: news.next, loaded: true });
-	if (fresh.length) relate();
-	selectedCalls = null;
+	if (fresh.length || !sessions.length) buildSessions();
 	return fresh;
 }
 
-const hay = (call) => (call.ui.hay ??= [call.tool, call.status, call.code, call.error, JSON.stringify(call.arguments), call.client,
-	...chips(call).map(([, text]) => text), ...call.shown.map((file) => file.path)].join('\n').toLowerCase());
+/** The client's name; a server reports only those that Forage knows. */
+function agentOf({ process }) {
+	const it = processOf(process);
+	return it?.client ?? (it?.surface === 'mcp' ? 'other agent' : `forage ${it?.surface ?? ''}`);
+}
+const isLive = (session) => Boolean(processOf(session.process)?.live) && session === sessions.find((it) => it.process === session.process);
+const rootsOf = (session) => [...new Set(session.calls.flatMap((call) => call.roots))];
+const lastName = (path) => path.split('/').filter(Boolean).at(-1) ?? path;
+// A transcript has durations but no dates.
+const isDated = (session) => session.calls[0].began_us > 1e15;
 
-function passes(call) {
-	const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-	return (!filters.process || call.process === filters.process) && (!filters.tool || call.tool === filters.tool)
-		&& (!filters.root || call.roots.includes(filters.root)) && words.every((word) => hay(call).includes(word));
+/** The task, or else the first question in words. */
+function taskOf(session) {
+	const asking = session.calls.find((call) => ['search_index', 'keyword_search'].includes(call.tool));
+	const words = asking?.arguments?.query ?? asking?.arguments?.question;
+	return processOf(session.process)?.task ?? (typeof words === 'string' ? words : session.calls[0].ui.question);
 }
 
-/** The calls that the filters let through, in the order in which they began. */
-const selected = () => (selectedCalls ??= known.calls.filter(passes));
+const searching = (session) => sumOf(merged(session.calls.map((call) => ({ from: call.began_us, to: ended(call) }))), ([from, to]) => to - from);
+const spanOf = ({ calls, end }) => end - calls[0].began_us;
 
-const roots = () => [...new Set([...known.processes.flatMap((it) => it.roots), ...known.calls.flatMap((call) => call.roots)])];
-const isFiltered = () => Object.values(filters).some(Boolean);
+// ---- Findings: what needs a look
+
+const KINDS = {
+	path: { title: 'Wrong path', many: 'wrong paths', kind: 'bad' },
+	failed: { title: 'Failed', many: 'failed', kind: 'bad' },
+	early: { title: 'Stopped early', many: 'stopped early', kind: 'bad' },
+	hidden: { title: 'Hidden', many: 'hidden by a rule', kind: 'bad' },
+	cut: { title: 'Cut', many: 'cut', kind: 'warn' },
+	none: { title: 'Nothing found', many: 'found nothing', kind: 'warn' },
+	again: { title: 'Repeated', many: 'repeated', kind: 'warn' },
+};
+const ORDER = Object.keys(KINDS);
+
+const STOPPED = {
+	timeout: 'The time limit ended this call', cancelled: 'The agent did not wait for the answer', engine: 'The search engine failed',
+	root: 'A root could not be searched', unavailable: 'The store did not answer',
+};
+
+/** What needs a look in a session, the most important first. Each entry has a consequence for the agent. */
+function findings(session) {
+	session.findings ??= session.calls.map((call) => ({ call, ...finding(call, session) })).filter((it) => it.kind)
+		.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind) || one.call.began_us - other.call.began_us);
+	return session.findings;
+}
+
+function finding(call, session) {
+	const { status, error, truncated_by: limit } = call;
+	if (status === 'error') return call.code === 'path' ? { kind: 'path', text: error.replace(/^`\w+`: /, '') } : { kind: 'failed', text: error ?? 'There is no answer.' };
+	if (status === 'cancelled' || status === 'partial' || STOPPED[limit]) return { kind: 'early', text: `${STOPPED[limit] ?? STOPPED[status] ?? 'Only a part was searched'}: matches may be missing.` };
+	if (call.hidden_matches.length) return { kind: 'hidden', text: `Nothing was shown, but there are ${call.hidden_matches.join('; ')}.` };
+	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
+}
+
+function repeated(call) {
+	const { again, isNearly, reread } = call.ui;
+	const spent = `${tokens(call.bytes)} tokens`;
+	// Another answer to the same question is news.
+	const isSame = again && (isNearly || again.digest === call.digest || call.depends_on_session);
+	if (isSame) return { kind: 'again', other: again, text: `${isNearly ? 'Nearly the same question as' : 'The same question as'} call ${again.ui.number}: ${spent} again.` };
+	return reread ? { kind: 'again', other: reread, text: `Call ${reread.ui.number} had already read these lines: ${spent} again.` } : null;
+}
+
+/** An answer that left out results, unless a later call went on with it. */
+function cut(call, session) {
+	const { truncated_by: limit, results } = call;
+	// A ranking always ends somewhere: its last files are the least relevant.
+	const isRanking = call.tool === 'search_index' || call.tool === 'keyword_lookup';
+	if (!call.text_cut && (!limit || isRanking)) return null;
+	const shown = sumOf(call.shown, (file) => file.matches);
+	const isCounted = call.results_of === 'matches' && !call.at_least;
+	if (isCounted && shown >= results) return null;
+	const next = session.calls.find((it) => it.began_us > call.began_us && it.status !== 'error' && it.ui.topic === call.ui.topic && it.ui.same !== call.ui.same);
+	if (next) return null;
+	const all = `${call.at_least ? 'at least ' : ''}${count(Math.max(results, shown + (call.at_least ? 1 : 0)))}`;
+	if (call.results_of === 'matches') return { kind: 'cut', text: `The answer showed ${count(Math.min(shown, results))} of ${all} matches, and the agent did not ask for the rest.` };
+	return { kind: 'cut', text: `The answer left out some of its ${all} ${call.results_of}, and the agent did not ask for the rest.` };
+}
+
+function empty(call) {
+	if (call.results || call.status !== 'nothing') return null;
+	const searched = step(call, 'searched');
+	if (call.absent) return { kind: 'none', text: searched ? `It is in none of the ${plural(searched, 'file')} searched.` : 'It is nowhere.' };
+	return { kind: 'none', text: 'It may still exist: not every file was searched.' };
+}
+
+const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const step = (call, name) => call.funnel.find((it) => it.step === name)?.files;
+const findingOf = (call) => findings(call.ui.session).find((it) => it.call === call);
 
-// ---- What came of a call
-
-const LIMITS = {
-	max_results: ['cut at max_results', 'As many as were asked for, and there is at least one more.'],
-	file_bytes: ['cut within a file', 'Of a file more lines were found than are kept.'],
-	text_bytes: ['cut', 'The text may have no more bytes.'],
-	timeout: ['stopped by its time limit', 'The call was ended by its deadline.'],
-	cancelled: ['stopped by the caller', 'Whoever asked did not wait.'],
-	entries: ['cut at its bound of entries', 'The tree has more entries than are shown.'],
-	engine: ['an engine failed', 'Matches may be missing.'],
-	root: ['a root is missing', 'It could not be looked at.'],
-	unavailable: ['no answer from a store', 'What has to be asked did not answer.'],
-};
-
-const SKIPPED = {
-	ignored: 'by a rule of an ignore file; a directory counts once',
-	hidden: 'by a name that begins with a dot; a directory counts once',
-	pruned: 'dependencies, build output or version control',
-	binary: 'they hold a NUL byte',
-	too_large: 'larger than the limit on one file',
-	unreadable: 'the system refused to open or read them',
-	denied: 'may hold secrets, and stay closed',
-	outside_root: 'links that lead out of the root',
-	symlink: 'links, which are not followed',
-	special: 'pipes, sockets and devices',
-	too_deep: 'below the deepest level that is walked',
-	line_too_long: 'a line is too long',
-	kernel_file_system: 'made by the kernel, such as procfs',
-};
-
-/** `2 matching lines in 1 file hidden by `build/` in src/.gitignore, such as …` as `[2, '.gitignore']`. */
-function hiddenBy(text) {
-	const [, number, rule] = /^(\d+)[^`]*?\bby (.+?)(?:, such as .*)?$/.exec(text) ?? [];
-	if (!rule) return null;
-	const file = /` in (?:.*\/)?([^/]+)$/.exec(rule)?.[1] ?? (rule.includes('begins with a dot') ? 'a dot name' : rule.replace(/`/g, '').split(',')[0]);
-	return [Number(number), file];
-}
-
-function nothing(call) {
-	if (call.absent) return ['', 'none: absent', 'All was looked at: it is nowhere.'];
-	const hidden = call.hidden_matches.map(hiddenBy);
-	if (!hidden.length) return call.absent === false ? ['warn', 'none: not all searched', 'Something was left out.'] : ['', 'none', 'Nobody knows whether it is anywhere else.'];
-	const title = call.hidden_matches.join('; ');
-	if (hidden.includes(null)) return ['warn', `none: hidden: ${call.hidden_matches[0]}`, title];
-	const rules = new Set(hidden.map(([, rule]) => rule));
-	return ['warn', `none: ${sumOf(hidden, ([number]) => number)} hidden by ${rules.size > 1 ? `${rules.size} rules` : hidden[0][1]}`, title];
-}
-
-function found(call) {
+/** What came of a call, in words. */
+function outcome(call) {
+	if (call.status === 'error') return call.code === 'path' ? 'no such path' : spoken(call.code ?? 'error');
+	if (call.status === 'cancelled') return 'cancelled';
+	if (!call.results) return 'nothing';
 	const number = `${count(call.results)}${call.at_least ? '+' : ''}`;
-	const made = (text) => ['good', text, call.at_least ? 'There may be more than were counted.' : null];
-	const of = call.results_of === 'files' ? step(call, 'visited') ?? step(call, 'searched') : null;
-	if (call.results_of === 'matches') return made(`${number} in ${plural(call.files, 'file')}`);
-	if (of) return made(`${number} of ${plural(of, 'file')}`);
-	return made(`${number} ${number === '1' ? call.results_of.replace(/ies$/, 'y').replace(/s$/, '') : call.results_of}${call.results_of === 'hits' && call.files ? ` in ${plural(call.files, 'file')}` : ''}`);
+	const of = call.results_of;
+	if (of === 'matches') return `${number} ${number === '1' ? 'match' : 'matches'} in ${plural(call.files, 'file')}`;
+	if (of === 'files' && call.shown.length && call.shown.length < call.results) return `${count(call.shown.length)} of ${number} files`;
+	return `${number} ${number === '1' ? of.replace(/ies$/, 'y').replace(/s$/, '') : of}`;
 }
 
-/** What came of a call, as a kind, a few words and a title each; colour only repeats them. */
-function chips(call) {
-	const made = [];
-	const add = (...it) => made.push(it);
-	const { status, truncated_by: limit } = call;
-	if (status === 'error') add('bad', `error${call.code ? `: ${call.code}` : ''}`, call.error);
-	else if (status === 'cancelled') add('warn', 'cancelled', call.error);
-	else {
-		if (status === 'partial') add('warn', 'partial', call.error ?? 'Only a part was looked at.');
-		if (call.results > 0) made.push(found(call));
-		else if (status === 'nothing' || call.hidden_matches.length) made.push(nothing(call));
-	}
-	const [cut, title] = LIMITS[limit] ?? [`cut: ${limit}`];
-	if (limit && limit !== 'text_bytes' && limit !== status) add('warn', cut, title);
-	if (call.text_cut || limit === 'text_bytes') add('warn', `cut at ${bytes(call.bytes)}`, 'The text shows less than was found.');
-	if (call.redacted) add('warn', `${plural(call.redacted, 'secret')} hidden`, 'They were taken out of the text.');
-	return made;
+const chip = ({ kind }) => h('span', { class: `chip ${KINDS[kind].kind}` }, KINDS[kind].title);
+
+// ---- The list of sessions
+
+function when(session) {
+	if (!isDated(session)) return duration(spanOf(session));
+	const [first, last] = [session.calls[0].began_us, session.end];
+	const today = day(Date.now() * 1000) === day(first);
+	const [from, to] = [clock(first).slice(0, 5), clock(last).slice(0, 5)];
+	return `${today ? '' : `${day(first)} `}${from}${from === to ? '' : `–${to}`}`;
 }
 
-function marks({ ui: { again, nearly } }) {
-	if (again) return [['mark', 'again', `The question of call ${again.sequence}`]];
-	return nearly ? [['mark', 'nearly again', `Nearly the question of call ${nearly.sequence}: the same words, another case or page`]] : [];
-}
+const SESSIONS = 60;
 
-const chip = ([kind, text, title]) => [h('span', { class: `chip ${kind}`, title: title ?? text }, clip(text, 120)), ' '];
-const allChips = (call) => [...chips(call), ...marks(call)].map(chip);
-
-// ---- Timeline
-
-const OVERSCAN = 8;
-const AXIS_US = 50_000;
-const timeline = { body: null, rows: new Map(), at: 0, follow: false, newer: 0, scroll: 0 };
-
-/** Calls that follow each other at once share an axis of time: where it begins and how long it is. */
-function neighbourhoods(calls) {
-	let first = 0;
-	let end = 0;
-	const close = (last) => {
-		const began = calls[first].began_us;
-		const span = Math.max(end - began, AXIS_US);
-		for (let at = first; at < last; at += 1) Object.assign(calls[at].ui, { axis: began, span, together: 0 });
-		for (let at = first; at < last; at += 1) overlap(calls, at, last);
+function drawSessions(most = SESSIONS) {
+	const item = (session) => {
+		const number = findings(session).length;
+		return h('li', h('a', { href: `#session=${encodeURIComponent(session.id)}`, 'data-id': session.id, 'data-process': session.process, 'aria-current': session === current ? 'true' : null },
+			h('span.line', h('b', agentOf(session)), isLive(session) && h('span.live', 'live'), h('span.soft', when(session))),
+			h('span.task', clip(taskOf(session), 140)),
+			h('span.line', h('span.soft', `${rootsOf(session).map(lastName).join(', ')} · ${plural(session.calls.length, 'call')}`), number > 0 && h('span.few', `${count(number)} to check`))));
 	};
-	calls.forEach((call, at) => {
-		if (at > first && (call.began_us > end + AXIS_US || at - first >= 60)) {
-			close(at);
-			first = at;
-			end = 0;
-		}
-		end = Math.max(end, ended(call));
-	});
-	if (calls.length) close(calls.length);
-}
-
-function overlap(calls, at, last) {
-	for (let other = at + 1; other < last && calls[other].began_us < ended(calls[at]); other += 1) {
-		calls[at].ui.together += 1;
-		calls[other].ui.together += 1;
-	}
-}
-
-function noCalls() {
-	if (!known.loaded) return h('p.empty.soft', 'Asking the server…');
-	if (known.calls.length) return h('div.empty', h('p', 'No call fits these filters.'), button('Clear the filters', clearFilters));
-	return h('div.empty', h('h2', 'No calls yet'),
-		h('p', 'Start an agent that has Forage, and let it search: its calls appear here as they are made.'),
-		lines('forage setup claude-code      # or another client\nforage mcp --root ~/src/shop  # what the client runs', { role: 'region', 'aria-label': 'Commands' }),
-		hint('Earlier calls are in a journal, if one is kept (', h('code', '[journal] path'), '), and in transcripts: ', h('code', 'forage ui FILE'), '.'));
-}
-
-function showTimeline(view) {
-	const names = ['#', 'Began', 'By', 'Tool', 'Asked for', 'What came of it', 'Bytes', 'Took', 'Side by side'];
-	timeline.rows.clear();
-	timeline.body = h('div', { role: 'rowgroup', onkeydown: rowKeys });
-	fill(view, h('h1.unseen', { tabindex: '-1' }, 'Timeline'), h('div', { id: 'no-calls' }),
-		h('div', { id: 'calls', class: 'calls', role: 'table', 'aria-label': 'Calls' },
-			h('div', { role: 'rowgroup' }, h('div', { role: 'row', class: 'heads', 'aria-rowindex': '1' },
-				names.map((name) => h('span', { role: 'columnheader', class: { '#': 'right', By: 'who', Bytes: 'right', Took: 'right' }[name] }, name)))),
-			timeline.body));
-	// There before any row is made: else rows are made twice.
-	timeline.body.style.paddingBottom = `${selected().length * rowHeight()}px`;
-	timeline.follow ? toEnd() : scrollTo(0, timeline.scroll);
-	updateTimeline();
-}
-
-function updateTimeline() {
-	const calls = selected();
-	neighbourhoods(calls);
-	fill(byId('no-calls'), calls.length ? null : noCalls());
-	byId('calls').hidden = !calls.length;
-	byId('calls').setAttribute('aria-rowcount', calls.length + 1);
-	timeline.at = Math.min(timeline.at, Math.max(0, calls.length - 1));
-	drawRows();
-}
-
-const rowHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'));
-
-/** Puts the rows near the window into the page, and room for all others around them. */
-function drawRows() {
-	const { body, rows } = timeline;
-	const calls = selected();
-	const height = rowHeight();
-	const above = -body.getBoundingClientRect().top;
-	const first = Math.max(0, Math.min(Math.floor(above / height) - OVERSCAN, calls.length - 1));
-	const last = Math.min(calls.length, Math.max(first, Math.ceil((above + innerHeight) / height) + OVERSCAN));
-	const wanted = new Map(calls.slice(first, last).map((call, at) => [call.id, first + at]));
-	for (const [id, row] of rows) {
-		if (wanted.has(id)) continue;
-		row.remove();
-		rows.delete(id);
-	}
-	let next = body.firstChild;
-	for (const [id, at] of wanted) {
-		const row = rows.get(id) ?? makeRow(calls[at]);
-		rows.set(id, row);
-		if (row === next) next = row.nextSibling;
-		else body.insertBefore(row, next);
-		refreshRow(row, calls[at], at);
-	}
-	Object.assign(body.style, { paddingTop: `${first * height}px`, paddingBottom: `${(calls.length - last) * height}px` });
-}
-
-const cell = (kind, ...children) => h('span', { role: 'cell', class: kind }, children);
-
-const processOf = (name) => known.processes.find((it) => it.process === name);
-const processName = (it) => (it ? `${it.client ?? it.surface} ${it.pid ?? it.process}` : 'unknown');
-
-function makeRow(call) {
-	const { ui } = call;
-	const by = processName(processOf(call.process));
-	const thread = ui.from && h('a.thread', { href: callAddress(ui.from), tabindex: '-1', title: `Its path was in the answer of call ${ui.from.sequence}: ${ui.from.tool} ${ui.from.ui.question}` }, `← from call ${ui.from.sequence}`);
-	const about = h('a.open.mono', { href: callAddress(call), tabindex: '-1', title: ui.question }, clip(ui.question) || '(nothing)');
-	const row = h('div', { role: 'row', class: `call${ui.fresh ? ' new' : ''}`, 'data-id': call.id },
-		cell('n soft right', String(call.sequence)),
-		h('span', { role: 'cell', class: 'time soft', title: call.began }, clock(call.began_us)),
-		cell('who soft', h('span', { title: by }, by)),
-		cell('tool', call.tool), cell('what', about), cell('came', allChips(call), thread),
-		h('span', { role: 'cell', class: 'size right', title: `${count(call.bytes)} bytes ≈ ${tokens(call.bytes)} tokens, an estimate` }, bytes(call.bytes)),
-		cell('took right', duration(call.elapsed_us)), h('span', { role: 'cell', class: 'lane' }));
-	ui.fresh = false;
-	return row;
-}
-
-function refreshRow(row, call, at) {
-	const { axis, span, together } = call.ui;
-	row.setAttribute('aria-rowindex', at + 2);
-	row.querySelector('.open').tabIndex = at === timeline.at ? 0 : -1;
-	const drawn = `${axis} ${span} ${together}`;
-	if (row.dataset.drawn === drawn) return;
-	row.dataset.drawn = drawn;
-	const lane = row.lastChild;
-	const share = (us) => `${Math.min(99, (100 * us) / span).toFixed(2)}%`;
-	lane.classList.toggle('alone', !together);
-	lane.title = `${duration(call.elapsed_us)}, from ${duration(call.began_us - axis)} on of ${duration(span)}`;
-	fill(lane, h('i', { style: { left: share(call.began_us - axis), width: share(call.elapsed_us) } }),
-		together ? h('span', `∥ ${together}`, h('span.unseen', ' at the same time')) : h('span.unseen', 'alone'));
+	const focused = document.activeElement?.closest?.('#sessions a')?.dataset.id;
+	fill(page.sessions, h('ol', { onkeydown: (event) => moveKeys(event, '#sessions a') }, sessions.slice(0, most).map(item)),
+		sessions.length > most && button(`Show all ${count(sessions.length)} sessions`, () => drawSessions(Infinity)),
+		!sessions.length && hint(known.loaded ? 'No session yet.' : 'Connecting…'));
+	if (focused) page.sessions.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+	page.chosen.textContent = visible(current ? `${agentOf(current)}, ${when(current)} (${plural(sessions.length, 'session')})` : 'Sessions');
 }
 
 const isChord = (event) => event.ctrlKey || event.altKey || event.metaKey;
-const MOVES = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
+const MOVES = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
-function rowKeys(event) {
+/** Arrow keys move through the links of a list. */
+function moveKeys(event, selector) {
 	const move = MOVES[event.key];
 	if (move === undefined || isChord(event)) return;
+	const links = [...document.querySelectorAll(selector)].filter((it) => it.offsetParent);
+	const at = links.indexOf(event.target.closest(selector));
+	if (at < 0) return;
 	event.preventDefault();
-	focusRow(Math.max(0, Math.min(selected().length - 1, timeline.at + move)));
+	links[Math.max(0, Math.min(links.length - 1, at + move))].focus();
 }
 
-function focusRow(at) {
-	timeline.at = at;
-	const height = rowHeight();
-	const top = timeline.body.getBoundingClientRect().top + at * height;
-	const under = page.views.getBoundingClientRect().bottom;
-	if (top < under + 4) scrollBy(0, top - Math.max(under, 0) - 4);
-	else if (top + height > innerHeight - 8) scrollBy(0, top + height - innerHeight + 8);
-	drawRows();
-	timeline.rows.get(selected()[at]?.id)?.querySelector('.open').focus({ preventScroll: true });
+function noCalls() {
+	if (!known.loaded) return h('p.empty.soft', 'Connecting…');
+	return h('div.empty', h('h2', 'No calls yet'),
+		h('p', 'Connect Forage to your agent and ask the agent something about your code. Its calls appear here as they are made.'),
+		lines('forage setup --write              # every agent on this machine\nforage setup claude-code --write  # or one of them', { role: 'region', 'aria-label': 'Commands' }),
+		hint('To see earlier sessions, keep a journal (', h('code', '[journal] path'), ' in the configuration), or open a transcript: ', h('code', 'forage ui FILE'), '.'));
 }
 
-const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 60;
-const toEnd = () => scrollTo(0, document.documentElement.scrollHeight);
+// ---- Session
 
-/** New calls stand below what is looked at: only who was at the end is moved along. */
-function arrived(fresh) {
-	const shown = fresh.filter(passes);
-	if (!shown.length) return;
-	announce(shown.length);
-	if (route.view !== 'timeline') return;
-	if (timeline.follow) toEnd();
-	else timeline.newer += shown.length;
-	showNewer();
-}
-
-function showNewer() {
-	const it = page.newer;
-	it.hidden = route.view !== 'timeline' || !timeline.newer;
-	it.textContent = `↓ ${plural(timeline.newer, 'new call')}`;
-}
-
-let unsaid = 0;
-/** A busy agent must not talk without end: counts are said together. */
-function announce(number) {
-	unsaid += number;
-	clearTimeout(announce.timer);
-	announce.timer = setTimeout(() => {
-		say(`${plural(unsaid, 'new call')}, ${count(selected().length)} in all`);
-		unsaid = 0;
-	}, 1000);
-}
-
-function scrolled() {
-	if (route.view !== 'timeline' || !timeline.body) return;
-	timeline.follow = atEnd();
-	if (timeline.follow && timeline.newer) {
-		timeline.newer = 0;
-		showNewer();
+function showSession(view, id) {
+	const chosen = sessions.find((it) => it.id === id);
+	if (chosen && chosen !== current) {
+		current = chosen;
+		drawSessions();
 	}
+	if (id && !chosen && known.loaded) return fill(view, heading('Session'), note('This session is no longer known: its process keeps only its last calls.', 'bad'));
+	if (!current) return fill(view, h('h1.unseen', { tabindex: '-1' }, 'Session'), noCalls());
+	fill(view, h('div', { id: 'summary' }), h('div.split', h('section', { id: 'look', 'aria-label': 'What needs a look' }), h('section', { id: 'looked', 'aria-label': 'Where it looked' })),
+		h('section', h('h2', 'Calls', h('input', { id: 'filter', type: 'search', 'aria-label': 'Filter the calls', placeholder: 'Filter  ( / )', autocomplete: 'off', spellcheck: 'false', oninput: drawRows })),
+			h('div.axis-head', UNHEARD, h('span', 'Call'), h('span', 'Outcome'), h('span.right', 'Tokens'), h('span.ticks', { id: 'ticks' })),
+			h('ol', { id: 'calls', class: 'calls', onkeydown: (event) => moveKeys(event, '#calls .open') }), h('div', { id: 'more' })));
+	showSession.rows = new Map();
+	showSession.most = ROWS;
+	drawSession();
+}
+
+const ROWS = 500;
+
+function drawSession() {
+	const session = current;
+	const where = rootsOf(session);
+	const task = taskOf(session);
+	const [all, thought] = [spanOf(session), spanOf(session) - searching(session)];
+	const focused = document.activeElement?.tagName === 'H1';
+	fill(byId('summary'),
+		h('p.over', h('b', agentOf(session)), ` in `, h('span', { title: where.join('  ') }, where.map(lastName).join(', ')), ` · ${when(session)}`, isLive(session) && [' · ', h('span.live', 'live')]),
+		h('h1', { tabindex: '-1' }, clip(task, 200)),
+		h('ul.stats',
+			h('li', h('b', plural(session.calls.length, 'call')), soft(` in ${duration(all)}`)),
+			h('li', h('b', `${duration(searching(session))} searching`), soft(`, ${duration(Math.max(0, thought))} thinking`)),
+			h('li', h('b', `≈ ${tokens(sizeOf(session.calls))} tokens`), soft(' of answers '), h('a', { href: '#cost' }, 'Compare'))));
+	fill(byId('looked'), looked(session));
+	if (focused) byId('summary').querySelector('h1').focus({ preventScroll: true });
+	fill(byId('look'), look(session));
 	drawRows();
+}
+
+/** Where a session looked: the files that it read, shown and named, by call. */
+function filesOf(session) {
+	const files = new Map();
+	for (const call of session.calls) {
+		for (const file of call.shown) {
+			const key = place(call, file);
+			const it = files.get(key) ?? files.set(key, { path: file.path, root: call.roots[file.root], kind: 'named', read: [], from: null, calls: [] }).get(key);
+			it.calls.push(call);
+			if (file.kind === 'read') {
+				if (!it.read.length) it.from = call.ui.from;
+				it.read.push(...file.ranges.map(([from, to]) => ({ from, to })));
+			}
+			it.kind = file.kind === 'read' || it.kind === 'read' ? 'read' : file.kind === 'lines' || it.kind === 'lines' ? 'lines' : 'named';
+		}
+	}
+	return [...files.values()];
+}
+
+function looked(session) {
+	const files = filesOf(session);
+	const [read, shown] = [files.filter((it) => it.kind === 'read'), files.filter((it) => it.kind === 'lines')];
+	const all = Math.max(0, ...session.calls.map((call) => step(call, 'searched') ?? 0));
+	const untouched = Math.max(0, all - read.length - shown.length);
+	const most = 8;
+	const link = (it) => h('li', h('a.mono', { href: mapAddress(it.path), onclick: () => { map.root = it.root; } }, it.path), soft(` ${plural(total(merged(it.read)), 'line')}, `),
+		it.from ? callLink(it.from, `found by call ${it.from.ui.number}`) : soft('path guessed'));
+	const part = (shade, number, text) => h('li', h('span', { class: `key s-${shade}`, ...UNHEARD }), h('b', number), text);
+	return [h('h2', 'Where it looked', h('a', { href: '#map' }, 'Open the map')),
+		all > 0 && h('div.strip.thin', UNHEARD, [['read', read], ['shown', shown]].map(([shade, list]) => h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / Math.max(all, list.length)}%` } }))),
+		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown in part'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')} never opened`)),
+		read.length ? h('ul.files', read.slice(0, most).map(link)) : hint('The agent read no file: it saw only what searches showed.'),
+		read.length > most && hint(`and ${plural(read.length - most, 'other file')}`)];
+}
+
+function look(session) {
+	const all = findings(session);
+	if (!all.length) return [h('h2', 'Nothing needs a look'), hint('No question was repeated, no path was wrong, every search found something, and no answer left out a match that was not asked for later.')];
+	const kinds = ORDER.map((kind) => [kind, all.filter((it) => it.kind === kind).length]).filter(([, number]) => number);
+	const few = 6;
+	const item = ({ call, kind, text, other }) => h('li', { class: KINDS[kind].kind }, chip({ kind }),
+		h('span', callLink(call), ' ', soft(call.tool), ' ', mono(clip(call.ui.question, 120)), h('br'), text, other && [' ', callLink(other, `See call ${other.ui.number}`)]));
+	return [h('h2', `${count(all.length)} to check`, soft(kinds.map(([kind, number]) => `${count(number)} ${number === 1 ? KINDS[kind].title.toLowerCase() : KINDS[kind].many}`).join(' · '))),
+		h('ul.findings', all.slice(0, few).map(item)),
+		all.length > few && h('details', h('summary', `${count(all.length - few)} more`), h('ul.findings', all.slice(few).map(item)))];
+}
+
+const hay = (call) => [call.tool, outcome(call), call.error, JSON.stringify(call.arguments), ...call.shown.map((file) => file.path)].join('\n').toLowerCase();
+
+function passing(session) {
+	const words = (byId('filter')?.value ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+	return words.length ? session.calls.filter((call) => words.every((word) => hay(call).includes(word))) : session.calls;
+}
+
+/** Makes rows for new calls, and places all on the axis of the session. */
+function drawRows() {
+	const list = byId('calls');
+	if (!list || !current) return;
+	const all = passing(current);
+	const calls = all.slice(0, showSession.most);
+	const { rows } = showSession;
+	const wanted = new Set(calls);
+	for (const [call, row] of rows) {
+		if (wanted.has(call)) continue;
+		row.remove();
+		rows.delete(call);
+	}
+	let next = list.firstChild;
+	for (const call of calls) {
+		let row = rows.get(call);
+		if (!row) rows.set(call, row = makeRow(call));
+		if (row === next) next = row.nextSibling;
+		else list.insertBefore(row, next);
+		placeOnAxis(row, call);
+	}
+	fill(byId('more'), all.length > calls.length && button(`Show all ${count(all.length)} calls`, () => {
+		showSession.most = Infinity;
+		drawRows();
+	}), !all.length && hint('No call contains these words.'));
+	drawTicks();
+}
+
+function makeRow(call) {
+	const { ui } = call;
+	const found = findingOf(call);
+	return h('li', { class: `call ${found ? KINDS[found.kind].kind : ''}`, 'data-id': call.id },
+		h('span.number.soft', String(ui.number)),
+		h('span.what', h('a.open', { href: callAddress(call), title: ui.question }, h('span.tool', call.tool), ' ', h('span.mono', clip(ui.question) || '(nothing)')),
+			ui.from && h('a.thread', { href: callAddress(ui.from) }, `found by call ${ui.from.ui.number}`)),
+		h('span.came', h('span', outcome(call)), ' ', found && chip(found)),
+		h('span.size.right', { title: `${count(call.bytes)} bytes` }, tokens(call.bytes)),
+		h('span.lane', h('i.think'), h('i.run'), h('span.took')));
+}
+
+function placeOnAxis(row, call) {
+	const span = Math.max(spanOf(current), 1);
+	const from = current.calls[0].began_us;
+	const drawn = `${span} ${call.ui.thinking}`;
+	if (row.dataset.drawn === drawn) return;
+	row.dataset.drawn = drawn;
+	const lane = row.lastChild;
+	const [think, run, took] = lane.children;
+	const share = (us) => (100 * us) / span;
+	const [left, thinking] = [share(call.began_us - from), Math.max(0, call.ui.thinking)];
+	Object.assign(think.style, { left: `${left - share(thinking)}%`, width: `${share(thinking)}%` });
+	Object.assign(run.style, { left: `min(${left}%, 100% - 4px)`, width: `${share(call.elapsed_us)}%` });
+	const text = `${thinking > 500_000 ? `${duration(thinking)} thinking, ` : ''}${duration(call.elapsed_us)}`;
+	// After the call if there is room, else before its thinking, else over that.
+	const [before, after] = [left - share(thinking), left + share(call.elapsed_us)];
+	Object.assign(took.style, after < 55 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > 45 ? before : left)}%` });
+	took.textContent = text;
+	lane.title = `${text}, ${duration(call.began_us - from)} after the first call`;
+}
+
+const TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200].map((seconds) => seconds * 1e6);
+
+function drawTicks() {
+	const span = spanOf(current);
+	const each = TICKS.find((it) => span / it <= 5) ?? span;
+	const made = [];
+	for (let at = 0; at <= span; at += each) made.push(h('span', { style: { left: `${(100 * at) / Math.max(span, 1)}%` } }, at ? duration(at) : '0'));
+	fill(byId('ticks'), made);
+	// Lines below the ticks, in every lane.
+	byId('calls').style.setProperty('--tick', `${(100 * each) / Math.max(span, 1)}%`);
 }
 
 // ---- Call
 
+/** Puts the result of a request into an element, or why there is none. */
+async function put(element, waiting, bring) {
+	fill(element, h('p.soft', { role: 'status' }, waiting));
+	try {
+		fill(element, await bring());
+	} catch (error) {
+		fill(element, note(upper(sentence(error)), 'bad'));
+	}
+}
+
 function showCall(view, id) {
 	const call = known.byId.get(id);
-	const back = h('a', { href: '#timeline' }, '← Timeline');
 	if (!call) {
-		return fill(view, heading('Call', back), known.loaded ? note('This call is not known here: its process has forgotten it.', 'bad') : soft('Asking the server…'));
+		return fill(view, heading('Call', h('a', { href: '#session' }, '← Session')), known.loaded ? note('This call is no longer known: its process keeps only its last calls.', 'bad') : soft('Connecting…'));
 	}
-	const calls = selected();
-	const at = calls.indexOf(call);
-	const beside = (other, text) => other && h('a', { href: callAddress(other) }, text);
-	fill(view, heading(`Call ${call.sequence}: ${call.tool}`, h('span.soft', allChips(call)), back,
-		at >= 0 && beside(calls[at - 1], '[ before'), at >= 0 && beside(calls[at + 1], 'after ]')),
-	call.error && note(call.error, call.status === 'error' ? 'bad' : ''),
-	h('div.columns',
-		section('What happened', facts(callFacts(call))),
-		section('From the files of the root to lines shown', funnel(call)),
-		h('section.wide', h('h2', 'What was asked'), call.arguments_cut && note('The arguments were too long to be kept whole: neither is complete.'),
-			copied('Arguments', json(call.arguments, 2)), copied('The same as a command', command(call))),
-		h('section.wide', h('h2', 'What was shown'), shownFiles(call)),
-		h('section.wide', textAgain(call))));
+	const { session, number, again, from, readers, thinking } = call.ui;
+	if (session !== current) {
+		current = session;
+		drawSessions();
+	}
+	const neighbour = (other, text) => other && h('a', { href: callAddress(other) }, text);
+	const found = findingOf(call);
+	const [text, files, missing] = [h('div', { 'aria-live': 'polite' }), h('section.files-of'), h('section')];
+	const time = `${duration(call.elapsed_us)}${thinking > 500_000 ? ` after ${duration(thinking)} of thinking` : ''}`;
+	fill(view,
+		h('p.over.step', h('a', { href: `#session=${encodeURIComponent(session.id)}` }, '← Session'), h('span', `Call ${number} of ${session.calls.length}`), neighbour(session.calls[number - 2], '‹ Previous'), neighbour(session.calls[number], 'Next ›')),
+		h('h1', { tabindex: '-1' }, soft(`${call.tool} `), h('span.mono', clip(call.ui.question, 200) || '(nothing)')),
+		h('ul.stats', h('li', h('b', outcome(call))), h('li', h('b', `≈ ${tokens(call.bytes)} tokens`)), h('li', time),
+			from && h('li', callLink(from, `Found by call ${from.ui.number}`)),
+			readers.length > 0 && h('li', 'Then read in ', readers.slice(0, 6).map((it, at) => [at > 0 && ', ', callLink(it)]))),
+		found && h('p', { class: `note ${KINDS[found.kind].kind}` }, h('b', `${KINDS[found.kind].title}. `), found.text, found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
+		!found && again && note(`Call ${again.ui.number} asked the same, and got another answer.`),
+		h('div.split',
+			h('section', h('h2', 'What the agent saw'), text),
+			h('div', files, missing)),
+		h('div.split',
+			h('section', h('h2', 'Arguments'), call.arguments_cut && note('The arguments were too long to be kept whole.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call))),
+			h('section', h('h2', 'What was searched'), searched(call))));
+	seenText(call, text);
+	fill(files, h('h2', 'Files, in the order of the answer', call.tool === 'search_index' && h('a', { href: `#advanced=${encodeURIComponent(call.arguments?.query ?? '')}`, onclick: () => { ranking.root = call.roots[0]; } }, 'Why this order?')), shownFiles(call));
+	leftOut(call, found, missing);
 }
 
-function callFacts(call) {
-	const { again, nearly, from, readers } = call.ui;
-	const process = processOf(call.process);
-	return [
-		['Began', h('span', { title: call.began }, `${day(call.began_us)} ${clock(call.began_us)}`)],
-		['Took', duration(call.elapsed_us)],
-		['Answer', `${bytes(call.bytes)} ≈ ${tokens(call.bytes)} tokens (an estimate: bytes / ${BYTES_PER_TOKEN})`],
-		['Asked by', `${processName(processOf(call.process))}, ${call.surface}${process?.version ? `, Forage ${process.version}` : ''}`],
-		['Roots', mono(call.roots.join('  '))],
-		again && ['Repeats', callLink(again), ', the same question'],
-		nearly && ['Repeats', callLink(nearly), ', nearly the same question'],
-		from && ['Thread', '← from ', callLink(from), soft(', whose answer has this path')],
-		readers.length && ['Read after it', h('span.links', readers.map((it) => callLink(it, `→ call ${it.sequence}: ${clip(it.ui.question, 80)}`)))],
-		...call.models.map((it) => ['Model', told(it, 'Model')]),
-		call.trace && ['Trace', mono(`${call.trace.trace_id} / ${call.trace.parent_id}`)],
-	].filter(Boolean);
-}
-
-const STEPS = { visited: 'files of the root', by_glob: 'that fit the glob', by_index: 'left by the index', searched: 'whose text was searched', matched: 'with what was asked for', shown: 'shown' };
-
-function funnel(call) {
-	const most = Math.max(1, ...call.funnel.map((it) => it.files));
-	const rows = call.funnel.map((it, at) => {
-		const lost = at ? call.funnel[at - 1].files - it.files : 0;
-		return [STEPS[it.step] ?? it.step, count(it.files), lost > 0 ? `−${count(lost)}` : '', meter(it.files, most)];
+function seenText(call, place) {
+	if (call.status === 'error') {
+		// The error is the answer.
+		return fill(place, lines(call.error ?? '', { class: 'tall', role: 'region', 'aria-label': 'Text of the answer' }));
+	}
+	put(place, 'Making the call again…', async () => {
+		const made = await ask('text', { id: call.id });
+		const said = { true: 'Forage keeps no text. This answer was made again, and has the same bytes.', false: 'Files or settings have changed since: this is not what the agent saw, but the answer now.' }[made.same]
+			?? 'This answer was made again. The original left out code that the agent had already seen.';
+		return [made.same ? hint(said) : note(said), answerText(made.text, call)];
 	});
-	const left = leftOut(call);
-	return [
-		rows.length ? table('Files at each step', ['Step', '#Files', '#Fewer', 'Share'], rows) : hint('It searched no files.'),
-		h('h3', 'Left out'),
-		left.length ? h('ul', left.map((it) => h('li', it))) : hint('Nothing that it knows of.'),
-	];
 }
 
-/** What an answer has left out, and by which rule. */
-function leftOut(call) {
-	const cut = LIMITS[call.truncated_by];
-	return [
-		...Object.entries(call.skipped).map(([reason, number]) => `${count(number)} ${spoken(reason)}${SKIPPED[reason] ? `: ${SKIPPED[reason]}` : ''}`),
-		call.not_entered.length && ['not entered: ', mono(call.not_entered.join(', '))],
-		...call.hidden_matches.map((it) => ['matches that a rule hides: ', it]),
-		call.truncated_by && `${call.truncated_by}: ${cut?.[1] ?? 'a limit cut the answer.'}`,
-		call.text_cut && `text_cut: the text shows less than was found, in ${bytes(call.bytes)}`,
-		call.has_more && 'a cursor leads on',
-		call.redacted && `${plural(call.redacted, 'secret')} taken out of the text`,
-		call.depends_on_session && 'lines that an earlier answer had shown',
-	].filter(Boolean);
+/** The text of an answer, with its paths, line numbers and notes set apart. */
+function answerText(text, call) {
+	const paths = new Set(call.shown.map((file) => file.path));
+	const line = (whole) => {
+		const [, number, mark, rest] = /^(\s*\d+(?:-\d+)?)([:\t-])(.*)$/s.exec(whole) ?? [];
+		if (number) return [h('span.at', document.createTextNode(visibleLines(number + mark))), h(mark === '-' ? 'span.soft' : 'span', document.createTextNode(visibleLines(rest))), '\n'];
+		const kind = paths.has(whole.replace(/^@@ | [\d-]+$|:$/g, '')) ? 'b' : /^\[.*\]$/.test(whole) ? 'span.soft' : 'span';
+		return [h(kind, document.createTextNode(visibleLines(whole))), '\n'];
+	};
+	const made = text.replace(/\n$/, '').split('\n').flatMap(line).map((it) => (it === '\n' ? document.createTextNode(it) : it));
+	return h('pre.answer.tall', { tabindex: '0', role: 'region', 'aria-label': 'Text of the answer' }, made);
 }
 
-const ranges = (file) => file.ranges.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(', ');
+const ranges = (file) => {
+	const few = file.ranges.slice(0, 8).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(', ');
+	return file.ranges.length > 8 ? `${few} and ${file.ranges.length - 8} more` : few;
+};
+
+const SEEN_AS = { read: 'read', lines: 'shown', named: 'path only' };
 
 function shownFiles(call) {
-	if (!call.shown.length) return hint('No file.');
-	const several = call.roots.length > 1;
-	const row = (file) => [
-		h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = call.roots[file.root]; } }, file.path),
-		file.kind, mono(ranges(file)), file.matches ? count(file.matches) : '', several ? mono(call.roots[file.root]) : null];
-	const columns = ['File', 'What', 'Lines', '#Matches', ...(several ? ['Root'] : [])];
-	return table('Files that were shown', columns, call.shown.map((file) => row(file).slice(0, columns.length)));
-}
-
-/** Puts what a question brings into a place, or why there is no answer. */
-async function put(place, waiting, bring) {
-	fill(place, soft(waiting));
-	try {
-		fill(place, await bring());
-	} catch (error) {
-		fill(place, note(sentence(error), 'bad'));
-	}
-}
-
-function textAgain(call) {
-	const place = h('div', { 'aria-live': 'polite' });
-	const bring = async () => {
-		const made = await ask('text', { id: call.id });
-		return [note(likeness(made), { true: 'good', false: 'bad' }[made.same] ?? ''), lines(made.text, { class: 'tall', role: 'region', 'aria-label': 'Text of the answer' })];
+	if (!call.shown.length) return hint('The answer names no file.');
+	const most = 40;
+	const readLater = (file) => call.ui.session.calls.find((it) => it.began_us > call.began_us && it.shown.some((other) => other.kind === 'read' && place(it, other) === place(call, file)));
+	const item = (file) => {
+		const later = file.kind !== 'read' && readLater(file);
+		return h('li', h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = call.roots[file.root]; } }, file.path),
+			h('span.soft', ` ${SEEN_AS[file.kind]}`, file.ranges.length > 0 && ` ${ranges(file)}`), call.roots.length > 1 && soft(` in ${lastName(call.roots[file.root] ?? '')}`),
+			later && [' ', callLink(later, `read in call ${later.ui.number}`)]);
 	};
-	const act = button('Make the text again', () => put(place, 'Making it…', bring), { id: 'again' });
-	return [h('h2', 'The text', act), hint('No text is kept: it is made anew from the files as they are now.'), place];
+	return [h('ol.files', call.shown.slice(0, most).map(item)),
+		call.shown.length > most && h('details', h('summary', `${count(call.shown.length - most)} more`), h('ol.files', { start: most + 1 }, call.shown.slice(most).map(item)))];
 }
 
-const likeness = ({ bytes: size, same, note: said }) => `${bytes(size)}. ${{ true: 'The same bytes as then.', false: 'Not the same as then: the tree or the settings have changed since.' }[same]
-	?? "Whether it is the same as then can't be told."} ${said ?? ''}`;
+/** Files with matches that a cut answer left out, found by asking again without its limits. */
+function leftOut(call, found, place_) {
+	if (found?.kind !== 'cut' || call.tool !== 'grep_search' || call.arguments_cut) return;
+	const results = h('div', { id: 'left-out', 'aria-live': 'polite' });
+	fill(place_, h('h2', 'What it left out'), results);
+	put(results, 'Searching again without limits…', async () => {
+		const { cursor, max_results: most, context_lines: context, ...rest } = call.arguments;
+		const reply = await ask('tools/grep_search', { root: call.roots[0], arguments: JSON.stringify({ ...rest, output: 'counts', max_results: 1000 }) });
+		const shown = new Map(call.shown.map((file) => [file.path, file.matches]));
+		const hidden = (reply.files ?? []).map((file) => ({ path: file.path, matches: file.match_count - (shown.get(file.path) ?? 0), isNew: !shown.has(file.path) })).filter((it) => it.matches > 0);
+		if (!hidden.length) return hint('Today it leaves out nothing: files have changed since.');
+		const later = (path) => call.ui.session.calls.find((it) => it.began_us > call.began_us && it.shown.some((file) => file.kind !== 'named' && file.path === path));
+		const isUnseen = (path) => !later(path) && !call.ui.session.calls.some((it) => it.shown.some((file) => file.kind !== 'named' && file.path === path));
+		hidden.sort((one, other) => isUnseen(other.path) - isUnseen(one.path) || other.matches - one.matches);
+		const unseen = hidden.filter(({ path }) => isUnseen(path)).length;
+		const item = ({ path, matches, isNew }) => h('li', h('a.mono', { href: mapAddress(path) }, path), soft(` ${isNew ? plural(matches, 'match', 'matches') : `${count(matches)} more`}`), later(path) && [' ', callLink(later(path), `seen in call ${later(path).ui.number}`)]);
+		const few = 12;
+		return [h('p', `${plural(sumOf(hidden, (it) => it.matches), 'match', 'matches')} in ${plural(hidden.length, 'file')}. `, unseen ? h('b', `The agent never saw ${unseen === hidden.length ? (unseen === 1 ? 'this file' : 'any of these files') : `${count(unseen)} of these files`}.`) : 'The agent saw all of these files in other calls.'),
+			h('ul.files', hidden.slice(0, few).map(item)), hidden.length > few && h('details', h('summary', `${count(hidden.length - few)} more`), h('ul.files', hidden.slice(few).map(item)))];
+	});
+}
+
+const SKIPPED = {
+	ignored: 'by an ignore file; a directory counts once', hidden: 'because their names begin with a dot; a directory counts once', pruned: 'as dependencies, build output or version control',
+	binary: 'as binary', too_large: 'because they are larger than the limit', unreadable: 'because the system refused to read them', denied: 'because they may hold secrets',
+	outside_root: 'because they link out of the root', symlink: 'because they are links', special: 'because they are pipes, sockets or devices', too_deep: 'because they are too deep',
+	line_too_long: 'because a line is too long', kernel_file_system: 'because the kernel makes them',
+};
+
+const STEPS = { visited: 'in the root', by_glob: 'match the glob', by_index: 'may match by the index', searched: 'searched', matched: 'with results', shown: 'in the answer' };
+
+function searched(call) {
+	const most = Math.max(1, ...call.funnel.map((it) => it.files));
+	const skipped = Object.entries(call.skipped).map(([reason, number]) => h('li', `${count(number)} left out ${SKIPPED[reason] ?? spoken(reason)}`));
+	return [
+		call.funnel.length > 0 && h('ul.funnel', call.funnel.map((it) => h('li', h('b.right', count(it.files)), h('span', STEPS[it.step] ?? it.step), meter(it.files, most)))),
+		skipped.length > 0 || call.not_entered.length ? h('ul', skipped, call.not_entered.length > 0 && h('li', 'Not entered: ', mono(call.not_entered.join(', ')))) : !call.funnel.length && hint('This call searched no files.'),
+		call.redacted > 0 && hint(`${plural(call.redacted, 'secret')} replaced in the text.`),
+		facts([['Began', isDated(call.ui.session) ? `${day(call.began_us)} ${clock(call.began_us)}` : null], ['Roots', mono(call.roots.join('  '))], ['Process', `${call.surface} ${processOf(call.process)?.pid ?? ''}`],
+			...call.models.map((it) => ['Model', valueNode(it, 'Model')]), call.trace && ['Trace', mono(`${call.trace.trace_id} / ${call.trace.parent_id}`)]]),
+	];
+}
 
 // ---- Map: the tree
 
 const SHADES = [
-	{ name: 'read', title: 'read', says: 'lines that read_file has shown' },
-	{ name: 'shown', title: 'shown', says: 'lines that stood in an answer of a search' },
-	{ name: 'named', title: 'named', says: 'other lines of files whose path stood in an answer' },
-	{ name: 'never', title: 'never touched', says: 'lines of files that no answer named' },
-	{ name: 'closed', title: 'not searchable', says: 'no search reads them and nobody counts their lines, so they are drawn at a token size' },
+	{ name: 'read', title: 'Read', says: 'lines that read_file showed' },
+	{ name: 'shown', title: 'Shown', says: 'lines in the answer of a search' },
+	{ name: 'named', title: 'Path only', says: 'other lines of files that an answer names' },
+	{ name: 'never', title: 'Never touched', says: 'lines of files that no answer names' },
 ];
-const [READ, SHOWN, NAMED, NEVER, CLOSED] = [0, 1, 2, 3, 4];
-const map = { root: null, trees: new Map(), tree: null, node: null, base: null, at: 0 };
+const [READ, SHOWN, NAMED, NEVER] = [0, 1, 2, 3];
+const map = { root: null, trees: new Map(), tree: null, node: null, cells: [], back: null };
 
 const mapAddress = (path) => `#map${path ? `=${encodeURIComponent(path)}` : ''}`;
 
@@ -701,7 +787,7 @@ function buildTree(reply) {
 	});
 	for (const { path, reason, directory } of reply.unsearched) {
 		const node = descend(root, bare(path));
-		// A directory of which a part is searched after all keeps its files.
+		// A directory with searched files keeps them.
 		if (!node.children && !node.files) Object.assign(node, { reason, closed: 1, isDirectory: directory });
 	}
 	sumUp(root);
@@ -710,21 +796,15 @@ function buildTree(reply) {
 
 function sumUp(node) {
 	if (!node.children) return;
-	const shut = [];
 	for (const child of node.children.values()) {
 		sumUp(child);
-		if (child.reason) shut.push(child);
 		node.lines += child.lines;
 		node.files += child.files;
 		node.closed += child.closed;
 		node.weight += child.weight;
 	}
-	// Together at most a sixteenth of the directory: their true size is not known.
-	for (const child of shut) {
-		child.weight = Math.max(0.5, node.weight / 16 / shut.length);
-	}
-	node.weight += sumOf(shut, (it) => it.weight);
-	node.sorted = [...node.children.values()].sort((one, other) => other.weight - one.weight);
+	// Paths that no search reads have no known size, so they are listed and not drawn.
+	node.sorted = [...node.children.values()].filter((it) => it.weight > 0).sort((one, other) => other.weight - one.weight);
 }
 
 function nodeAt(path) {
@@ -750,17 +830,18 @@ function merged(marks) {
 
 const total = (list) => sumOf(list, ([from, to]) => to - from + 1);
 
-/** Counts each line of the tree once, by the strongest that the selected calls did with it. */
+/** Counts each line of the tree once, by the most that the session's calls did with it. */
 function shade() {
 	const { tree } = map;
-	if (tree.calls === selected()) return;
-	tree.calls = selected();
+	const calls = current?.calls ?? [];
+	if (tree.session === current && tree.number === calls.length) return;
+	Object.assign(tree, { session: current, number: calls.length });
 	for (const { node } of tree.touched.values()) {
 		for (let up = node; up; up = up.parent) up.seen.fill(0);
 	}
 	tree.touched.clear();
 	tree.gone.clear();
-	for (const call of selected()) {
+	for (const call of calls) {
 		for (const file of call.shown) if (call.roots[file.root] === map.root) touch(tree, call, file);
 	}
 	tree.touched.forEach(countLines);
@@ -843,341 +924,100 @@ function row(items, at, area, side) {
 	return [end, sum];
 }
 
-function palette(context) {
-	const style = getComputedStyle(document.documentElement);
-	const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-	const tile = (size, base, ink, ...dots) => {
-		const canvas = new OffscreenCanvas(size, size);
-		const it = canvas.getContext('2d');
-		it.fillStyle = colour(base);
-		it.fillRect(0, 0, size, size);
-		it.fillStyle = colour(ink);
-		for (const [x, y] of dots) it.fillRect(x, y, 1, 1);
-		return context.createPattern(canvas, 'repeat');
-	};
-	const slope = (size) => Array.from({ length: size }, (_, at) => [at, size - 1 - at]);
-	const fills = [colour('read'), tile(5, 'shown', 'paper', ...slope(5)), tile(4, 'named', 'ink', [1, 1]), colour('never'),
-		tile(8, 'paper', 'closed', ...slope(8), ...slope(8).map(([x, y]) => [x, 7 - y]))];
-	return { fills, paper: colour('paper'), ink: colour('ink'), line: colour('line'), raised: colour('raised') };
-}
-
-/** Draws what no call changes once, and over it what calls have touched. */
+/** Draws the directory as nested boxes, each file as one link. */
 function drawMap() {
-	const canvas = byId('plan');
-	if (!canvas) return;
-	const width = canvas.clientWidth;
-	const height = Math.round(Math.max(260, Math.min(width * 0.62, innerHeight - 250)));
-	const scale = devicePixelRatio || 1;
-	const [wide, high] = [Math.round(width * scale), Math.round(height * scale)];
-	if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
-	canvas.style.height = `${height}px`;
-	const context = canvas.getContext('2d', { alpha: false });
-	const colours = palette(context);
-	const key = [map.root, map.node.path, wide, high, colours.paper, colours.ink].join();
-	if (map.base?.key !== key || map.base.node !== map.node) map.base = drawBase(key, width, height, scale);
-	context.setTransform(1, 0, 0, 1, 0, 0);
-	context.drawImage(map.base.canvas, 0, 0);
-	context.scale(scale, scale);
-	for (const { node, cell } of touchedLeaves(map.base.leaves)) drawLeaf({ context, colours }, node, cell);
-	pick(Math.min(map.at, map.base.cells.length - 1), false);
+	const plan = byId('plan');
+	if (!plan) return;
+	const width = plan.clientWidth;
+	const height = Math.round(Math.max(280, Math.min(width * 0.66, innerHeight - 300)));
+	plan.style.height = `${height}px`;
+	map.cells = [];
+	const made = [];
+	squarify(map.node.sorted, { x: 0, y: 0, w: width, h: height }, (child, cell) => drawNode(made, child, cell));
+	plan.replaceChildren(...made);
+	const first = map.cells.findIndex(({ node }) => node.path === map.back);
+	rove(Math.max(0, first), false);
 }
 
-/** The cells of touched files, or of what was too small to be divided. */
-function touchedLeaves(leaves) {
-	const found = new Set();
-	for (let { node } of map.tree.touched.values()) {
-		while (node && !leaves.has(node)) node = node.parent;
-		if (node) found.add(leaves.get(node));
+const box = ({ x, y, w, h: height }) => ({ left: `${x}px`, top: `${y}px`, width: `${Math.max(1, w - 1)}px`, height: `${Math.max(1, height - 1)}px` });
+
+function drawNode(made, node, cell) {
+	const isSmall = cell.w < 9 || cell.h < 9 || cell.w * cell.h < 150;
+	if (Array.isArray(node) || isSmall) {
+		const several = [node].flat();
+		made.push(h('i', { class: 'leaf', ...UNHEARD, title: Array.isArray(node) ? `${node.length} small files` : node.path, style: { ...box(cell), background: sharesPaint(several, 'to right') } }));
+		return;
 	}
-	return found;
+	const isTouched = node.seen[READ] + node.seen[SHOWN] > 0;
+	const kind = `${node.children ? 'folder' : 'leaf'}${isTouched ? ' touched' : ''}`;
+	const hasName = cell.w > 40 && cell.h > (node.children ? 34 : 15);
+	const says = `${node.path}${node.children ? '/' : ''}: ${describe(node)}`;
+	const link = h('a', { href: mapAddress(node.path), class: kind, tabindex: '-1', title: says, 'aria-label': says, style: { ...box(cell), background: node.children ? null : filePaint(node, cell) } }, hasName && h('span', UNHEARD, nameOf(node)));
+	made.push(link);
+	map.cells.push({ node, cell, link });
+	if (!node.children) return;
+	const top = hasName ? 17 : 2;
+	const inner = { x: cell.x + 2, y: cell.y + top, w: cell.w - 5, h: cell.h - top - 3 };
+	squarify(node.sorted, inner, (child, rectangle) => drawNode(made, child, rectangle));
 }
 
-function drawBase(key, width, height, scale) {
-	const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));
-	const context = canvas.getContext('2d', { alpha: false });
-	context.scale(scale, scale);
-	const painter = { context, colours: palette(context), isBase: true, cells: [], drawn: [], leaves: new Map() };
-	context.fillStyle = painter.colours.paper;
-	context.fillRect(0, 0, width, height);
-	drawNode(painter, map.node, { x: 0, y: 0, w: width, h: height }, 0);
-	return { ...painter, key, node: map.node, canvas };
-}
+const paint = (shade) => `var(--${SHADES[shade].name})`;
 
-function drawNode(painter, node, cell, depth) {
-	const found = { node, cell };
-	if (depth === 1) painter.cells.push(found);
-	painter.drawn.push(found);
-	const isSmall = cell.w < 6 || cell.h < 6 || cell.w * cell.h < 60;
-	if (Array.isArray(node) || isSmall || !node.children) {
-		for (const it of [node].flat()) painter.leaves.set(it, found);
-		return drawLeaf(painter, node, cell);
-	}
-	const inner = depth ? frame(painter, node, cell) : cell;
-	squarify(node.sorted, inner, (child, rectangle) => drawNode(painter, child, rectangle, depth + 1));
-}
-
-/** Draws a directory's edge and name; returns what is left for what it holds. */
-function frame({ context, colours }, node, { x, y, w, h: height }) {
-	const top = w > 46 && height > 34 ? 15 : 1;
-	context.fillStyle = colours.raised;
-	context.fillRect(x, y, w, height);
-	context.strokeStyle = colours.line;
-	context.strokeRect(x + 0.5, y + 0.5, w - 1, height - 1);
-	if (top > 1) label(context, colours.ink, nameOf(node), x + 4, y + 11, w - 8);
-	return { x: x + 1, y: y + top, w: w - 2, h: height - top - 1 };
-}
-
-function label(context, ink, name, x, y, width, paper) {
-	context.font = '11px system-ui, sans-serif';
-	const most = Math.floor(width / 6);
-	const shown = visible(name);
-	const text = shown.length > most ? `${shown.slice(0, most - 1)}…` : shown;
-	if (paper) {
-		// On a pattern no letter could be read.
-		context.fillStyle = paper;
-		context.fillRect(x - 2, y - 10, Math.min(width, text.length * 6) + 4, 13);
-	}
-	context.fillStyle = ink;
-	context.fillText(text, x, y, width);
-}
-
-function drawLeaf({ context, colours, isBase }, node, { x, y, w, h: height }) {
-	const gap = w > 8 && height > 8 ? 1 : 0;
-	const cell = { x, y, w: Math.max(0.5, w - gap), h: Math.max(0.5, height - gap) };
-	const paint = (shade, left, top, wide, high) => {
-		context.fillStyle = colours.fills[shade];
-		context.fillRect(left, top, wide, high);
-	};
-	if (isBase) {
-		const isClosed = Array.isArray(node) ? node.every((it) => it.reason) : node.reason;
-		paint(isClosed ? CLOSED : NEVER, x, y, cell.w, cell.h);
-	} else {
-		const it = map.tree.touched.get(node.path);
-		it && cell.h >= 16 ? drawLines(paint, it, cell) : drawShares(paint, node, cell);
-	}
-	if (w > 52 && height > 17 && !Array.isArray(node)) label(context, colours.ink, nameOf(node), x + 4, y + 12, w - 8, colours.paper);
-}
-
-/** The lines of a file where they are in it, the first on top. */
-function drawLines(paint, it, { x, y, w, h: height }) {
-	const { lines } = it.node;
-	paint(NAMED, x, y, w, height);
-	const stripe = (shade) => ([from, to]) => paint(shade, x, y + (height * (from - 1)) / lines, w, Math.max(1, (height * (to - from + 1)) / lines));
-	it.both.forEach(stripe(SHOWN));
-	it.read.forEach(stripe(READ));
-}
-
-function drawShares(paint, node, { x, y, w, h: height }) {
-	const several = Array.isArray(node) ? node : [node];
-	const lines = sumOf(several, (it) => it.lines);
-	let left = x;
-	for (const shade of [READ, SHOWN, NAMED]) {
-		const seen = sumOf(several, (it) => it.seen[shade]);
-		const wide = lines ? (w * seen) / lines : 0;
-		if (wide > 0) paint(shade, left, y, Math.max(wide, 0.7), height);
-		left += wide;
-	}
-}
-
-// ---- Map: the view
-
-async function showMap(view, path) {
-	const all = roots();
-	if (!all.includes(map.root)) map.root = null;
-	map.root = filters.root || map.root || selected().at(-1)?.roots[0] || all[0] || null;
-	if (!map.root) return fill(view, heading('Map'), noCalls());
-	const { root } = map;
-	const wanted = route;
-	if (!map.trees.has(root)) {
-		fill(view, heading('Map'), h('p', { role: 'status' }, `Reading the files of ${root}…`));
-		try {
-			map.trees.set(root, buildTree(await ask('map', { root })));
-		} catch (error) {
-			if (route === wanted) fill(view, heading('Map'), rootChoice(), note(sentence(error), 'bad'));
-			return;
-		}
-		// Its reader may have gone on.
-		if (route !== wanted || map.root !== root) return;
-	}
-	map.tree = map.trees.get(root);
-	shade();
-	map.node = nodeAt(path);
-	map.at = 0;
-	if (!map.node) return fill(view, heading('Map', rootChoice()), crumbs(path), missing(path));
-	drawMapView(view);
-}
-
-function missing(path) {
-	const calls = selected().filter((call) => call.shown.some((file) => call.roots[file.root] === map.root && file.path === path));
-	return [note(`${path} is not among the files that a search reads now: it is gone, or a rule leaves it out.`), touching(calls)];
-}
-
-function rootChoice() {
-	const show = (root, isRead) => {
-		map.root = root;
-		if (isRead) map.trees.delete(root);
-		go(isRead ? location.hash : '#map');
-	};
-	const option = (root) => h('option', { value: root, selected: root === map.root }, root);
-	return [roots().length > 1 && !filters.root && h('label', 'Root ', h('select', { onchange: (event) => show(event.target.value) }, roots().map(option))),
-		button('Read the tree again', () => show(map.root, true))];
-}
-
-function drawMapView(view) {
-	const isFile = !map.node.children;
-	fill(view, heading('Map', h('span.soft', { id: 'of' }), rootChoice()), crumbs(map.node.path), h('div', { id: 'legend' }), isFile ? h('div', { id: 'file' }) : directoryView(map.node));
-	drawShades();
-}
-
-/** What is drawn again when other calls are selected. */
-function drawShades() {
-	const { node, tree: { reply, gone } } = map;
-	byId('of').textContent = `of ${isFiltered() ? 'the' : 'all'} ${plural(selected().length, 'call')}${isFiltered() ? ' that the filters let through' : ''}`;
-	fill(byId('legend'), legend(node),
-		!reply.complete && note('There are more files than are shown here: the percentages are those of what is shown.'),
-		reply.more_unsearched > 0 && note(`${plural(reply.more_unsearched, 'more entry', 'more entries')} that no search reads are not shown.`),
-		gone.size > 0 && note(`${plural(gone.size, 'file')} of answers that are no longer in the tree, such as ${[...gone][0]}, are not shown.`));
-	if (!node.children) return fill(byId('file'), fileView(node));
-	fill(byId('entries'), entries(node, ENTRIES));
-	fill(byId('touching'), touching(callsBelow(node)));
-	drawMap();
-}
-
-function crumbs(path) {
-	const names = path ? bare(path).split('/') : [];
-	const address = (at) => mapAddress(names.slice(0, at).join('/'));
-	const items = [map.root, ...names].map((name, at) => h('li', at === names.length ? h('span', { 'aria-current': 'page' }, name) : h('a', { href: address(at) }, name)));
-	return h('nav', { 'aria-label': 'Where the map is' }, h('ol.crumbs', items));
-}
-
-const swatch = (shade) => h('span', { class: `swatch s-${SHADES[shade].name}`, ...UNHEARD });
-
-function legend(node) {
-	const numbers = counts(node);
-	const item = (shade, at) => h('li', { title: shade.says, 'data-shade': shade.name }, swatch(at), `${shade.title} `,
-		h('b', at === CLOSED ? plural(node.closed, 'entry', 'entries') : percent(numbers[at], node.lines)),
-		at === CLOSED ? null : soft(` ${count(numbers[at])}`));
-	return h('ul.legend', { 'aria-label': `Lines of ${node.path || 'the repository'}` }, SHADES.map(item),
-		h('li', soft(`of ${plural(node.lines, 'line')} in ${plural(node.files, 'file')}`)));
-}
-
-function sharesText(node) {
-	if (node.reason) return `not searchable: ${spoken(node.reason)}, ${SKIPPED[node.reason] ?? ''}`;
-	const numbers = counts(node);
-	const said = [READ, SHOWN, NAMED].filter((it) => numbers[it]).map((it) => `${SHADES[it].title} ${percent(numbers[it], node.lines)}`);
-	return said.length ? said.join(', ') : 'never touched';
-}
-
-function shares(node) {
-	const parts = node.reason ? [h('i.s-closed', { style: { width: '100%' } })] : [READ, SHOWN, NAMED].map((shade) =>
-		node.seen[shade] > 0 && h('i', { class: `s-${SHADES[shade].name}`, style: { width: `${Math.max(1, (100 * node.seen[shade]) / node.lines)}%` } }));
-	return h('span.shares', UNHEARD, parts);
-}
-
-const ENTRIES = 150;
-
-function directoryView(node) {
-	const under = h('div.under.soft', { id: 'under' });
-	const plan = h('canvas', {
-		id: 'plan', tabindex: '0', role: 'application', 'aria-describedby': 'map-keys',
-		'aria-label': `Treemap of ${node.path || map.root}, by lines`, onkeydown: mapKeys, onclick: mapClick, onpointermove: hover, onpointerleave: () => pick(map.at, false), onfocus: () => pick(map.at, true),
+/** The lines of a file where they are in it. */
+function filePaint(node, cell) {
+	const it = map.tree.touched.get(node.path);
+	if (!it) return null;
+	if (cell.h < 24 || it.both.length > 60) return sharesPaint([node], 'to right');
+	const layer = (list, shade) => list.map(([from, to]) => {
+		const top = (cell.h * (from - 1)) / node.lines;
+		const high = Math.max(3, (cell.h * (to - from + 1)) / node.lines);
+		return `linear-gradient(${paint(shade)}, ${paint(shade)}) 0 ${Math.min(top, cell.h - high)}px / 100% ${high}px no-repeat`;
 	});
-	return h('div.map',
-		h('div', h('p.unseen', { id: 'map-keys' }, 'Arrow keys go to neighbours, Enter goes in, Escape out. The table has the same.'),
-			h('div.plan', plan, h('div', { id: 'pick', class: 'pick', hidden: true })), under),
-		h('div.side', section(node.path ? `${node.name}/` : 'The root', h('div', { id: 'entries' })),
-			h('section', { id: 'touching' })));
+	return [...layer(it.read, READ), ...layer(it.both, SHOWN), paint(NAMED)].join(', ');
 }
 
-function entries(node, most) {
-	const list = [...node.sorted].sort((one, other) => seenMost(other) - seenMost(one) || other.weight - one.weight);
-	const line = (it) => [
-		it.reason ? mono(nameOf(it), { 'data-path': it.path }) : h('a.mono', { href: mapAddress(it.path), 'data-path': it.path }, nameOf(it)),
-		it.reason ? '–' : count(it.lines), [shares(it), h('small.soft', sharesText(it))]];
-	const more = list.length > most && button(`Show all ${count(list.length)}`, () => fill(byId('entries'), entries(node, Infinity)));
-	return [table('Entries, those first of which most was seen', ['Name', '#Lines', 'Seen'], list.slice(0, most).map(line), 'scroll entries'), more];
+function sharesPaint(nodes, direction) {
+	const lines = sumOf(nodes, (it) => it.lines);
+	let at = 0;
+	const stops = [];
+	for (const shade of [READ, SHOWN, NAMED]) {
+		const seen = sumOf(nodes, (it) => it.seen[shade]);
+		if (!seen) continue;
+		const to = at + Math.max(shade === NAMED ? 0 : 8, (100 * seen) / lines);
+		stops.push(`${paint(shade)} ${at}% ${to}%`);
+		at = to;
+	}
+	return stops.length ? `linear-gradient(${direction}, ${stops.join(', ')}, ${paint(NEVER)} ${at}%)` : null;
 }
 
-const seenMost = (node) => (node.lines ? (4 * node.seen[READ] + 2 * node.seen[SHOWN] + node.seen[NAMED] / 1000) : 0);
-
-function touching(calls) {
-	const most = 40;
-	const item = (call) => h('li', callLink(call), ` ${call.tool} `, mono(clip(call.ui.question, 60)));
-	return [h('h2', `Touched by ${plural(calls.length, 'call')}`),
-		calls.length ? h('ul', calls.slice(-most).map(item)) : hint('No selected call has shown or named it.'),
-		calls.length > most && soft(`and ${count(calls.length - most)} earlier ones`)];
-}
-
-const cellAt = (cells, x, y) => cells.findLast(({ cell }) => x >= cell.x && x < cell.x + cell.w && y >= cell.y && y < cell.y + cell.h);
-
-function describe(node) {
-	if (Array.isArray(node)) return `${plural(node.length, 'small entry', 'small entries')} of ${node[0].parent.path || 'the root'}`;
-	const size = node.reason ? '' : `${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}, `;
-	return `${node.path}${node.children ? '/' : ''}: ${size}${sharesText(node)}`;
-}
-
-/** Marks a cell; who has chosen it is told of it and of its calls. */
-function pick(index, chosen) {
-	const found = map.base?.cells[index];
-	const frame = byId('pick');
-	if (!found || !frame) return;
-	map.at = index;
-	const { node, cell } = found;
-	frame.hidden = document.activeElement !== byId('plan');
-	Object.assign(frame.style, { left: `${cell.x}px`, top: `${cell.y}px`, width: `${cell.w}px`, height: `${cell.h}px` });
-	byId('under').textContent = visible(frame.hidden ? 'Point at a cell, or go to it by Tab and arrow keys.' : describe(node));
-	if (!chosen) return;
-	for (const it of document.querySelectorAll('.entries [data-path]')) it.closest('tr').classList.toggle('chosen', it.dataset.path === node.path);
-	clearTimeout(pick.timer);
-	// Moving through cells is faster than listing their calls.
-	pick.timer = setTimeout(() => {
-		say(describe(node));
-		const place = byId('touching');
-		if (place && !Array.isArray(node)) fill(place, soft(node.path), touching(callsBelow(node)));
-	}, 120);
-}
-
-function hover(event) {
-	const found = cellAt(map.base.drawn, event.offsetX, event.offsetY);
-	if (found) byId('under').textContent = visible(describe(found.node));
-}
-
-function enter(node) {
-	if (Array.isArray(node)) return byId('under').textContent = 'Too small to draw: the table has them.';
-	if (node.reason) return say(describe(node));
-	go(mapAddress(node.path));
-}
-
-function mapClick(event) {
-	const { cells } = map.base;
-	const found = cellAt(cells, event.offsetX, event.offsetY);
+/** Makes one cell the stop of the Tab key. */
+function rove(index, focus = true) {
+	for (const { link } of map.cells) link.tabIndex = -1;
+	const found = map.cells[index];
 	if (!found) return;
-	pick(cells.indexOf(found), true);
-	enter(found.node);
+	found.link.tabIndex = 0;
+	if (focus) found.link.focus();
 }
 
 const SIDES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 function mapKeys(event) {
-	if (isChord(event)) return;
 	const side = SIDES[event.key];
-	if (side) pick(neighbour(map.at, side), true);
-	else if (event.key === 'Home') pick(0, true);
-	else if (event.key === 'End') pick(map.base.cells.length - 1, true);
-	else if (event.key === 'Enter' && map.base.cells.length) {
-		map.keep = true;
-		enter(map.base.cells[map.at].node);
-	} else return;
+	const from = map.cells.findIndex(({ link }) => link === event.target);
+	if (isChord(event) || from < 0) return;
+	if (side) rove(neighbour(from, side));
+	else if (event.key === 'Home') rove(0);
+	else if (event.key === 'End') rove(map.cells.length - 1);
+	else return;
 	event.preventDefault();
 }
 
-/** The nearest cell on a side; the same where there is none. */
+/** The nearest cell on a side; the same if there is none. */
 function neighbour(from, [dx, dy]) {
 	const middle = ({ cell }) => [cell.x + cell.w / 2, cell.y + cell.h / 2];
-	if (!map.base.cells.length) return from;
-	const [x, y] = middle(map.base.cells[from]);
+	const [x, y] = middle(map.cells[from]);
 	let [best, least] = [from, Infinity];
-	map.base.cells.forEach((it, index) => {
+	map.cells.forEach((it, index) => {
 		const [ox, oy] = middle(it);
 		const ahead = dx ? (ox - x) * dx : (oy - y) * dy;
 		const aside = dx ? Math.abs(oy - y) : Math.abs(ox - x);
@@ -1188,13 +1028,110 @@ function neighbour(from, [dx, dy]) {
 	return best;
 }
 
+// ---- Map: the view
+
+async function showMap(view, path) {
+	const all = current ? rootsOf(current) : [];
+	if (!all.includes(map.root)) map.root = all[0] ?? null;
+	if (!map.root) return fill(view, h('h1.unseen', { tabindex: '-1' }, 'Map'), noCalls());
+	const { root } = map;
+	const wanted = route;
+	if (!map.trees.has(root)) {
+		fill(view, heading('Map'), h('p', { role: 'status' }, `Reading the files of ${root}…`));
+		try {
+			map.trees.set(root, buildTree(await ask('map', { root })));
+		} catch (error) {
+			if (route === wanted) fill(view, heading('Map'), rootChoice(), note(sentence(error), 'bad'));
+			return;
+		}
+		// The reader may have gone on.
+		if (route !== wanted || map.root !== root) return;
+	}
+	map.tree = map.trees.get(root);
+	shade();
+	map.node = nodeAt(path);
+	if (!map.node) {
+		return fill(view, heading('Map', rootChoice()), crumbs(path), note(`${path} is not among the files that a search reads now: it is gone, or a rule leaves it out.`));
+	}
+	if (map.node.children) {
+		fill(view, heading(map.node.path ? `${map.node.path}/` : 'Map', rootChoice()), crumbs(path), h('p', { id: 'share' }), h('div', { id: 'legend' }),
+			h('p.unseen', { id: 'map-keys' }, 'Arrow keys move to the neighbour on that side, Enter opens a file or directory, Escape goes up.'),
+			h('div.plan', { id: 'plan', role: 'group', 'aria-label': `Treemap of ${map.node.path || map.root}, by lines`, 'aria-describedby': 'map-keys', onkeydown: mapKeys }),
+			h('div.split', { id: 'lists' }), h('div', { id: 'closed' }));
+		drawShades();
+	} else fill(view, heading(nameOf(map.node), rootChoice()), crumbs(path), fileView(map.node));
+}
+
+function rootChoice() {
+	const all = current ? rootsOf(current) : [];
+	const show = (root, isRead) => {
+		map.root = root;
+		if (isRead) map.trees.delete(root);
+		go(isRead ? location.hash : '#map');
+	};
+	return h('span.tools', all.length > 1 && h('label', 'Root ', h('select', { onchange: (event) => show(event.target.value) }, all.map((root) => h('option', { value: root, selected: root === map.root }, root)))),
+		button('Reload files', () => show(map.root, true)));
+}
+
+function crumbs(path) {
+	const names = path ? bare(path).split('/') : [];
+	const item = (name, at) => h('li', at === names.length ? h('span', { 'aria-current': 'page' }, name) : h('a', { href: mapAddress(names.slice(0, at).join('/')) }, name));
+	return h('nav', { 'aria-label': 'Place in the map' }, h('ol.crumbs', [map.root, ...names].map(item)));
+}
+
+const swatch = (shade) => h('span', { class: `key s-${SHADES[shade].name}`, ...UNHEARD });
+
+/** The part of the view that changes with new calls. */
+function drawShades() {
+	const { node, tree: { reply, gone } } = map;
+	const numbers = counts(node);
+	const below = [...map.tree.touched.values()].filter(({ node: it }) => !node.path || bare(it.path).startsWith(`${node.path}/`));
+	const read = below.filter(({ node: it }) => it.seen[READ]);
+	const shown = below.filter(({ node: it }) => !it.seen[READ] && it.seen[SHOWN]);
+	fill(byId('share'), below.length ? ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ` in search results. ${plural(node.files - read.length - shown.length, 'file')} of ${count(node.files)} were never opened.`]
+		: `The agent saw nothing of these ${plural(node.files, 'file')}.`);
+	const item = ({ name, title, says }, at) => h('li', { title: says, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` ${count(numbers[at])}`));
+	fill(byId('legend'), h('ul.legend', { 'aria-label': 'Lines' }, SHADES.map(item)),
+		!reply.complete && note('There are more files than this map shows.'),
+		gone.size > 0 && note(`${plural(gone.size, 'file')} of answers that no longer exist, such as ${[...gone][0]}, are not shown.`));
+	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)} `), calls.slice(-4).map((call) => [callLink(call), ' ']));
+	const list = (title, shade, items, most = 12) => [h('h2', swatch(shade), title), h('ul.files', items.slice(0, most)),
+		items.length > most && h('details', h('summary', `${count(items.length - most)} more`), h('ul.files', items.slice(most, 1000)))];
+	const byLines = (shade) => (one, other) => other.node.seen[shade] - one.node.seen[shade];
+	const never = untouched(node).sort((one, other) => other.weight - one.weight);
+	const entry = (it) => h('li', h('a.mono', { href: mapAddress(it.path) }, `${it.path}${it.children ? '/' : ''}`), soft(` ${plural(it.lines, 'line')}${it.children ? ` in ${plural(it.files, 'file')}` : ''}${it.seen[NAMED] ? ', path seen' : ''}`));
+	fill(byId('lists'),
+		h('section', list('Read', READ, read.sort(byLines(READ)).map(file)), list('Shown, not read', SHOWN, shown.sort(byLines(SHOWN)).map(file))),
+		h('section', list('Never opened', NEVER, never.map(entry))));
+	const closed = closedBelow(node);
+	fill(byId('closed'), closed.length > 0 && h('details', h('summary', `${plural(closed.length, 'path')} that no search reads`), h('ul.files', closed.slice(0, 300).map((it) => h('li', mono(nameOf(it)), soft(` left out ${SKIPPED[it.reason] ?? spoken(it.reason)}`))))));
+	drawMap();
+}
+
+/** The largest directories and files of which nothing was seen. */
+const untouched = (node) => node.sorted.flatMap((it) => (!it.seen[READ] && !it.seen[SHOWN] ? [it] : it.children ? untouched(it) : []));
+
+function closedBelow(node) {
+	const found = [];
+	const visit = (it) => {
+		if (it.reason) found.push({ ...it, name: it.path });
+		it.children?.forEach(visit);
+	};
+	visit(node);
+	return found;
+}
+
+function describe(node) {
+	const numbers = counts(node);
+	const said = [READ, SHOWN].filter((it) => numbers[it]).map((it) => `${count(numbers[it])} ${SHADES[it].title.toLowerCase()}`);
+	if (!said.length) said.push(numbers[NAMED] ? 'path only' : 'never touched');
+	return `${said.join(', ')} of ${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}`;
+}
+
 function out() {
-	if (!map.node) return go('#map');
-	if (!map.node.parent) return;
-	map.keep = document.activeElement === byId('plan');
-	const { path, parent } = map.node;
-	map.back = path;
-	go(mapAddress(parent.path));
+	if (!map.node?.parent) return;
+	map.back = map.node.path;
+	go(mapAddress(map.node.parent.path));
 }
 
 // ---- Map: one file
@@ -1207,13 +1144,13 @@ function stretches(node) {
 	const marks = (it?.marks ?? []).filter(({ from, to }) => from <= to);
 	const edges = [...new Set([1, node.lines + 1, ...marks.flatMap(({ from, to }) => [from, to + 1])])].sort((one, other) => one - other);
 	const made = [];
-	for (let nth = 0; nth + 1 < edges.length; nth += 1) {
-		const [from, to] = [edges[nth], edges[nth + 1] - 1];
+	for (let at = 0; at + 1 < edges.length; at += 1) {
+		const [from, to] = [edges[at], edges[at + 1] - 1];
 		const over = marks.filter((mark) => mark.from <= from && mark.to >= to);
 		const shade = Math.min(rest, ...over.map((mark) => mark.shade));
 		const calls = [...new Set(over.map((mark) => mark.call))];
 		const last = made.at(-1);
-		if (last?.shade === shade && String(last.calls.map((call) => call.id)) === String(calls.map((call) => call.id))) last.to = to;
+		if (last?.shade === shade) Object.assign(last, { to, calls: [...new Set([...last.calls, ...calls])] });
 		else made.push({ from, to, shade, calls });
 	}
 	return made;
@@ -1222,19 +1159,15 @@ function stretches(node) {
 function fileView(node) {
 	const parts = stretches(node);
 	const text = h('div', { id: 'text' });
-	const show = (from, to) => () => showLines(node, parts, text, from, to);
-	const most = 60;
-	const line = ({ from, to, shade, calls }) => [
-		h('button', { type: 'button', class: 'text mono', onclick: show(Math.max(1, from - 3), Math.min(to + 3, from + LINES)) }, from === to ? `${from}` : `${from}–${to}`),
-		[swatch(shade), SHADES[shade].title], count(to - from + 1), h('span.links', calls.slice(0, 12).map((call) => callLink(call)))];
 	const strip = parts.map(({ from, to, shade }) => h('i', { class: `s-${SHADES[shade].name}`, style: { width: `${(100 * (to - from + 1)) / node.lines}%` } }));
-	const first = parts.find((it) => it.shade < NAMED)?.from ?? 1;
-	return [
-		h('div.shares.strip', { role: 'img', 'aria-label': `The ${plural(node.lines, 'line')} of the file from left to right: ${sharesText(node)}` }, strip),
-		h('div.map',
-			section(['Lines', button('Show the text', show(Math.max(1, first - 20), first + LINES - 20), { id: 'show-text' })], text),
-			h('div.side', section('Stretches', table('Stretches of lines', ['Lines', 'What became of them', '#Number', 'By'], parts.slice(0, most).map(line)),
-				parts.length > most && soft(`and ${count(parts.length - most)} more`)), h('section', touching(map.tree.touched.get(node.path)?.calls ?? []))))];
+	const seen = parts.filter(({ shade }) => shade < NAMED);
+	const item = ({ from, to, shade, calls }) => h('li', swatch(shade), button(from === to ? `Line ${from}` : `Lines ${from}–${to}`, () => showLines(node, parts, text, Math.max(1, from - 5), from + LINES), { class: 'text' }),
+		soft(` ${SHADES[shade].title.toLowerCase()} `), calls.slice(0, 6).map((call) => [callLink(call), ' ']));
+	const calls = map.tree.touched.get(node.path)?.calls ?? [];
+	showLines(node, parts, text, Math.max(1, (seen[0]?.from ?? 1) - 5), (seen[0]?.from ?? 1) + LINES);
+	return [h('p', `${describe(node)[0].toUpperCase()}${describe(node).slice(1)}. `, calls.length ? ['Touched by ', calls.slice(0, 12).map((call, at) => [at > 0 && ', ', callLink(call)]), '.'] : 'No call of this session named it.'),
+		h('div.strip', { role: 'img', 'aria-label': `${plural(node.lines, 'line')} of the file from left to right: ${describe(node)}` }, strip),
+		seen.length > 0 && h('ul.files.flow', { id: 'stretches' }, seen.slice(0, 40).map(item)), text];
 }
 
 const LINES = 400;
@@ -1262,128 +1195,27 @@ function around(node, parts, place, { start_line: from, end_line: to }) {
 		to < node.lines && button(`Lines after ${to}`, show(to + 1, Math.min(node.lines, to + LINES))));
 }
 
-// ---- Ranking
-
-const ranking = { query: '', expected: '', root: null, reply: null, error: null, asked: 0 };
-
-function showRanking(view) {
-	const all = roots();
-	if (!all.includes(ranking.root)) ranking.root = filters.root || all[0] || null;
-	ranking.query ||= selected().findLast((call) => call.tool === 'search_index')?.arguments?.query ?? '';
-	const field = (name, label, kind, value) => h('label', { class: kind }, label, h('input', { type: 'text', name, value, spellcheck: 'false', autocomplete: 'off' }));
-	const submit = (event) => {
-		event.preventDefault();
-		const given = new FormData(event.target);
-		Object.assign(ranking, { query: given.get('query').trim(), expected: given.get('expected').trim(), root: given.get('root') ?? ranking.root });
-		rank();
-	};
-	fill(view, heading('Ranking', soft('why a file is first, and another is not')),
-		h('form.ask', { onsubmit: submit }, field('query', 'Query', 'grow', ranking.query), field('expected', 'Expected file (its path below the root)', 'some', ranking.expected),
-			all.length > 1 && h('label', 'Root', h('select', { name: 'root' }, all.map((root) => h('option', { value: root, selected: root === ranking.root }, root)))),
-			h('button', { id: 'rank' }, 'Rank')),
-		h('section', { id: 'ranked', 'aria-live': 'polite' }));
-	drawRanking();
-}
-
-async function rank() {
-	if (!ranking.query) {
-		Object.assign(ranking, { reply: null, error: null });
-		return drawRanking();
-	}
-	const asked = ranking.asked += 1;
-	byId('ranked')?.setAttribute('aria-busy', 'true');
-	try {
-		const reply = await ask('rank', { root: ranking.root, query: ranking.query, expected: ranking.expected });
-		if (asked !== ranking.asked) return;
-		Object.assign(ranking, { reply, error: null });
-	} catch (error) {
-		if (asked !== ranking.asked) return;
-		ranking.error = sentence(error);
-	}
-	drawRanking();
-}
-
-const number = (value) => Number(value).toLocaleString('en', { maximumSignificantDigits: 3 });
-const signed = ({ gives }) => (gives < 0 ? `−${Math.round(-100 * gives)} %` : number(gives));
-const given = (reasons) => sumOf(reasons, (it) => Math.max(0, it.gives));
-
-function drawRanking() {
-	const place = byId('ranked');
-	if (!place) return;
-	place.removeAttribute('aria-busy');
-	const { reply, error } = ranking;
-	if (error) return fill(place, note(error, 'bad'));
-	if (!reply) return fill(place, h('p.empty.soft', 'Write a query, as an agent would ask search_index, and perhaps the file that you expect.'));
-	const { answer, expected } = reply;
-	const files = answer.files ?? [];
-	const most = Math.max(1e-9, ...files.map((it) => given(it.reasons ?? [])), given(expected?.reasons ?? []));
-	const colours = coloursOf(files);
-	const item = (file, at) => h('li', { class: expected?.path === file.path ? 'expected' : null }, h('b.right', `${at}.`),
-		h('span', h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = ranking.root; } }, file.path), expected?.path === file.path && ' (expected)'),
-		h('span.right', number(file.score)), h('div.rest', bar(file, most, colours)));
-	const beyond = expected?.rank && expected.rank > files.length;
-	fill(place, h('h2', `${plural(files.length, 'file')} of ${count(answer.matching_files ?? files.length)} that have something of it`),
-		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it)), answer.weak && note('Even the best file has little of what is asked for.'),
-		expected && expectedFile(expected),
-		files.length ? h('ol.ranked', files.map((file, at) => item(file, at + 1)), beyond && item(expected, expected.rank)) : h('p', 'No file has anything of it.'), keep(reply.keep));
-}
-
-/** The rules that give most get colours of their own, all others the last. */
-function coloursOf(files) {
-	const sums = new Map();
-	for (const { rule, gives } of files.flatMap((file) => file.reasons ?? [])) sums.set(rule, (sums.get(rule) ?? 0) + Math.max(0, gives));
-	const strongest = [...sums].sort((one, other) => other[1] - one[1]).slice(0, 7);
-	return new Map(strongest.map(([rule], at) => [rule, at]));
-}
-
-function bar(file, most, colours) {
-	const reasons = file.reasons ?? [];
-	const sum = given(reasons);
-	const kind = (rule) => `c${colours.get(rule) ?? 7}`;
-	const place = (rule) => colours.get(rule) ?? 7;
-	const share = (value) => `${(100 * value) / most}%`;
-	const positive = reasons.filter((it) => it.gives > 0).sort((one, other) => place(one.rule) - place(other.rule));
-	const parts = positive.map((it) => h('i', { class: kind(it.rule), title: `${it.rule} ${signed(it)}: ${it.about ?? ''}`, style: { width: share(it.gives) } }));
-	const off = reasons.some((it) => it.gives < 0) && sum > file.score && h('i.off', { title: 'taken off', style: { left: share(file.score), width: share(sum - file.score) } });
-	const text = (it) => h('span', { class: it.gives < 0 ? 'off' : null, title: it.about }, it.gives > 0 && h('i', { class: `key ${kind(it.rule)}`, ...UNHEARD }), `${it.rule} ${signed(it)}`);
-	const told = [...reasons].sort((one, other) => Math.abs(other.gives) - Math.abs(one.gives));
-	const few = 6;
-	return [h('div.stack', UNHEARD, parts, off), h('div.rules', told.slice(0, few).map(text)),
-		told.length > few && h('details', h('summary.soft', `${told.length - few} more rules`), h('div.rules', told.slice(few).map(text)))];
-}
-
-function expectedFile({ path, rank: at, score, lacks, note: said }) {
-	return h('p', { class: `note ${at ? 'good' : 'bad'}`, id: 'expected' }, mono(path), at ? ` is number ${at}, with a score of ${number(score)}.` : ` is not there. ${said ?? ''}`,
-		at && said && ` ${said}`, lacks.length > 0 && [' It lacks ', lacks.map((rule, nth) => [nth > 0 && ', ', h('b', rule)]), '.']);
-}
-
-function keep(kept) {
-	if (!kept) return hint('Name an expected file to get a line for a set of queries.');
-	return [h('h2', 'To keep'), hint('This page saves nothing: copy the line into a file.'), copied('A query of a set for forage eval', kept)];
-}
-
 // ---- Cost
 
 const cost = { known: new Map(), busy: false, error: null };
 
 function showCost(view) {
-	fill(view, heading('Cost', soft(isFiltered() ? 'of the calls that the filters let through' : 'of all calls that are known')), h('div', { id: 'costs' }));
+	if (!current) return fill(view, h('h1.unseen', { tabindex: '-1' }, 'Cost'), noCalls());
+	fill(view, heading('Cost'), h('div', { id: 'costs' }));
 	drawCost();
 	askCost();
 }
 
-/** Asks for what is not known yet of the last calls, a batch at a time. */
+/** Asks for the alternatives to the calls of the session, a batch at a time. */
 async function askCost() {
 	if (cost.busy) return;
-	cost.busy = true;
-	cost.error = null;
+	Object.assign(cost, { busy: true, error: null });
 	try {
 		for (;;) {
-			const wanted = selected().slice(-COST_CALLS).filter((call) => !cost.known.has(call.id)).slice(0, COST_BATCH);
+			const wanted = current.calls.filter((call) => !cost.known.has(call.id)).slice(0, COST_BATCH);
 			if (!wanted.length || route.view !== 'cost') break;
 			const reply = await ask('cost', { ids: wanted.map((call) => call.id).join(',') });
-			// What is not told is not asked for again.
-			for (const call of wanted) cost.known.set(call.id, { whole_bytes: null, grep_bytes: null });
+			for (const call of wanted) cost.known.set(call.id, {});
 			for (const it of reply.calls) cost.known.set(it.id, it);
 			drawCost();
 		}
@@ -1396,50 +1228,128 @@ async function askCost() {
 
 function grouped(calls, key) {
 	const groups = new Map();
-	for (const call of calls) {
-		const name = key(call);
-		groups.has(name) ? groups.get(name).push(call) : groups.set(name, [call]);
-	}
+	for (const call of calls) groups.set(key(call), [...groups.get(key(call)) ?? [], call]);
 	return [...groups];
 }
 
-
-function drawCost() {
-	const place = byId('costs');
-	if (!place) return;
-	const calls = selected();
-	if (!calls.length) return fill(place, noCalls());
-	const whole = sizeOf(calls);
-	const plain = ([name, list]) => [name, count(list.length), bytes(sizeOf(list)), tokens(sizeOf(list)), duration(timeOf(list)), duration(timeOf(list) / list.length), meter(sizeOf(list), whole)];
-	const columns = (first) => [first, '#Calls', '#Bytes', '#≈ Tokens', '#Time', '#Mean', 'Share of bytes'];
-	const byBytes = ([, one], [, other]) => sizeOf(other) - sizeOf(one);
-	const tools = grouped(calls, (call) => call.tool).sort(byBytes);
-	const days = grouped(calls, (call) => day(call.began_us));
-	fill(place, h('div.columns',
-		section('By tool', table('Cost by tool', columns('Tool'), [...tools.map(plain), plain(['All', calls])])),
-		section('By day', table('Cost by day', columns('Day'), days.map(plain))),
-		h('section.wide', h('h2', 'Beside other ways to the same', cost.error && button('Ask again', askCost)), cost.error && note(cost.error, 'bad'), besides(tools, calls))),
-	hint(`Tokens are an estimate: bytes / ${BYTES_PER_TOKEN}. Time is that of the calls, not of the model.`));
+/** The sum of the sizes of all files that the calls showed or read, each counted once. */
+function wholeFiles(calls) {
+	const files = new Map();
+	for (const call of calls) call.shown.forEach((file, at) => file.kind !== 'named' && files.set(place(call, file), cost.known.get(call.id)?.file_bytes?.[at] ?? 0));
+	return { number: files.size, bytes: sumOf([...files.values()], (it) => it) };
 }
 
-function besides(tools, calls) {
-	const last = new Set(calls.slice(-COST_CALLS));
-	const known = (list, name) => list.filter((call) => last.has(call) && (cost.known.get(call.id)?.[name] ?? null) !== null);
-	const pair = (list, name) => {
-		const compared = known(list, name);
-		if (!compared.length) return ['–', '–', '–'];
-		return [count(compared.length), bytes(sizeOf(compared)), bytes(sumOf(compared, (call) => cost.known.get(call.id)[name]))];
+function drawCost() {
+	const element = byId('costs');
+	if (!element || !current) return;
+	const { calls } = current;
+	const missing = calls.filter((call) => !cost.known.has(call.id)).length;
+	const showing = calls.filter((call) => call.shown.some((file) => file.kind !== 'named'));
+	const whole = wholeFiles(showing);
+	const patterns = calls.filter((call) => Number.isFinite(cost.known.get(call.id)?.grep_bytes));
+	const [plain, context] = ['grep_bytes', 'context_bytes'].map((name) => sumOf(patterns, (call) => cost.known.get(call.id)[name]));
+	const tools = grouped(calls, (call) => call.tool).sort(([, one], [, other]) => sizeOf(other) - sizeOf(one));
+	const again = findings(current).filter((it) => it.kind === 'again').map((it) => it.call);
+	const row = ([tool, list]) => [tool, count(list.length), tokens(sizeOf(list)), tokens(sizeOf(list) / list.length), duration(timeOf(list)), meter(sizeOf(list), sizeOf(calls))];
+	const largest = [...calls].sort((one, other) => other.bytes - one.bytes).slice(0, 5);
+	const session = (it) => [[h('a', { href: `#session=${encodeURIComponent(it.id)}` }, clip(taskOf(it), 80)), h('br'), soft(`${agentOf(it)}, ${when(it)}`)], count(it.calls.length), tokens(sizeOf(it.calls))];
+	fill(element,
+		h('p.lead', 'The answers of this session cost about ', h('b', `${tokens(sizeOf(calls))} tokens`), again.length > 0 && [`, ${tokens(sizeOf(again))} of them for `, `${again.length === 1 ? 'a repeated call' : `${again.length} repeated calls`}`], '.'),
+		cost.error && note(cost.error, 'bad'), missing > 0 && !cost.error && h('p.soft', { role: 'status' }, `Counting ${plural(missing, 'call')}…`),
+		h('div.split',
+			compared('Reading the files whole', `${plural(showing.length, 'call')} showed lines of ${plural(whole.number, 'file')}.`, [['Forage', sizeOf(showing), 'run'], ['The files, each read once', whole.bytes]]),
+			compared('Searching with rg', `${plural(patterns.length, 'call')} had a pattern.`, [['Forage', sizeOf(patterns), 'run'], ['rg -n', plain], ['rg -n -C 10', context]])),
+		hint(`Both use the files as they are now, and tokens are estimated as bytes / ${BYTES_PER_TOKEN}. We can't know what the agent would have done without Forage.`),
+		h('div.split',
+			h('section', h('h2', 'By tool'), table('Cost by tool', ['Tool', '#Calls', '#Tokens', '#Mean', '#Time', 'Share'], tools.map(row))),
+			h('section', h('h2', 'Largest answers'), h('ol.files', largest.map((call) => h('li', callLink(call), ` ≈ ${tokens(call.bytes)} tokens `, soft(call.tool), ' ', mono(clip(call.ui.question, 80))))))),
+		sessions.length > 1 && h('section', h('h2', 'All sessions'), table('Cost by session', ['Session', '#Calls', '#Tokens'], sessions.slice(0, 200).map(session))));
+}
+
+/** Bars of bytes, as tokens. */
+function compared(title, says, bars) {
+	const most = Math.max(1, ...bars.map(([, size]) => size));
+	const [[, own], ...others] = bars;
+	const item = ([name, size, kind = 'other']) => h('li', h('span', name), h('b.right', `≈ ${tokens(size)}`), meter(size, most, kind));
+	const factor = (size) => (size > own ? `${(size / own).toFixed(size / own < 10 ? 1 : 0)} times as much` : `${percent(size, own)} of it`);
+	return h('section', h('h2', title), hint(says), h('ul.bars', bars.map(item)),
+		own > 0 && hint(others.filter(([, size]) => size > 0).map(([name, size]) => `${name}: ${factor(size)}.`).join(' ')));
+}
+
+// ---- Advanced: why a file has its rank
+
+const ranking = { query: '', expected: '', root: null, reply: null, error: null, asked: 0 };
+
+const allRoots = () => [...new Set([...current ? rootsOf(current) : [], ...known.processes.flatMap((it) => it.roots)])];
+
+function showAdvanced(view, query) {
+	const all = allRoots();
+	if (!all.includes(ranking.root)) ranking.root = all[0] ?? null;
+	const isNew = query && query !== ranking.query;
+	if (isNew) Object.assign(ranking, { query, reply: null, error: null });
+	ranking.query ||= current?.calls.findLast((call) => call.tool === 'search_index')?.arguments?.query ?? '';
+	const field = (name, label, kind, value) => h('label', { class: kind }, label, h('input', { type: 'text', name, value, spellcheck: 'false', autocomplete: 'off' }));
+	const submit = (event) => {
+		event.preventDefault();
+		const given = new FormData(event.target);
+		Object.assign(ranking, { query: given.get('query').trim(), expected: given.get('expected').trim(), root: given.get('root') ?? ranking.root });
+		rank();
 	};
-	const rows = [...tools, ['All', calls]].map(([tool, list]) => [tool, ...pair(list, 'whole_bytes'), ...pair(list, 'grep_bytes')]);
-	const missing = [...last].filter((call) => !cost.known.has(call.id)).length;
-	return [
-		h('ul.soft',
-			h('li', h('b', 'Files whole'), ': bytes of the files of which something was shown, each read whole, as they are now.'),
-			h('li', h('b', 'rg -C 10'), ': bytes of what a search with ten lines of context would print for the same patterns, over the tree as it is now.'),
-			h('li', 'Each stands beside the answers to the same calls. What an agent would have done without Forage, nobody knows.')),
-		missing > 0 && !cost.error && h('p', { role: 'status' }, `Counting: ${plural(missing, 'call')} to go…`),
-		calls.length > COST_CALLS && note(`Counted for the last ${count(COST_CALLS)} calls.`),
-		table('Bytes beside other ways', ['Tool', '#Calls that show files', '#Their answers', '#Files whole', '#Calls with a pattern', '#Their answers', '#rg -C 10'], rows)];
+	fill(view, heading('Why is this file first?'), hint('Ranks the files for a question as search_index does, and lists the points that each rule gave.'),
+		h('form.ask', { onsubmit: submit }, field('query', 'Question', 'grow', ranking.query), field('expected', 'File that you expected (optional)', 'some', ranking.expected),
+			all.length > 1 && h('label', 'Root', h('select', { name: 'root' }, all.map((root) => h('option', { value: root, selected: root === ranking.root }, root)))),
+			h('button', { id: 'rank' }, 'Rank')),
+		h('section', { id: 'ranked', 'aria-live': 'polite' }));
+	drawRanking();
+	if (isNew) rank();
+}
+
+async function rank() {
+	if (!ranking.query || !ranking.root) return drawRanking();
+	const asked = ranking.asked += 1;
+	byId('ranked')?.setAttribute('aria-busy', 'true');
+	try {
+		const reply = await ask('rank', { root: ranking.root, query: ranking.query, expected: ranking.expected });
+		if (asked === ranking.asked) Object.assign(ranking, { reply, error: null });
+	} catch (error) {
+		if (asked === ranking.asked) ranking.error = sentence(error);
+	}
+	if (asked === ranking.asked) drawRanking();
+}
+
+const points = (value) => Number(value).toLocaleString('en', { maximumSignificantDigits: 3 });
+const signed = ({ gives }) => (gives < 0 ? `−${Math.round(-100 * gives)} %` : points(gives));
+
+function drawRanking() {
+	const place = byId('ranked');
+	if (!place) return;
+	place.removeAttribute('aria-busy');
+	const { reply, error } = ranking;
+	if (error) return fill(place, note(error, 'bad'));
+	if (!reply) return fill(place);
+	const { answer, expected } = reply;
+	const files = answer.files ?? [];
+	const most = Math.max(1e-9, ...files.map((it) => it.score));
+	const item = (file, at) => h('li', { class: expected?.path === file.path ? 'expected' : null, value: at },
+		h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = ranking.root; } }, file.path), expected?.path === file.path && ' (expected)',
+		h('span.right', points(file.score)), meter(file.score, most, 'run'), reasons(file.reasons ?? []));
+	const isBeyond = expected?.rank && expected.rank > files.length;
+	fill(place, h('h2', `${plural(files.length, 'file')} of ${count(answer.matching_files ?? files.length)} with a match, best first`),
+		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it)), answer.weak && note('Even the best file is a weak match.'),
+		expected && expectedFile(expected),
+		files.length ? h('ol.ranked', files.map((file, at) => item(file, at + 1)), isBeyond && item(expected, expected.rank)) : hint('No file matches.'),
+		reply.keep && [h('h2', 'A line for forage eval'), hint('Add it to a file of questions to measure the ranking. This page saves nothing.'), copied('A question for forage eval', reply.keep)]);
+}
+
+function reasons(list) {
+	const sorted = [...list].sort((one, other) => Math.abs(other.gives) - Math.abs(one.gives));
+	return h('details', h('summary.soft', 'Points: ', sorted.slice(0, 3).map((it) => spoken(it.rule).replaceAll('-', ' ')).join(', '), sorted.length > 3 && ' and others'),
+		table('Points by rule', ['Rule', '#Points', 'About'], sorted.map((it) => [it.rule, signed(it), it.about ?? ''])));
+}
+
+function expectedFile({ path, rank: at, score, lacks, note: said }) {
+	return h('p', { class: `note ${at ? 'good' : 'bad'}`, id: 'expected' }, mono(path), at ? ` is number ${at}, with ${points(score)} points.` : ` is not ranked. ${said ?? ''}`,
+		at && said && ` ${said}`, lacks.length > 0 && [' Unlike the first file, it has no points for ', lacks.map((rule, at) => [at > 0 && ', ', h('b', rule)]), '.']);
 }
 
 // ---- Health
@@ -1447,8 +1357,9 @@ function besides(tools, calls) {
 const health = { record: null, error: null, busy: false };
 
 function showHealth(view) {
-	fill(view, heading('Health', soft('what forage doctor says'), button('Ask again', askHealth)), h('div', { id: 'state' }));
-	health.record ? drawHealth() : askHealth();
+	fill(view, heading('Health', button('Check again', askHealth)), h('div', { id: 'state' }));
+	drawHealth();
+	if (!health.record && !health.busy) askHealth();
 }
 
 async function askHealth() {
@@ -1461,41 +1372,64 @@ async function askHealth() {
 
 function drawHealth() {
 	const { record, error, busy } = health;
-	const place = byId('state');
-	if (place) fill(place, section('Processes', told(known.processes.map(({ type, ...it }) => it), 'Processes')), error && note(error, 'bad'), busy && h('p', { role: 'status' }, 'Asking…'), record && diagnosis(record));
+	const element = byId('state');
+	if (!element) return;
+	fill(element, error && note(error, 'bad'), busy && h('p.soft', { role: 'status' }, 'Checking…'), record && diagnosis(record));
 }
 
-const NAMED_APART = new Set(['problems', 'warnings', 'usable', 'error', 'code']);
+/** Joins words as a sentence does. */
+const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
 
 function diagnosis(record) {
-	const absent = (it) => it?.state === 'absent';
-	const part = (key) => {
-		const value = record[key];
-		const isWide = Array.isArray(value);
-		return h('section', { class: isWide ? 'wide' : '' }, h('h2', key[0].toUpperCase() + spoken(key.slice(1))), told(isWide ? [...value].sort((one, other) => absent(one) - absent(other)) : value, key));
-	};
-	return [note(record.usable ? 'Forage works here.' : 'Something keeps Forage from working.', record.usable ? 'good' : 'bad'),
+	const running = known.processes.filter((it) => it.live);
+	return [note(record.usable ? 'Forage works here.' : 'Forage does not work here.', record.usable ? 'good' : 'bad'),
 		record.error && note(record.error, 'bad'), record.problems.map((text) => note(text, 'bad')), record.warnings.map((text) => note(text)),
-		h('div.columns', Object.keys(record).filter((key) => !NAMED_APART.has(key)).map(part))];
+		h('ul.says', sentences(record, running).map((it) => h('li', it))),
+		h('details', { id: 'all' }, h('summary', 'Everything that forage doctor reports'), Object.keys(record).filter((key) => !['problems', 'warnings', 'usable', 'error', 'code'].includes(key))
+			.map((key) => h('section', h('h2', key[0].toUpperCase() + spoken(key.slice(1))), valueNode(record[key], key))))];
 }
 
-/** A value of whatever form: what doctor says tomorrow is shown, too. */
-function told(value, title, key) {
+/** The state of the installation, one sentence for each part. */
+function sentences({ versions, roots, configuration, tools, models, index, sandbox, clients, caches }, running) {
+	const on = tools.filter((it) => it.on).map((it) => it.name);
+	const chosen = [...models.named?.models ?? [], ...Object.values(models.chosen ?? {}).flat()];
+	const setUp = clients.filter((it) => it.state === 'set_up');
+	const agent = (it) => `${agentOf(it)} (process ${it.pid ?? it.process})`;
+	const client = (it) => {
+		const { check } = it;
+		const state = !check?.tried ? 'was not tried' : check.works ? `serves ${plural(check.tools.length, 'tool')}, started in ${count(check.milliseconds)} ms` : `does not work: ${check.problem ?? ''} ${check.advice ?? ''}`;
+		return [`${it.client} is set up in `, mono(it.file), ` and ${state}.`];
+	};
+	return [
+		running.length ? `${plural(running.length, 'agent is', 'agents are')} connected: ${listed(running.map(agent))}.` : 'No agent is connected now.',
+		...roots.roots.map((it) => (it.problem ? [mono(it.root), ` can't be searched: ${it.problem}`] : ['Searches from here cover ', mono(it.root), '.'])),
+		...index.roots.map(({ root, index: it }) => (it.problem ? [mono(root), ` has no index: ${it.problem}`] : [mono(root), it.state === 'there' ? ` has an index of ${bytes(it.bytes)} on disk.` : ' has no index on disk: the first question builds one.'])),
+		`Agents are offered ${listed(on)}.`,
+		models.problem ?? (chosen.length ? `Models: ${listed([...new Set(chosen)].slice(0, 4))}.` : 'No model is configured. Only keyword_search and ask need one.'),
+		sandbox.mode === 'off' ? 'The sandbox is off.' : `The sandbox is on: ${sandbox.detail}.`,
+		[configuration.exists ? 'The configuration is in ' : 'There is no configuration file; it would be ', mono(configuration.file), '.'],
+		...setUp.length ? setUp.map(client) : ['No agent is set up on this machine: run ', h('code', 'forage setup --write'), '.'].map((it, at, all) => (at ? null : all)).filter(Boolean),
+		caches && (caches.problem ?? ['Caches take ', bytes(caches.bytes ?? 0), ' in ', mono(caches.directory), '.']),
+		`Forage ${versions.forage}${versions.commit ? `, commit ${versions.commit}` : ''}, for ${versions.target}.`,
+	].filter(Boolean);
+}
+
+/** A value of any form, so that fields of a later version are shown as well. */
+function valueNode(value, title, key) {
 	if (value === null || value === undefined || value === '') return '–';
 	if (typeof value === 'boolean') return value ? 'yes' : 'no';
 	if (typeof value === 'number') return key === 'bytes' ? bytes(value) : String(value);
 	if (typeof value !== 'object') return value;
-	if (!Array.isArray(value)) return Object.keys(value).length ? facts(Object.entries(value).map(([name, it]) => [spoken(name), told(it, `${title}: ${spoken(name)}`, name)])) : '–';
+	if (!Array.isArray(value)) return Object.keys(value).length ? facts(Object.entries(value).map(([name, it]) => [spoken(name), valueNode(it, `${title}: ${spoken(name)}`, name)])) : '–';
 	if (!value.length) return 'none';
 	if (typeof value[0] !== 'object') return value.some((it) => it.length > 30) ? h('ul', value.map((it) => h('li', it))) : value.join(', ');
-	const keys = Object.keys(value[0]).filter((name) => value.some((it) => it[name] !== null));
-	return table(title, keys.map(spoken), value.map((it) => keys.map((name) => told(it[name], title, name))));
+	return value.map((it) => h('div.entry', valueNode(it, title)));
 }
 
-// ---- The frame: header, filters, addresses, keys
+// ---- The frame: addresses, keys
 
-let route = { view: 'timeline', argument: '' };
-const VIEWS = { timeline: showTimeline, call: showCall, map: showMap, ranking: showRanking, cost: showCost, health: showHealth };
+let route = { view: 'session', argument: '' };
+const VIEWS = { session: showSession, call: showCall, map: showMap, cost: showCost, health: showHealth, advanced: showAdvanced };
 
 function parseRoute() {
 	const [, view, argument] = /^#(\w+)(?:=(.*))?$/s.exec(location.hash) ?? [];
@@ -1503,9 +1437,9 @@ function parseRoute() {
 	try {
 		decoded = decodeURIComponent(argument ?? '');
 	} catch {
-		// Somebody cut the address: its view is shown.
+		// A truncated address shows its view.
 	}
-	return { view: view in VIEWS ? view : 'timeline', argument: decoded };
+	return { view: view in VIEWS ? view : 'session', argument: decoded };
 }
 
 function go(hash) {
@@ -1516,109 +1450,47 @@ function go(hash) {
 async function showView() {
 	const { view, argument } = route;
 	for (const link of page.views.children) {
-		const current = link.hash === `#${view}` || (view === 'call' && link.hash === '#timeline');
-		current ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
+		const isCurrent = link.hash === `#${view}` || (view === 'call' && link.hash === '#session');
+		isCurrent ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
 	}
 	document.title = `${view[0].toUpperCase()}${view.slice(1)} · Forage`;
-	showNewer();
 	await VIEWS[view](page.view, argument);
 }
 
 async function routed() {
 	const last = route;
-	if (last.view === 'timeline') timeline.scroll = scrollY;
+	if (last.view === 'session') showSession.scroll = scrollY;
 	route = parseRoute();
 	const shown = route;
+	if (!isWide.matches) page.picker.open = false;
 	await showView();
 	if (route !== shown) return;
-	if (route.view === 'timeline') return returned(last);
-	if (route.view === 'map' && last.view === 'map' && map.keep) {
-		map.keep = false;
-		const back = (map.base?.cells ?? []).findIndex(({ node }) => node.path === map.back);
-		(byId('plan') ?? byId('show-text'))?.focus({ preventScroll: true });
-		return back >= 0 && pick(back, true);
+	if (route.view === 'session' && last.view === 'call') {
+		scrollTo(0, showSession.scroll ?? 0);
+		const row = document.querySelector(`#calls [data-id="${CSS.escape(last.argument)}"] .open`);
+		if (row) return row.focus();
+	}
+	if (route.view === 'map' && map.back !== null && document.querySelector('#plan [tabindex="0"]')) {
+		map.back = null;
+		return document.querySelector('#plan [tabindex="0"]').focus({ preventScroll: true });
 	}
 	scrollTo(0, 0);
 	page.view.querySelector('h1')?.focus({ preventScroll: true });
 }
 
-/** The timeline as it was left, at the call that was looked at. */
-function returned(last) {
-	const at = last.view === 'call' ? selected().findIndex((call) => call.id === last.argument) : -1;
-	if (at >= 0) focusRow(at);
-	else page.view.querySelector('h1')?.focus({ preventScroll: true });
-}
-
-function options(select, all, pairs) {
-	const given = select.value;
-	const wanted = JSON.stringify(pairs);
-	if (select.dataset.options === wanted) return;
-	select.dataset.options = wanted;
-	fill(select, h('option', { value: '' }, all), pairs.map(([value, text]) => h('option', { value, selected: value === given }, clip(text, 60))));
-}
-
-function drawFrame() {
-	const calls = selected();
-	options(page['by-process'], 'All processes', known.processes.map((it) => [it.process, `${processName(it)}${it.live ? '' : ' (ended)'}`]));
-	options(page['by-root'], 'All roots', roots().map((root) => [root, root]));
-	options(page['by-tool'], 'All tools', [...new Set(known.calls.map((call) => call.tool))].sort().map((tool) => [tool, tool]));
-	page.clear.hidden = !isFiltered();
-	const live = known.processes.filter((it) => it.live).length;
-	const over = known.processes.length - live;
-	const all = roots();
-	page.where.textContent = visible(all.length > 2 ? `${all.slice(0, 2).join('  ')} and ${all.length - 2} more` : all.join('  '));
-	const size = sizeOf(calls);
-	const pairs = [['Processes', `${live} running, ${over} ended`], ['Clients', [...new Set(known.processes.map((it) => it.client).filter(Boolean))].join(', ') || 'unknown'],
-		['Calls', isFiltered() ? `${count(calls.length)} of ${count(known.calls.length)}` : count(calls.length)],
-		['Answers', `${bytes(size)} ≈ ${tokens(size)} tokens (estimate)`], ['Time', duration(timeOf(calls))]];
-	const forgotten = sumOf(known.processes, (it) => it.forgotten);
-	fill(page.totals, pairs.map(([name, value]) => h('div', h('dt', name), h('dd', value))));
-	fill(page.notes, known.notes.map((text) => note(text)), forgotten > 0 && note(`${plural(forgotten, 'earlier call')} no longer kept: a process keeps its last ones, a journal all.`));
-}
-
-/** Draws again what has changed with calls or filters; what a reader is in stays. */
-function refresh(isNews) {
-	drawFrame();
+/** Draws what has changed with new calls. */
+function refresh(fresh) {
+	drawSessions();
+	fill(page.notes, known.notes.map((text) => note(text)), known.processes.map((it) => it.forgotten > 0 && note(`${agentOf({ process: it.process })}: ${plural(it.forgotten, 'earlier call')} no longer kept. Keep a journal to see all.`)));
 	const { view } = route;
-	if (view === 'timeline') updateTimeline();
-	else if (view === 'cost') {
-		drawCost();
-		askCost();
-	} else if (view === 'health') drawHealth();
-	else if (view === 'call' && !isNews) showView();
-	else if (view === 'map') refreshMap(isNews);
-}
-
-/** Soon after the last of several calls. */
-function refreshMap(isNews) {
-	clearTimeout(refreshMap.timer);
-	const draw = () => {
-		if (route.view !== 'map') return;
-		const isOther = !map.tree || (filters.root && filters.root !== map.root);
-		if (isOther || !byId('legend')) return showView();
-		// The text of a file is being read.
-		if (isNews && !map.node.children && byId('text').childElementCount) return;
+	const isConcerned = fresh.some((call) => call.ui.session === current);
+	if (view === 'session' && isConcerned) byId('calls') ? drawSession() : showView();
+	else if (view === 'call' && !byId('seen') && !page.view.querySelector('.answer')) showView();
+	else if (view === 'cost' && isConcerned) askCost();
+	else if (view === 'map' && isConcerned && map.node?.children && byId('legend')) {
 		shade();
 		drawShades();
-	};
-	if (isNews) refreshMap.timer = setTimeout(draw, 500);
-	else draw();
-}
-
-function filtered() {
-	for (const [name, id] of FILTERS) filters[name] = page[id].value;
-	selectedCalls = null;
-	timeline.newer = 0;
-	timeline.at = 0;
-	refresh(false);
-	clearTimeout(filtered.timer);
-	filtered.timer = setTimeout(() => say(plural(selected().length, 'call')), 600);
-}
-
-function clearFilters() {
-	for (const [, id] of FILTERS) page[id].value = '';
-	filtered();
-	page['by-text'].focus();
+	} else if (view === 'health') drawHealth();
 }
 
 const isTyping = (target) => target.matches?.('input:not([type=checkbox]), select, textarea');
@@ -1633,26 +1505,28 @@ function keyed(event) {
 	act();
 }
 
-const besideCall = (step) => () => {
-	const calls = selected();
-	const other = calls[calls.findIndex((call) => call.id === route.argument) + step];
-	if (route.view === 'call' && other) go(callAddress(other));
+const toCall = (step) => () => {
+	const call = route.view === 'call' && known.byId.get(route.argument);
+	const other = call && call.ui.session.calls[call.ui.number - 1 + step];
+	if (other) go(callAddress(other));
 };
 
+function toSessions() {
+	page.picker.open = true;
+	page.sessions.querySelector('[aria-current], a')?.focus();
+}
+
 const keyActs = {
-	'/': () => page['by-text'].focus(), '?': () => page.keys.showModal(), '[': besideCall(-1), ']': besideCall(1),
-	...Object.fromEntries(['timeline', 'map', 'ranking', 'cost', 'health'].map((view, at) => [at + 1, () => go(`#${view}`)])),
+	'/': () => byId('filter')?.focus(), '?': () => page.keys.showModal(), '[': toCall(-1), ']': toCall(1), s: toSessions,
+	...Object.fromEntries(['session', 'map', 'cost', 'health', 'advanced'].map((view, at) => [at + 1, () => go(`#${view}`)])),
 };
 
 function escape(event) {
-	if (event.target === page['by-text']) {
-		if (page['by-text'].value) {
-			page['by-text'].value = '';
-			filtered();
-		} else event.target.blur();
+	if (event.target.id === 'filter') {
+		event.target.value ? (event.target.value = '', drawRows()) : event.target.blur();
 	} else if (isTyping(event.target)) return;
 	else if (route.view === 'map') out();
-	else if (route.view === 'call') go('#timeline');
+	else if (route.view === 'call') go('#session');
 }
 
 // ---- Live
@@ -1665,21 +1539,34 @@ function linkState(text, kind = '') {
 }
 
 function news(reply, isFirst) {
+	const before = sessions.length;
 	const fresh = take(reply);
-	if (isFirst) timeline.follow = known.processes.some((it) => it.live);
-	else for (const call of fresh) call.ui.fresh = true;
 	const live = known.processes.filter((it) => it.live).length;
-	linkState(live ? 'live' : known.processes.length ? 'nothing runs' : 'waiting for calls', live ? 'live' : '');
+	linkState(live ? `${plural(live, 'agent')} connected` : 'no agent connected', live ? 'on' : '');
 	if (isFirst) {
-		drawFrame();
+		refresh([]);
 		showView();
 	} else {
-		refresh(true);
-		arrived(fresh);
+		const waited = !before && sessions.length;
+		refresh(fresh);
+		if (waited) showView();
+		announce(fresh.length, sessions.length - before);
 	}
 }
 
-/** Asks for news as long as the page is open; a server that is gone, less and less often. */
+let unsaid = 0;
+/** Reports new calls together, at most once a second. */
+function announce(number, newSessions) {
+	unsaid += number;
+	if (newSessions > 0) say('A new session has begun');
+	clearTimeout(announce.timer);
+	announce.timer = setTimeout(() => {
+		if (unsaid) say(plural(unsaid, 'new call'));
+		unsaid = 0;
+	}, 1000);
+}
+
+/** Asks for news while the page is open, and less and less often if the server is gone. */
 async function listen() {
 	let failures = 0;
 	for (;;) {
@@ -1698,32 +1585,27 @@ async function listen() {
 
 async function gone(error, failures) {
 	const wait = Math.min(10, 2 ** (failures - 1));
-	const text = error.status === 401 ? 'this address has not the token of the server: use the address that it printed last' : `${sentence(error)}: is forage ui still running?`;
-	linkState(`${text} Asked again in ${wait} s.`, 'gone');
+	const text = error.status === 401 ? 'this address has an old token: use the address that forage ui printed last' : `${sentence(error)}: is forage ui still running?`;
+	linkState(`${text} Next attempt in ${wait} s.`, 'gone');
 	if (!known.loaded) fill(page.view, note(`${text[0].toUpperCase()}${text.slice(1)}`, 'bad'));
 	await pause(1000 * wait);
 }
+
+const isWide = matchMedia('(min-width: 1000px)');
 
 function start() {
 	history.scrollRestoration = 'manual';
 	addEventListener('hashchange', routed);
 	addEventListener('keydown', keyed);
-	addEventListener('scroll', scrolled, { passive: true });
-	const redraw = () => route.view === 'map' && map.node?.children && drawMap();
-	addEventListener('resize', () => requestAnimationFrame(() => {
-		scrolled();
-		redraw();
-	}));
-	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-	for (const [, id] of FILTERS) page[id].addEventListener('input', filtered);
-	page.clear.addEventListener('click', clearFilters);
-	page.help.addEventListener('click', () => page.keys.showModal());
-	page.newer.addEventListener('click', () => {
-		timeline.newer = 0;
-		toEnd();
-		focusRow(selected().length - 1);
-		showNewer();
+	let width = innerWidth;
+	addEventListener('resize', () => {
+		if (innerWidth !== width && route.view === 'map' && map.node?.children) requestAnimationFrame(drawMap);
+		width = innerWidth;
 	});
+	const arrange = () => { page.picker.open = isWide.matches; };
+	isWide.addEventListener('change', arrange);
+	arrange();
+	page.help.addEventListener('click', () => page.keys.showModal());
 	page.skip.addEventListener('click', (event) => {
 		event.preventDefault();
 		page.main.focus();

@@ -1,7 +1,7 @@
 // Looks at the page of a `forage ui` that runs, in a real browser: node check.mjs ADDRESS [OPTIONS]
 //
-// ADDRESS is what `forage ui` prints, with its token. What the page must show is worked out here from /api/calls and its
-// like, by other means than the page's own, so that an empty page fails. One line a check; 1 is returned after any fault.
+// ADDRESS is what `forage ui` prints, with its token. This script works out from /api/calls and its like what the page must
+// show, by other means than the page's own, so that an empty page fails. One line a check; 1 is returned after any fault.
 //
 //   --screenshots DIR    a picture of each view, at 360 and 1440 pixels, light and dark
 //   --live COMMAND       a shell command that makes one call; its row must be there --live-ms after the call has ended
@@ -35,7 +35,9 @@ if (!address) {
 }
 const { origin, host, searchParams } = new URL(address);
 const TOKEN = searchParams.get('token');
-const VIEWS = ['timeline', 'map', 'ranking', 'cost', 'health'];
+const VIEWS = ['session', 'map', 'cost', 'health', 'advanced'];
+// The page begins another session after a longer pause.
+const IDLE_US = 600e6;
 // Reorders or hides text, so none of it may stand in the page; line feeds and tabs of texts may.
 const HIDING = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]/u;
 
@@ -146,28 +148,47 @@ const place = (call, file) => JSON.stringify([call.process, call.roots[file.root
 const ordered = (value) => (value === null || typeof value !== 'object' ? JSON.stringify(value)
   : `{${Object.keys(value).sort().map((key) => `${key}:${ordered(value[key])}`).join()}}`);
 
-/** By the calls' names: those whose question was asked before, and the answer that a read follows. */
-function relations(calls) {
-  const [again, from] = [new Map(), new Map()];
-  calls.forEach((call, at) => {
-    const before = calls.slice(0, at).filter((it) => it.process === call.process);
-    const same = before.findLast((it) => it.tool === call.tool && ordered(it.arguments) === ordered(call.arguments));
-    if (same) again.set(call.id, same);
-    const read = new Set(call.shown.filter((file) => file.kind === 'read').map((file) => place(call, file)));
-    const named = (it) => it.shown.some((file) => file.kind !== 'read' && read.has(place(it, file)));
-    const answer = call.tool === 'read_file' && before.findLast((it) => ended(it) <= call.began_us && named(it));
-    if (answer) from.set(call.id, answer);
-  });
-  return { again, from };
+/** The sessions of the calls, in the order of their first calls: a process, up to a long pause. */
+function sessionsOf(calls) {
+  const made = [];
+  for (const call of calls) {
+    const last = made.findLast((it) => it[0].process === call.process);
+    if (last && call.began_us - Math.max(...last.map(ended)) <= IDLE_US) last.push(call);
+    else made.push([call]);
+  }
+  return made;
 }
 
-/** A word that the row of a call must have. */
-function verdict(call) {
-  if (call.status === 'error') return 'error';
-  if (call.status === 'cancelled') return 'cancelled';
-  if (call.status === 'partial') return 'partial';
-  if (call.status === 'nothing') return call.absent && !call.hidden_matches.length ? 'none: absent' : 'none';
-  return call.results ? call.results.toLocaleString('en') : '';
+/** By the names of calls: the answer that a read follows. */
+function threads(calls) {
+  const from = new Map();
+  calls.forEach((call, at) => {
+    const read = new Set(call.shown.filter((file) => file.kind === 'read').map((file) => place(call, file)));
+    const named = (it) => it.shown.some((file) => file.kind !== 'read' && read.has(place(it, file)));
+    const answer = call.tool === 'read_file' && calls.slice(0, at).findLast((it) => ended(it) <= call.began_us && named(it));
+    if (answer) from.set(call.id, answer);
+  });
+  return from;
+}
+
+/** The title of the finding that a call must have, or '' for none. */
+function wanted(call, calls) {
+  const before = calls.slice(0, calls.indexOf(call));
+  if (call.status === 'error') return call.code === 'path' ? 'Wrong path' : 'Failed';
+  if (['cancelled', 'partial'].includes(call.status)) return 'Stopped early';
+  if (call.hidden_matches.length) return 'Hidden';
+  const loose = (it) => it.tool + ordered(it.arguments).toLowerCase().split('').sort().join('');
+  const same = before.findLast((it) => it.tool === call.tool && ordered(it.arguments) === ordered(call.arguments));
+  if (same ? same.digest === call.digest || call.depends_on_session : before.some((it) => loose(it) === loose(call))) return 'Repeated';
+  const has = (it, file, line) => ended(it) <= call.began_us && it.shown.some((other) => other.kind === 'read' && place(it, other) === place(call, file) && other.ranges.some(([from, to]) => from <= line && line <= to));
+  const isReread = call.shown.length && call.shown.every((file) => file.kind === 'read' && file.ranges.every(([from, to]) => before.some((it) => has(it, file, from) && has(it, file, to))));
+  if (isReread) return 'Repeated';
+  const shown = call.shown.reduce((sum, file) => sum + file.matches, 0);
+  const isLimited = call.text_cut || (call.truncated_by && !['search_index', 'keyword_lookup'].includes(call.tool));
+  const isWhole = call.results_of === 'matches' && !call.at_least && shown >= call.results;
+  const goesOn = (it) => it.tool === call.tool && it.status !== 'error' && ['pattern', 'query'].some((name) => call.arguments[name] && it.arguments[name] === call.arguments[name]);
+  if (isLimited && !isWhole && !calls.slice(calls.indexOf(call) + 1).some(goesOn)) return 'Cut';
+  return call.status === 'nothing' ? 'Nothing found' : '';
 }
 
 // ---- The page ------------------------------------------------------------------------------------------------------
@@ -198,7 +219,7 @@ async function open(browser, options = {}, path = '') {
     seen.observe(document, { childList: true, subtree: true });
   });
   await page.goto(address + path);
-  await page.waitForFunction(() => document.querySelector('#totals dd') && document.querySelector('#view').childElementCount > 0);
+  await page.waitForSelector('.call, .empty h2');
   return page;
 }
 
@@ -212,48 +233,56 @@ const settled = async (page) => {
   await page.waitForFunction(() => ![...document.querySelectorAll('#view [role=status]')].some((it) => /…$/.test(it.textContent)), null, { timeout: 60_000 });
 };
 
-/** Rows of the timeline by the calls' names, gathered by scrolling through all of it. */
-const rowsOf = (page) => page.evaluate(async () => {
-  const rows = {};
-  const frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
-  for (let top = 0; ; top += innerHeight / 2) {
-    scrollTo(0, top);
-    await frame();
-    for (const row of document.querySelectorAll('.call')) {
-      const bar = row.querySelector('.lane i').getBoundingClientRect();
-      rows[row.dataset.id] ??= { text: row.textContent, from: row.querySelector('.thread')?.getAttribute('href') ?? null, left: bar.left, right: bar.right, index: Number(row.getAttribute('aria-rowindex')) };
-    }
-    if (top + innerHeight >= document.documentElement.scrollHeight) return rows;
-  }
-});
+const sessionAddress = (calls) => `session=${encodeURIComponent(calls[0].id)}`;
 
-async function timeline(page, calls) {
-  await go(page, 'timeline');
-  if (!calls.length) {
+/** The sessions that the page lists, and all of one of them. */
+async function session(page, calls) {
+  const all = sessionsOf(calls);
+  if (!all.length) {
+    await go(page, 'session');
     const shown = await page.textContent('#view');
-    tell('timeline: says what to do when there is no call', shown.includes('forage mcp') && !shown.includes('U+'), shown);
-    return;
+    return tell('session: says what to do when there is no call', shown.includes('forage setup --write') && !shown.includes('U+'), shown);
   }
-  const number = await page.getAttribute('#calls', 'aria-rowcount');
-  tell('timeline: number of rows', Number(number) === calls.length + 1, `${number} with the head, for ${calls.length} calls`);
-  const rows = await rowsOf(page);
-  const { again, from } = relations(calls);
-  const wrong = { missing: [], tool: [], verdict: [], order: [], again: [], thread: [] };
-  calls.forEach((call, at) => {
-    const row = rows[call.id];
-    if (!row) return wrong.missing.push(call.id);
-    const text = squeezed(row.text);
-    if (!text.includes(squeezed(visible(call.tool)))) wrong.tool.push(call.id);
-    if (!text.includes(verdict(call))) wrong.verdict.push(`${call.id} ${verdict(call)}: ${text}`);
-    if (row.index !== at + 2) wrong.order.push(`${call.id} is row ${row.index}`);
-    if (/(?<!nearly )again/.test(text.replaceAll(squeezed(visible(JSON.stringify(call.arguments))), '')) !== again.has(call.id) && !/again/.test(ordered(call.arguments))) wrong.again.push(call.id);
-    const expected = from.get(call.id);
-    if ((row.from ?? null) !== (expected ? `#call=${encodeURIComponent(expected.id)}` : null)) wrong.thread.push(`${call.id}: ${row.from}, expected ${expected?.id}`);
+  const listed = await page.$$eval('#sessions a', (links) => links.map((it) => it.dataset.id));
+  const expected = all.map((it) => it[0].id).reverse();
+  tell('sessions: listed, newest first', isDeepStrictEqual(listed, expected.slice(0, 60)), `${listed.length} of ${all.length}`);
+  for (const own of all.slice(-3)) await oneSession(page, own);
+}
+
+async function oneSession(page, own) {
+  await go(page, sessionAddress(own));
+  const name = `session ${visible(own[0].id)}`;
+  const rows = await page.$$eval('.call', (all) => all.map((it) => {
+    const [lane, think, run] = ['.lane', '.think', '.run'].map((part) => it.querySelector(part).getBoundingClientRect());
+    return { id: it.dataset.id, text: it.textContent, chip: it.querySelector('.chip')?.textContent ?? '', from: it.querySelector('.thread')?.getAttribute('href') ?? null,
+      left: (run.left - lane.left) / lane.width, think: think.width / lane.width, lane: lane.width };
+  }));
+  const shown = own.slice(0, 500);
+  tell(`${name}: a row for each call, in order`, isDeepStrictEqual(rows.map((it) => it.id), shown.map((it) => it.id)), `${rows.length} rows for ${own.length} calls`);
+  const span = Math.max(...own.map(ended)) - own[0].began_us;
+  const wrong = { tool: [], findings: [], thread: [], axis: [], thinking: [] };
+  const from = threads(own);
+  let end = own[0].began_us;
+  shown.forEach((call, at) => {
+    const row = rows[at];
+    if (!squeezed(row.text).includes(squeezed(visible(call.tool)))) wrong.tool.push(call.id);
+    if (row.chip !== wanted(call, own)) wrong.findings.push(`${call.id}: ${row.chip}, expected ${wanted(call, own)}`);
+    const answer = from.get(call.id);
+    if (row.from !== (answer ? `#call=${encodeURIComponent(answer.id)}` : null)) wrong.thread.push(`${call.id}: ${row.from}, expected ${answer?.id}`);
+    // A mark at the end is moved in by its own width.
+    const pixel = 5 / row.lane;
+    if (Math.abs(row.left - (call.began_us - own[0].began_us) / span) > pixel) wrong.axis.push(`${call.id} at ${row.left}`);
+    if (Math.abs(row.think - Math.max(0, call.began_us - end) / span) > pixel) wrong.thinking.push(`${call.id}: ${row.think}`);
+    end = Math.max(end, ended(call));
   });
-  for (const [name, list] of Object.entries(wrong)) tell(`timeline: ${name}`, !list.length, list.length ? list.slice(0, 3).join('; ') : 'right in every row');
-  tell('timeline: marked as again, threaded', true, `${again.size} and ${from.size} of ${calls.length}`);
-  const apart = calls.filter((call, at) => at && call.began_us < ended(calls[at - 1]) && rows[call.id].left < rows[calls[at - 1].id].left - 0.5 && call.began_us >= calls[at - 1].began_us);
-  tell('timeline: what began later is further right, side by side', !apart.length, apart.map((call) => call.id).join() || `${calls.filter((call, at) => at && call.began_us < ended(calls[at - 1])).length} overlap`);
+  for (const [what, list] of Object.entries(wrong)) tell(`${name}: ${what}`, !list.length, list.length ? list.slice(0, 3).join('; ') : 'right in every row');
+  const number = own.filter((call) => wanted(call, own)).length;
+  const heading = await page.textContent('#look h2');
+  const items = await page.$$eval('.findings > li', (all) => all.map((it) => it.textContent.length));
+  tell(`${name}: each finding is listed with its consequence`, heading.startsWith(number ? `${number.toLocaleString('en')} to check` : 'Nothing needs a look') && items.length === number && items.every((it) => it > 30), `${heading}, ${items.length} items`);
+  const read = new Set(own.flatMap((call) => call.shown.filter((file) => file.kind === 'read').map((file) => place(call, file)))).size;
+  const looked = await page.textContent('#looked');
+  tell(`${name}: where it looked`, looked.includes(`${read.toLocaleString('en')} file`), looked);
 }
 
 /** What a shell makes of the command: the words after `forage`. */
@@ -274,9 +303,12 @@ async function oneCall(page, call) {
   const name = `call ${visible(call.id)}`;
   await go(page, `call=${encodeURIComponent(call.id)}`);
   const text = squeezed(await page.textContent('#view'));
-  const lacks = [call.tool, String(call.sequence), call.error ?? '', ...call.not_entered, ...call.hidden_matches, ...Object.keys(call.skipped).map((it) => it.replaceAll('_', ' ')),
-    ...call.shown.map((file) => file.path), ...call.funnel.map((it) => it.files.toLocaleString('en'))].filter((it) => !text.includes(squeezed(visible(it))));
-  tell(`${name}: all that is known of it`, !lacks.length, lacks.length ? `lacks ${lacks.join(' | ')}` : `${call.shown.length} files, ${call.funnel.length} steps, ${Object.keys(call.skipped).length} reasons`);
+  const lacks = [call.tool, call.error ?? '', ...call.not_entered, ...call.hidden_matches, ...Object.values(call.skipped).map((it) => `${it.toLocaleString('en')} left out`),
+    ...call.funnel.map((it) => it.files.toLocaleString('en'))].filter((it) => !text.includes(squeezed(visible(it))));
+  tell(`${name}: all that is known of it`, !lacks.length, lacks.length ? `lacks ${lacks.join(' | ')}` : `${call.funnel.length} steps, ${Object.keys(call.skipped).length} reasons`);
+  const files = await page.$$eval('.files-of a.mono', (all) => all.map((it) => it.textContent));
+  tell(`${name}: files in the order of the answer`, isDeepStrictEqual(files, call.shown.map((file) => visible(file.path))), `${files.length} files`);
+  await seenText(page, call, name);
   const [json, command] = await page.$$eval('.copied pre', (all) => all.map((it) => it.textContent));
   tell(`${name}: arguments`, isDeepStrictEqual(JSON.parse(json), call.arguments), json);
   const words = shellWords(command);
@@ -284,17 +316,16 @@ async function oneCall(page, call) {
   tell(`${name}: the command, as a shell takes it`, asked && isDeepStrictEqual(words.slice(3), call.roots.flatMap((root) => ['--root', root])), command);
 }
 
-async function textAgain(page, calls) {
-  const call = calls.findLast((it) => it.status === 'found' && !it.models.length);
-  if (!call) return;
-  await go(page, `call=${encodeURIComponent(call.id)}`);
+/** A call opens with the text that the agent saw. */
+async function seenText(page, call, name) {
+  const first = await page.textContent('#view section h2');
+  const shown = await page.textContent('#view section');
+  if (call.status === 'error') return tell(`${name}: opens with the error`, first === 'What the agent saw' && shown.includes(visible(call.error)), call.error);
   const reply = await api('text', { id: call.id });
-  await page.click('#again');
-  await page.waitForSelector('section:has(#again) .note');
-  const shown = await page.textContent('section:has(#again)');
-  // A tab stands in the page as it is.
-  const right = reply.type === 'error' ? shown.includes(visible(reply.error)) : shown.includes(visible(reply.text.slice(0, 60).split('\n')[0].split('\t').at(-1))) && shown.includes({ true: 'The same bytes', false: 'Not the same', null: "can't be told" }[reply.same]);
-  tell('call: the text made again', right, reply.type === 'error' ? reply.error : `${reply.bytes} bytes, same: ${reply.same}`);
+  const lines = (reply.text ?? '').replace(/\r\n/g, '\n').split('\n').map((it) => visible(it).replaceAll('‹U+0009›', '\t'));
+  const isThere = reply.type === 'error' ? shown.toLowerCase().includes(visible(reply.error).toLowerCase()) : shown.includes(lines.join('\n').trimEnd());
+  const isMarked = reply.same === true ? shown.includes('the same bytes') : reply.same === false ? shown.includes('not what the agent saw') : true;
+  tell(`${name}: opens with the text that the agent saw`, first === 'What the agent saw' && isThere && isMarked, reply.type === 'error' ? reply.error : `${reply.bytes} bytes, same: ${reply.same}`);
 }
 
 /** Lines that the calls read, showed and named, counted one by one. */
@@ -316,45 +347,49 @@ function shadesOf(tree, calls) {
 }
 
 async function map(page, calls) {
-  const root = calls.at(-1)?.roots[0];
+  const own = sessionsOf(calls).at(-1);
+  if (!own) {
+    await go(page, 'map');
+    return tell('map: says what to do when there is no call', (await page.textContent('#view')).includes('forage setup'), 'no root');
+  }
+  await go(page, sessionAddress(own));
+  const [root] = own[0].roots;
   const began = Date.now();
   await go(page, 'map');
-  if (!root) return tell('map: says what to do when there is no call', (await page.textContent('#view')).includes('forage mcp'), 'no root');
   await page.waitForSelector('#plan, .note.bad', { timeout: 60_000 });
   bound('time of the first map, with its reading', Date.now() - began, 'map-ms');
   const tree = await api('map', { root });
   if (tree.type === 'error') return tell('map: why there is none', (await page.textContent('#view')).includes(visible(tree.error)), tree.error);
-  const expected = shadesOf(tree, calls);
+  const expected = shadesOf(tree, own);
   const legend = await page.$$eval('.legend [data-shade]', (all) => Object.fromEntries(all.map((it) => [it.dataset.shade, it.textContent])));
   for (const shade of ['read', 'shown', 'named', 'never']) {
     tell(`map: lines ${shade}`, legend[shade]?.endsWith(` ${expected[shade].toLocaleString('en')}`), `${legend[shade]}, counted ${expected[shade]} of ${expected.all}`);
   }
-  const colours = await page.$eval('#plan', (canvas) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-    return new Set(new Uint32Array(data.buffer)).size;
-  });
-  tell('map: it is drawn', colours > 4, `${colours} colours, ${tree.paths.length} files`);
+  const [area, covered] = await page.$eval('#plan', (plan) => [plan.clientWidth * plan.clientHeight, [...plan.querySelectorAll('.leaf')].reduce((sum, it) => sum + it.offsetWidth * it.offsetHeight, 0)]);
+  tell('map: it is drawn', covered > area / 3, `${Math.round((100 * covered) / area)} % of it are files, ${tree.paths.length} in all`);
+  const seen = [...expected.files].filter(([, marks]) => marks.includes(3)).map(([path]) => visible(path));
+  const listed = await page.$$eval('#lists section:first-child a.mono', (all) => all.map((it) => it.textContent));
+  tell('map: files that were read come first', isDeepStrictEqual([...listed.slice(0, seen.length)].sort(), [...seen].sort()), `${seen.length} files`);
   await mapByKeys(page);
   const path = [...expected.files].find(([, marks]) => marks.includes(3) || marks.includes(2))?.[0];
   if (path) await file(page, root, path, expected.files.get(path));
 }
 
 async function mapByKeys(page) {
-  await page.focus('#plan');
-  const told = () => page.textContent('#under');
-  const first = await told();
-  const seen = new Set([first]);
+  await page.focus('#plan [tabindex="0"]');
+  const told = () => page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  const seen = new Set([await told()]);
   for (const key of ['ArrowRight', 'ArrowDown', 'ArrowRight', 'ArrowLeft', 'ArrowUp', 'End', 'Home']) {
     await page.keyboard.press(key);
     seen.add(await told());
   }
-  tell('map: arrow keys go to neighbours', seen.size > 1 || (await page.$$('.entries tbody tr')).length < 2, [...seen].slice(0, 3).join(' | '));
+  tell('map: arrow keys go to neighbours', seen.size > 1 && !seen.has(null), [...seen].slice(0, 3).join(' | '));
   await page.keyboard.press('Enter');
   await settled(page);
   const inside = await page.evaluate(() => location.hash);
   await page.keyboard.press('Escape');
   await settled(page);
-  const outside = await page.evaluate(() => [location.hash, document.activeElement.id]);
+  const outside = await page.evaluate(() => [location.hash, document.activeElement.parentElement.id]);
   tell('map: Enter goes in, Escape out', inside.startsWith('#map=') && outside[0] === '#map' && outside[1] === 'plan', `${inside}, ${outside}`);
   await page.goBack();
   await settled(page);
@@ -364,9 +399,8 @@ async function mapByKeys(page) {
 
 async function file(page, root, path, marks) {
   await go(page, `map=${encodeURIComponent(path)}`);
-  const stretches = await page.$$eval('.side tbody tr', (all) => all.map((it) => it.textContent));
-  tell('map: the stretches of a file', stretches.length > 0 && stretches.some((it) => /read|shown/.test(it)), `${visible(path)}: ${stretches.join(' | ')}`);
-  await page.click('#show-text');
+  const stretches = await page.$$eval('#stretches li', (all) => all.map((it) => it.textContent));
+  tell('map: the stretches of a file', stretches.length > 0 && stretches.every((it) => /read|shown/.test(it)), `${visible(path)}: ${stretches.join(' | ')}`);
   await page.waitForSelector('.lines, #text .note');
   const shown = await page.$$eval('.lines div', (all) => all.map((it) => ({ number: Number(it.querySelector('b').textContent), shade: it.querySelector('i').className, text: it.querySelector('code').firstChild?.data ?? '' })));
   if (!shown.length) {
@@ -380,11 +414,12 @@ async function file(page, root, path, marks) {
   tell('map: the text of a line', shown[0].text === visible(reply.lines[0]).replaceAll('‹U+0009›', '\t'), shown[0].text);
 }
 
-async function ranking(page, calls) {
-  const root = calls[0]?.roots[0];
-  const query = given.query ?? calls.findLast((call) => call.tool === 'search_index')?.arguments.query;
+async function advanced(page, calls) {
+  const call = calls.findLast((it) => it.tool === 'search_index');
+  const query = given.query ?? call?.arguments.query;
+  const root = (call ?? calls[0])?.roots[0];
   if (!root || !query) return;
-  await go(page, 'ranking');
+  await go(page, 'advanced');
   const reply = await api('rank', { root, query });
   const files = reply.answer?.files ?? [];
   const expected = files[Math.min(2, files.length - 1)];
@@ -393,66 +428,77 @@ async function ranking(page, calls) {
   if (await page.$('[name=root]')) await page.selectOption('[name=root]', root);
   await page.press('[name=query]', 'Enter');
   await page.waitForFunction(() => document.querySelector('.ranked li, #ranked .note'), null, { timeout: 60_000 });
-  if (reply.type === 'error') return tell('ranking: why there is none', (await page.textContent('#ranked')).includes(visible(reply.error)), reply.error);
-  const shown = await page.$$eval('.ranked > li', (all) => all.map((it) => ({ text: it.textContent, parts: it.querySelectorAll('.stack i').length })));
-  const wrong = files.filter((it, at) => !shown[at]?.text.includes(visible(it.path)) || it.reasons.some(({ rule }) => !shown[at].text.includes(rule)) || !shown[at].parts);
-  tell('ranking: each file with each of its rules', shown.length >= files.length && files.length > 0 && !wrong.length, `${shown.length} files, ${shown[0]?.text}`);
+  if (reply.type === 'error') return tell('advanced: why there is no ranking', (await page.textContent('#ranked')).includes(visible(reply.error)), reply.error);
+  const shown = await page.$$eval('.ranked > li', (all) => all.map((it) => ({ text: it.textContent, isOpen: it.querySelector('details').open })));
+  const wrong = files.filter((it, at) => !shown[at]?.text.includes(visible(it.path)) || it.reasons.some(({ rule }) => !shown[at].text.includes(rule)) || shown[at].isOpen);
+  tell('advanced: each file, its rules folded', shown.length >= files.length && files.length > 0 && !wrong.length, `${shown.length} files, ${shown[0]?.text}`);
   if (!expected) return;
-  tell('ranking: the expected file', (await page.textContent('#expected')).includes(`number ${files.indexOf(expected) + 1}`), await page.textContent('#expected'));
+  tell('advanced: the expected file', (await page.textContent('#expected')).includes(`number ${files.indexOf(expected) + 1}`), await page.textContent('#expected'));
   const kept = await page.textContent('#ranked .copied pre');
-  tell('ranking: a query to keep', isDeepStrictEqual(JSON.parse(kept), { query, relevant: [expected.path] }), kept);
+  tell('advanced: a query to keep', isDeepStrictEqual(JSON.parse(kept), { query, relevant: [expected.path] }), kept);
+}
+
+/** Bytes as the page shows them in tokens. */
+function tokens(size) {
+  const number = Math.round(size / 4);
+  return number < 1000 ? String(number) : number < 9950 ? `${Number((number / 1000).toFixed(1))}k` : `${Math.round(number / 1000).toLocaleString('en')}k`;
 }
 
 async function cost(page, calls) {
+  const own = sessionsOf(calls).at(-1);
+  if (own) await go(page, sessionAddress(own));
   await go(page, 'cost');
-  if (!calls.length) return;
-  const [byTool] = await page.$$eval('#costs table', (all) => all.map((it) => [...it.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))));
-  const wrong = [...new Set(calls.map((call) => call.tool))].filter((tool) => {
-    const row = byTool.find(([name]) => name === visible(tool));
-    return row?.[1] !== calls.filter((call) => call.tool === tool).length.toLocaleString('en');
-  });
-  tell('cost: calls by tool', !wrong.length && byTool.at(-1)[1] === calls.length.toLocaleString('en'), byTool.map((row) => row.slice(0, 4).join(' ')).join(' | '));
-  const beside = await page.$$eval('#costs table', (all) => [...all.at(-1).querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent)));
-  const last = calls.slice(-500);
+  if (!own) return;
+  const sum = (list, value) => list.reduce((all, it) => all + value(it), 0);
+  const lead = await page.textContent('.lead');
+  tell('cost: tokens of the session', lead.includes(`${tokens(sum(own, (call) => call.bytes))} tokens`), lead);
   const told = [];
-  for (let at = 0; at < last.length; at += 100) told.push(...(await api('cost', { ids: last.slice(at, at + 100).map((call) => call.id).join() })).calls);
-  const compared = (name) => told.filter((it) => it[name] !== null).length.toLocaleString('en');
-  const all = beside.at(-1).map((cell) => (cell === '–' ? '0' : cell));
-  tell('cost: beside other ways', all[1] === compared('whole_bytes') && all[4] === compared('grep_bytes'), beside.at(-1).join(' '));
+  for (let at = 0; at < own.length; at += 100) told.push(...(await api('cost', { ids: own.slice(at, at + 100).map((call) => call.id).join() })).calls);
+  const sizes = new Map();
+  own.forEach((call, nth) => call.shown.forEach((file, at) => file.kind !== 'named' && sizes.set(place(call, file), told[nth].file_bytes[at])));
+  const patterns = told.filter((it) => it.grep_bytes !== null);
+  const expected = [sum(own.filter((call) => call.shown.some((file) => file.kind !== 'named')), (call) => call.bytes), sum([...sizes.values()], (it) => it),
+    sum(own.filter((_, at) => told[at].grep_bytes !== null), (call) => call.bytes), sum(patterns, (it) => it.grep_bytes), sum(patterns, (it) => it.context_bytes)].map((it) => `≈ ${tokens(it)}`);
+  const bars = await page.$$eval('.bars b', (all) => all.map((it) => it.textContent));
+  tell('cost: beside whole files and rg', isDeepStrictEqual(bars, expected), `${bars.join(', ')}; expected ${expected.join(', ')}`);
+  const byTool = await page.$$eval('#costs table', ([first]) => [...first.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent)));
+  const wrong = [...new Set(own.map((call) => call.tool))].filter((tool) => byTool.find(([name]) => name === visible(tool))?.[1] !== own.filter((call) => call.tool === tool).length.toLocaleString('en'));
+  tell('cost: calls by tool', !wrong.length, byTool.map((row) => row.slice(0, 3).join(' ')).join(' | '));
   tell('cost: nothing is said to be saved', !/\bsav(ed|es|ings)\b/i.test(await page.textContent('#costs')), 'no such word');
 }
 
 async function health(page) {
   const record = await api('health');
   await go(page, 'health');
-  await page.waitForSelector('#state .columns', { timeout: 60_000 });
+  await page.waitForSelector('.says', { timeout: 60_000 });
+  const says = await page.$$eval('.says li', (all) => all.map((it) => it.textContent));
   const text = await page.textContent('#state');
   const lacks = [record.versions.forage, ...record.problems, ...record.warnings, ...record.roots.roots.map((it) => it.root), ...record.clients.map((it) => it.file)].filter((it) => !text.includes(visible(it)));
-  tell('health: what doctor says', !lacks.length, lacks.join(' | ') || `${record.problems.length} problems, ${record.warnings.length} warnings, ${record.clients.length} clients`);
+  const odd = says.filter((it) => !/^[\p{Lu}\d/].*[.:!]?$/su.test(it) || it.split(' ').length < 3 || /undefined|null|NaN|\[object/.test(it));
+  tell('health: sentences, and all that doctor says', !lacks.length && !odd.length && says.length > 5, [...lacks, ...odd].join(' | ') || `${says.length} sentences, ${record.problems.length} problems, ${record.warnings.length} warnings`);
 }
 
 // ---- All views -----------------------------------------------------------------------------------------------------
 
 async function filters(page, calls) {
-  if (!calls.length) return;
-  await go(page, 'timeline');
-  const { tool } = calls.at(-1);
-  await page.selectOption('#by-tool', tool);
-  const wanted = calls.filter((call) => call.tool === tool).length + 1;
-  tell('filter by tool', Number(await page.getAttribute('#calls', 'aria-rowcount')) === wanted, `${wanted - 1} calls of ${visible(tool)}`);
-  await page.fill('#by-text', 'no call has these words: qqxzz');
-  tell('filter that nothing passes', (await page.textContent('#view')).includes('No call fits'), await page.textContent('#no-calls'));
-  await page.click('#clear');
-  tell('filters cleared', Number(await page.getAttribute('#calls', 'aria-rowcount')) === calls.length + 1, `${calls.length} calls`);
+  const own = sessionsOf(calls).at(-1);
+  if (!own) return;
+  await go(page, sessionAddress(own));
+  const { tool } = own.at(-1);
+  await page.fill('#filter', tool);
+  const rows = await page.$$eval('.call', (all) => all.map((it) => it.dataset.id));
+  const right = own.filter((call) => call.tool === tool).every((call) => rows.includes(call.id));
+  tell('filter by tool', right, `${rows.length} of ${own.length} calls`);
+  await page.fill('#filter', 'no call has these words: qqxzz');
+  tell('filter that nothing passes', (await page.textContent('#more')).includes('No call') && !(await page.$('.call')), await page.textContent('#more'));
+  await page.press('#filter', 'Escape');
+  tell('filter cleared by Escape', (await page.$$('.call')).length === Math.min(500, own.length), `${own.length} calls`);
 }
 
 async function keyboard(page, calls) {
-  await go(page, 'timeline');
-  await page.evaluate(() => document.activeElement.blur());
-  await page.keyboard.press('Home');
-  await page.evaluate(() => scrollTo(0, 0));
+  await go(page, 'session');
   await page.reload();
-  await page.waitForSelector('#totals dd');
+  await page.waitForSelector('.call, .empty h2');
   await page.keyboard.press('Tab');
   const first = await page.evaluate(() => document.activeElement.id);
   await page.keyboard.press('Enter');
@@ -464,15 +510,20 @@ async function keyboard(page, calls) {
     const stops = await focusStops(page);
     // Wherever that ended: a digit belongs to a field that has the focus.
     await page.evaluate(() => document.activeElement.blur());
-    tell(`keyboard: ${view}`, hash === `#${view}` && focused === 'H1' && current.toLowerCase() === view && !stops.unseen.length && stops.number > 8, `${stops.number} stops; without a mark of focus: ${stops.unseen.join(', ') || 'none'}`);
+    tell(`keyboard: ${view}`, hash === `#${view}` && focused === 'H1' && current.toLowerCase() === view && !stops.unseen.length && stops.number > 6, `${stops.number} stops; without a mark of focus: ${stops.unseen.join(', ') || 'none'}`);
   }
   await page.keyboard.press('?');
   const opened = await page.evaluate(() => document.getElementById('keys').open);
   await page.keyboard.press('Escape');
   tell('keyboard: ? lists the keys, Escape closes', opened && !await page.evaluate(() => document.getElementById('keys').open), opened);
-  if (calls.length < 2) return;
-  await page.keyboard.press('1');
+  const own = sessionsOf(calls).at(-1) ?? [];
+  if (own.length < 2) return;
+  await page.keyboard.press('s');
+  const listed = await page.evaluate(() => document.activeElement.closest('#sessions') !== null);
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Enter');
   await settled(page);
+  tell('keyboard: s leads to the sessions', listed && await page.evaluate(() => location.hash) === `#${sessionAddress(own)}`, await page.evaluate(() => location.hash));
   await page.keyboard.press('/');
   for (let at = 0; at < 4 && !await page.evaluate(() => document.activeElement.matches('.open')); at += 1) await page.keyboard.press('Tab');
   await page.keyboard.press('Home');
@@ -490,14 +541,14 @@ async function keyboard(page, calls) {
   await settled(page);
   const back = await page.evaluate(() => document.activeElement.closest('.call')?.dataset.id);
   const hash = (call) => `#call=${encodeURIComponent(call.id)}`;
-  tell('keyboard: rows, a call, its neighbour and back', row === calls[1].id && shown === hash(calls[1]) && next === hash(calls[2] ?? calls[1]) && back === row, `${row}, ${shown}, ${next}, ${back}`);
+  tell('keyboard: rows, a call, its neighbour and back', row === own[1].id && shown === hash(own[1]) && next === hash(own[2] ?? own[1]) && back === row, `${row}, ${shown}, ${next}, ${back}`);
 }
 
 /** Goes through stops of Tab, and names those at which focus can't be seen. */
 async function focusStops(page) {
   const unseen = [];
   let number = 0;
-  // Past the last one they begin anew, at the head of the page.
+  // After the last stop comes the first one again.
   for (let at = 0; at < 30; at += 1) {
     await page.keyboard.press('Tab');
     const it = await page.evaluate(() => {
@@ -533,16 +584,15 @@ async function hostile(page, where) {
 async function accessible(page, where) {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-  const grave = violations.filter((it) => ['serious', 'critical'].includes(it.impact));
-  const detail = grave.map((it) => `${it.id} (${it.impact}, ${it.nodes.length}): ${it.nodes[0].html.slice(0, 120)}`).join('; ');
-  const light = violations.filter((it) => !grave.includes(it)).map((it) => it.id).join(', ');
-  tell(`axe: ${where}`, !grave.length, detail || `nothing serious${light ? `; lesser: ${light}` : ''}`);
+  const detail = violations.map((it) => `${it.id} (${it.impact}, ${it.nodes.length}): ${it.nodes[0].html.slice(0, 120)}`).join('; ');
+  tell(`axe: ${where}`, !violations.length, detail || 'no finding');
 }
 
-/** Each view at each width and in each scheme: no sideways scrolling, nothing serious by axe, text as text, a picture. */
+/** Each view at each width and in each scheme: no sideways scrolling, no finding by axe, text as text, a picture. */
 async function looks(browser, calls) {
-  const path = calls.flatMap((call) => call.shown.filter((file) => file.kind === 'read')).at(-1)?.path;
-  const views = { timeline: 'timeline', ...(calls.length ? { call: `call=${encodeURIComponent(calls.at(Math.floor(calls.length / 2)).id)}` } : {}), map: 'map', ...(path ? { file: `map=${encodeURIComponent(path)}` } : {}), ranking: 'ranking', cost: 'cost', health: 'health' };
+  const own = sessionsOf(calls).findLast((it) => it.some((call) => wanted(call, it))) ?? calls;
+  const path = own.flatMap((call) => call.shown.filter((file) => file.kind === 'read')).at(-1)?.path;
+  const views = { session: own.length ? sessionAddress(own) : 'session', ...(own.length ? { call: `call=${encodeURIComponent(own[0].id)}` } : {}), map: 'map', ...(path ? { file: `map=${encodeURIComponent(path)}` } : {}), cost: 'cost', health: 'health', advanced: 'advanced' };
   const kinds = [[1440, 'light'], [1440, 'dark'], [360, 'light'], [360, 'dark']];
   for (const [width, colorScheme] of kinds) {
     const page = await open(browser, { colorScheme, viewport: { width, height: width < 500 ? 780 : 900 } });
@@ -562,17 +612,14 @@ async function looks(browser, calls) {
 
 /** What a reader would ask of a view before looking at it. */
 async function dressed(page, view, calls) {
-  if (view === 'file' && await page.$('#show-text')) {
-    await page.click('#show-text');
-    await page.waitForSelector('.lines, #text .note');
-  }
+  if (view === 'file') await page.waitForSelector('.lines, #text .note, #view > .note');
   const query = given.query ?? calls.findLast((call) => call.tool === 'search_index')?.arguments.query;
-  if (view === 'ranking' && query) {
+  if (view === 'advanced' && query) {
     await page.fill('[name=query]', query);
     await page.click('#rank');
     await page.waitForSelector('.ranked li, #ranked .note', { timeout: 60_000 });
   }
-  if (view === 'health') await page.waitForSelector('#state .columns', { timeout: 60_000 });
+  if (view === 'health') await page.waitForSelector('.says', { timeout: 60_000 });
 }
 
 async function otherLooks(browser) {
@@ -605,10 +652,10 @@ async function times(browser) {
     }
     bound(`time to ${view}`, Math.min(...took), 'switch-ms');
   }
-  for (const view of ['timeline', 'map', 'cost']) {
-    await go(page, view);
+  if (await page.$('#sessions a')) {
+    await go(page, 'session');
     const slowest = await page.evaluate(async () => {
-      const field = document.getElementById('by-text');
+      const field = document.getElementById('filter');
       const spent = {};
       for (let nth = 0; nth < 3; nth += 1) {
         for (const text of ['r', 're', 'rea', 'read', '']) {
@@ -621,7 +668,7 @@ async function times(browser) {
       }
       return Math.max(...Object.values(spent));
     });
-    bound(`time of a letter in the filter, ${view}`, slowest, 'typing-ms');
+    bound('time of a letter in the filter', slowest, 'typing-ms');
   }
   await page.context().close();
 }
@@ -635,52 +682,40 @@ async function serverGone(browser) {
   // The browser itself writes of requests that fail.
   said.splice(0, said.length, ...said.filter((it) => !it.includes('ERR_FAILED')));
   await page.unroute('**/api/calls*');
-  await page.waitForSelector('#totals dd', { timeout: 20_000 });
+  await page.waitForSelector('.call, .empty h2', { timeout: 20_000 });
   await page.waitForFunction(() => !document.querySelector('#link.gone'), null, { timeout: 20_000 });
-  tell('a server that is gone is told of, and asked again', /does not answer/.test(gone), `${gone} Then: ${await page.textContent('#link')}`);
+  tell('a server that is gone is reported, and asked again', /does not answer/.test(gone), `${gone} Then: ${await page.textContent('#link')}`);
   said.splice(0, said.length, ...said.filter((it) => !it.includes('ERR_FAILED')));
   await page.context().close();
 }
 
 const run = () => new Promise((resolve) => { spawn('sh', ['-c', given.live], { stdio: ['ignore', 'ignore', 'inherit'] }).on('exit', resolve); });
 
-/** Who reads further up is not moved by a new call, and told of it. */
-async function still(page) {
-  await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight / 3));
-  if (!await page.evaluate(() => innerHeight + scrollY < document.documentElement.scrollHeight - 100)) return;
-  await settled(page);
-  const middle = () => page.evaluate(() => {
-    const row = document.elementFromPoint(300, innerHeight / 2).closest('.call');
-    return [row?.dataset.id, row?.getBoundingClientRect().top].join();
-  });
-  const before = await middle();
-  await run();
-  await page.waitForSelector('#newer:not([hidden])');
-  tell('a live call moves nobody who reads further up', before === await middle(), `${before}; ${await page.textContent('#newer')}`);
-  await page.click('#newer');
-  await settled(page);
-  tell('and is one step away', await page.evaluate(() => document.activeElement.closest('.call') !== null && document.getElementById('newer').hidden), 'the last row has the focus');
-}
-
+/** The command begins a session of its own: it is listed, and the reader of another one is not moved. */
 async function live(browser, number) {
   const page = await open(browser);
   await page.evaluate(() => {
-    window.rows = new Map();
-    new MutationObserver((changes) => {
-      for (const { addedNodes } of changes) for (const node of addedNodes) if (node.dataset?.id && !window.rows.has(node.dataset.id)) window.rows.set(node.dataset.id, Date.now());
-    }).observe(document.body, { childList: true, subtree: true });
+    window.listed = new Map();
+    new MutationObserver(() => {
+      for (const { dataset } of document.querySelectorAll('#sessions a')) if (!window.listed.has(dataset.id)) window.listed.set(dataset.id, Date.now());
+    }).observe(document.getElementById('sessions'), { childList: true, subtree: true });
   });
-  // The long question has to stand before the call is made.
+  const middle = () => page.evaluate(() => [location.hash, scrollY, document.querySelector('.call')?.dataset.id].join());
+  const before = await middle();
+  // The long question has to be on its way before the call is made.
   await page.waitForTimeout(300);
   const began = Date.now();
   await run();
   const ran = Date.now() - began;
-  await page.waitForFunction((before) => Number(document.getElementById('calls')?.getAttribute('aria-rowcount')) > before + 1, number, { timeout: 20_000 });
-  await settled(page);
   const { calls } = await api('calls', { after: number });
-  const seen = await page.evaluate((id) => window.rows.get(id), calls.at(-1).id);
+  const { id } = calls.at(-1);
+  await page.waitForSelector(`#sessions [data-id="${id}"]`, { timeout: 20_000 });
+  await settled(page);
+  const seen = await page.evaluate((it) => window.listed.get(it), id);
   bound(`time until a live call is there (the command ran ${ran} ms)`, seen ? seen - ended(calls.at(-1)) / 1000 : Infinity, 'live-ms');
-  await still(page);
+  tell('a live session moves nobody who reads another', before === await middle(), before);
+  await go(page, `session=${encodeURIComponent(id)}`);
+  tell('and is one step away', await page.$$eval('.call', (all) => all.length) === 1, id);
   await page.context().close();
 }
 
@@ -703,13 +738,12 @@ const page = await open(browser).catch((error) => {
   tell('the page opens', false, error.message);
   process.exit(1);
 });
-await part('timeline', () => timeline(page, calls));
+await part('session', () => session(page, calls));
 for (const call of some(calls)) await part(`call ${visible(call.id)}`, () => oneCall(page, call));
-await part('text again', () => textAgain(page, calls));
 await part('map', () => map(page, calls));
-await part('ranking', () => ranking(page, calls));
 await part('cost', () => cost(page, calls));
 await part('health', () => health(page));
+await part('advanced', () => advanced(page, calls));
 await part('filters', () => filters(page, calls));
 await part('keyboard', () => keyboard(page, calls));
 await page.context().close();

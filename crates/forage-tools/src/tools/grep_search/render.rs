@@ -74,9 +74,11 @@ impl Render for GrepResponse {
             (body(response, (detail, budget), shown), all)
         };
         let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
+        let all = shown;
         let rendered = |(text, notes): (String, Vec<String>), is_cut: bool, detail, matches: u64| {
             let shown = shown_lines(response, (detail, budget), matches).into_files();
-            Rendered { text: with_notes(text, &notes), is_cut, shown }
+            let hides_results = matches < all;
+            Rendered { text: with_notes(text, &notes), is_cut, hides_results, shown }
         };
         if !is_too_much || !has_context {
             let whole = texts(shown, ContextDetail::Context, None);
@@ -178,7 +180,8 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
     let (text, notes) = text(&files[..shown]);
     let mut named = ShownFiles::default();
     files[..shown].iter().for_each(|file| named.named(&file.path, file.match_count));
-    Rendered { text: with_notes(text, &notes), is_cut: shown < files.len(), shown: named.into_files() }
+    let (text, is_cut) = (with_notes(text, &notes), shown < files.len());
+    Rendered { text, is_cut, hides_results: is_cut, shown: named.into_files() }
 }
 
 fn headline_of_files(response: &GrepResponse, shown: u64) -> String {

@@ -56,7 +56,8 @@ impl Render for KeywordResponse {
             let text = files(response, response.files.len(), lines, evidence);
             if text.len() <= room {
                 let shown = shown(response, response.files.len(), evidence);
-                return Rendered { text: with_notes(text, &all), is_cut: !evidence, shown };
+                let (text, is_cut) = (with_notes(text, &all), !evidence);
+                return Rendered { text, is_cut, hides_results: false, shown };
             }
         }
         let fits = |shown: usize| files(response, shown, 0, false).len() <= room;
@@ -64,7 +65,7 @@ impl Render for KeywordResponse {
         let left = count((response.files.len() - most) as u64, "less relevant file");
         all.insert(0, format!("{left} left out because the answer was too long"));
         let text = with_notes(clip(&files(response, most, 0, false), room), &all);
-        Rendered { text, is_cut: true, shown: shown(response, most, false) }
+        Rendered { text, is_cut: true, hides_results: true, shown: shown(response, most, false) }
     }
 }
 

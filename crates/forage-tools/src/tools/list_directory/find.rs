@@ -205,5 +205,6 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
     let files = response.entries[..shown].iter().filter(|entry| entry.kind == "file");
     files.for_each(|entry| named.named(&entry.path, 0));
     let is_cut = shown < response.entries.len();
-    Rendered { text: with_notes(text(shown), &notes), is_cut, shown: named.into_files() }
+    let text = with_notes(text(shown), &notes);
+    Rendered { text, is_cut, hides_results: is_cut, shown: named.into_files() }
 }

@@ -299,12 +299,14 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
                 0,
                 format!("{rest} behind line {} left out for the length of the answer", entry.line - 1),
             );
-            return Rendered { text: with_notes(text, &notes), is_cut: true, shown: files.into_files() };
+            let (text, shown) = (with_notes(text, &notes), files.into_files());
+            return Rendered { text, is_cut: true, hides_results: true, shown };
         }
         text.push_str(&line);
         files.lines(&response.path, entry.line.into(), entry.line.into());
     }
-    Rendered { text: with_notes(text, &notes), is_cut: false, shown: files.into_files() }
+    let (text, shown) = (with_notes(text, &notes), files.into_files());
+    Rendered { text, is_cut: false, hides_results: false, shown }
 }
 
 /// Formats an entry as a line of text.
