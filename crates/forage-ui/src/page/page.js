@@ -326,7 +326,7 @@ const STOPPED = {
 
 /** What needs a look in a session, the most important first. Each entry has a consequence for the agent. */
 function findings(session) {
-	session.findings ??= session.calls.map((call) => ({ call, ...finding(call, session) })).filter((it) => it.kind)
+	session.findings ??= session.calls.map((call) => (call.ui.finding = { call, ...finding(call, session) })).filter((it) => it.kind)
 		.sort((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind) || one.call.began_us - other.call.began_us);
 	return session.findings;
 }
@@ -335,15 +335,16 @@ function finding(call, session) {
 	const { status, error, truncated_by: limit } = call;
 	if (status === 'error') return call.code === 'path' ? { kind: 'path', text: error.replace(/^`\w+`: /, '') } : { kind: 'failed', text: error ?? 'There is no answer.' };
 	if (status === 'cancelled' || status === 'partial' || STOPPED[limit]) return { kind: 'early', text: `${STOPPED[limit] ?? STOPPED[status] ?? 'Only a part was searched'}: matches may be missing.` };
-	if (call.hidden_matches.length) return { kind: 'hidden', text: `Nothing was shown, but there are ${call.hidden_matches.join('; ')}.` };
+	if (call.hidden_matches.length) return { kind: 'hidden', text: `Nothing was shown, because a rule hides the matches: ${call.hidden_matches.join('; ')}.` };
 	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
 }
 
 function repeated(call) {
 	const { again, isNearly, reread } = call.ui;
 	const spent = `${tokens(call.bytes)} tokens`;
-	// Another answer to the same question is news.
-	const isSame = again && (isNearly || again.digest === call.digest || call.depends_on_session);
+	// Other lines for the same question are news. Notes at the end may differ.
+	const amount = (it) => JSON.stringify([it.results, it.shown]);
+	const isSame = again && (isNearly || call.depends_on_session || amount(again) === amount(call));
 	if (isSame) return { kind: 'again', other: again, text: `${isNearly ? 'Nearly the same question as' : 'The same question as'} call ${again.ui.number}: ${spent} again.` };
 	return reread ? { kind: 'again', other: reread, text: `Call ${reread.ui.number} had already read these lines: ${spent} again.` } : null;
 }
@@ -373,13 +374,14 @@ function empty(call) {
 
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const step = (call, name) => call.funnel.find((it) => it.step === name)?.files;
-const findingOf = (call) => findings(call.ui.session).find((it) => it.call === call);
+const findingOf = (call) => (findings(call.ui.session), call.ui.finding.kind ? call.ui.finding : null);
 
 /** What came of a call, in words. */
 function outcome(call) {
 	if (call.status === 'error') return call.code === 'path' ? 'no such path' : spoken(call.code ?? 'error');
 	if (call.status === 'cancelled') return 'cancelled';
-	if (!call.results) return 'nothing';
+	// A recording of another program has no counts.
+	if (!call.results) return call.status === 'nothing' ? 'nothing' : 'answered';
 	const number = `${count(call.results)}${call.at_least ? '+' : ''}`;
 	const of = call.results_of;
 	if (of === 'matches') return `${number} ${number === '1' ? 'match' : 'matches'} in ${plural(call.files, 'file')}`;
@@ -587,7 +589,7 @@ function placeOnAxis(row, call) {
 	const text = `${thinking > 500_000 ? `${duration(thinking)} thinking, ` : ''}${duration(call.elapsed_us)}`;
 	// After the call if there is room, else before its thinking, else over that.
 	const [before, after] = [left - share(thinking), left + share(call.elapsed_us)];
-	Object.assign(took.style, after < 55 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > 45 ? before : left)}%` });
+	Object.assign(took.style, after < 60 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > 40 ? before : left)}%` });
 	took.textContent = text;
 	lane.title = `${text}, ${duration(call.began_us - from)} after the first call`;
 }
@@ -598,7 +600,7 @@ function drawTicks() {
 	const span = spanOf(current);
 	const each = TICKS.find((it) => span / it <= 5) ?? span;
 	const made = [];
-	for (let at = 0; at <= span; at += each) made.push(h('span', { style: { left: `${(100 * at) / Math.max(span, 1)}%` } }, at ? duration(at) : '0'));
+	for (let at = 0; at <= span; at += each) made.push(h('span', { style: { left: `${(100 * at) / Math.max(span, 1)}%` } }, at ? duration(at).replace('.0 ', ' ') : '0'));
 	fill(byId('ticks'), made);
 	// Lines below the ticks, in every lane.
 	byId('calls').style.setProperty('--tick', `${(100 * each) / Math.max(span, 1)}%`);
@@ -637,7 +639,7 @@ function showCall(view, id) {
 			from && h('li', callLink(from, `Found by call ${from.ui.number}`)),
 			readers.length > 0 && h('li', 'Then read in ', readers.slice(0, 6).map((it, at) => [at > 0 && ', ', callLink(it)]))),
 		found && h('p', { class: `note ${KINDS[found.kind].kind}` }, h('b', `${KINDS[found.kind].title}. `), found.text, found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
-		!found && again && note(`Call ${again.ui.number} asked the same, and got another answer.`),
+		!found && again && note(`Call ${again.ui.number} asked the same and saw other lines.`),
 		h('div.split',
 			h('section', h('h2', 'What the agent saw'), text),
 			h('div', files, missing)),
@@ -744,7 +746,7 @@ function searched(call) {
 const SHADES = [
 	{ name: 'read', title: 'Read', says: 'lines that read_file showed' },
 	{ name: 'shown', title: 'Shown', says: 'lines in the answer of a search' },
-	{ name: 'named', title: 'Path only', says: 'other lines of files that an answer names' },
+	{ name: 'named', title: 'Rest of these files', says: 'other lines of files that an answer shows or names' },
 	{ name: 'never', title: 'Never touched', says: 'lines of files that no answer names' },
 ];
 const [READ, SHOWN, NAMED, NEVER] = [0, 1, 2, 3];
@@ -1162,9 +1164,10 @@ function fileView(node) {
 	const strip = parts.map(({ from, to, shade }) => h('i', { class: `s-${SHADES[shade].name}`, style: { width: `${(100 * (to - from + 1)) / node.lines}%` } }));
 	const seen = parts.filter(({ shade }) => shade < NAMED);
 	const item = ({ from, to, shade, calls }) => h('li', swatch(shade), button(from === to ? `Line ${from}` : `Lines ${from}–${to}`, () => showLines(node, parts, text, Math.max(1, from - 5), from + LINES), { class: 'text' }),
-		soft(` ${SHADES[shade].title.toLowerCase()} `), calls.slice(0, 6).map((call) => [callLink(call), ' ']));
+		soft(` ${SHADES[shade].title.toLowerCase()} `), [...calls].sort((one, other) => one.ui.number - other.ui.number).slice(0, 6).map((call) => [callLink(call), ' ']));
 	const calls = map.tree.touched.get(node.path)?.calls ?? [];
-	showLines(node, parts, text, Math.max(1, (seen[0]?.from ?? 1) - 5), (seen[0]?.from ?? 1) + LINES);
+	const first = (parts.find(({ shade }) => shade === READ) ?? seen[0])?.from ?? 1;
+	showLines(node, parts, text, Math.max(1, first - 5), first + LINES);
 	return [h('p', `${describe(node)[0].toUpperCase()}${describe(node).slice(1)}. `, calls.length ? ['Touched by ', calls.slice(0, 12).map((call, at) => [at > 0 && ', ', callLink(call)]), '.'] : 'No call of this session named it.'),
 		h('div.strip', { role: 'img', 'aria-label': `${plural(node.lines, 'line')} of the file from left to right: ${describe(node)}` }, strip),
 		seen.length > 0 && h('ul.files.flow', { id: 'stretches' }, seen.slice(0, 40).map(item)), text];

@@ -179,7 +179,7 @@ function wanted(call, calls) {
   if (call.hidden_matches.length) return 'Hidden';
   const loose = (it) => it.tool + ordered(it.arguments).toLowerCase().split('').sort().join('');
   const same = before.findLast((it) => it.tool === call.tool && ordered(it.arguments) === ordered(call.arguments));
-  if (same ? same.digest === call.digest || call.depends_on_session : before.some((it) => loose(it) === loose(call))) return 'Repeated';
+  if (same ? call.depends_on_session || (same.results === call.results && isDeepStrictEqual(same.shown, call.shown)) : before.some((it) => loose(it) === loose(call))) return 'Repeated';
   const has = (it, file, line) => ended(it) <= call.began_us && it.shown.some((other) => other.kind === 'read' && place(it, other) === place(call, file) && other.ranges.some(([from, to]) => from <= line && line <= to));
   const isReread = call.shown.length && call.shown.every((file) => file.kind === 'read' && file.ranges.every(([from, to]) => before.some((it) => has(it, file, from) && has(it, file, to))));
   if (isReread) return 'Repeated';
