@@ -553,8 +553,9 @@ function drawRows() {
 		if (!row) rows.set(call, row = makeRow(call));
 		if (row === next) next = row.nextSibling;
 		else list.insertBefore(row, next);
-		placeOnAxis(row, call);
 	}
+	const width = list.firstChild?.lastChild.clientWidth ?? 0;
+	for (const call of calls) placeOnAxis(rows.get(call), call, width);
 	fill(byId('more'), all.length > calls.length && button(`Show all ${count(all.length)} calls`, () => {
 		showSession.most = Infinity;
 		drawRows();
@@ -574,10 +575,10 @@ function makeRow(call) {
 		h('span.lane', h('i.think'), h('i.run'), h('span.took')));
 }
 
-function placeOnAxis(row, call) {
+function placeOnAxis(row, call, width) {
 	const span = Math.max(spanOf(current), 1);
 	const from = current.calls[0].began_us;
-	const drawn = `${span} ${call.ui.thinking}`;
+	const drawn = `${span} ${call.ui.thinking} ${width}`;
 	if (row.dataset.drawn === drawn) return;
 	row.dataset.drawn = drawn;
 	const lane = row.lastChild;
@@ -589,7 +590,8 @@ function placeOnAxis(row, call) {
 	const text = `${thinking > 500_000 ? `${duration(thinking)} thinking, ` : ''}${duration(call.elapsed_us)}`;
 	// After the call if there is room, else before its thinking, else over that.
 	const [before, after] = [left - share(thinking), left + share(call.elapsed_us)];
-	Object.assign(took.style, after < 60 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > 40 ? before : left)}%` });
+	const room = (100 * (text.length * 6 + 16)) / Math.max(1, width);
+	Object.assign(took.style, after + room < 100 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > room ? before : left)}%` });
 	took.textContent = text;
 	lane.title = `${text}, ${duration(call.began_us - from)} after the first call`;
 }
@@ -1261,7 +1263,7 @@ function drawCost() {
 		cost.error && note(cost.error, 'bad'), missing > 0 && !cost.error && h('p.soft', { role: 'status' }, `Counting ${plural(missing, 'call')}…`),
 		h('div.split',
 			compared('Reading the files whole', `${plural(showing.length, 'call')} showed lines of ${plural(whole.number, 'file')}.`, [['Forage', sizeOf(showing), 'run'], ['The files, each read once', whole.bytes]]),
-			compared('Searching with rg', `${plural(patterns.length, 'call')} had a pattern.`, [['Forage', sizeOf(patterns), 'run'], ['rg -n', plain], ['rg -n -C 10', context]])),
+			compared('Searching with rg', `${plural(patterns.length, 'call')} had a pattern. rg prints every match, Forage up to its limits.`, [['Forage', sizeOf(patterns), 'run'], ['rg -n', plain], ['rg -n -C 10', context]])),
 		hint(`Both use the files as they are now, and tokens are estimated as bytes / ${BYTES_PER_TOKEN}. We can't know what the agent would have done without Forage.`),
 		h('div.split',
 			h('section', h('h2', 'By tool'), table('Cost by tool', ['Tool', '#Calls', '#Tokens', '#Mean', '#Time', 'Share'], tools.map(row))),
@@ -1603,6 +1605,7 @@ function start() {
 	let width = innerWidth;
 	addEventListener('resize', () => {
 		if (innerWidth !== width && route.view === 'map' && map.node?.children) requestAnimationFrame(drawMap);
+		if (innerWidth !== width && route.view === 'session') requestAnimationFrame(drawRows);
 		width = innerWidth;
 	});
 	const arrange = () => { page.picker.open = isWide.matches; };
