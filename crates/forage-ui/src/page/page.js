@@ -225,14 +225,15 @@ function topic(call) {
 
 const place = (call, file) => `${call.roots[file.root] ?? ''}\0${file.path}`;
 
-/** Splits the calls of each process at long pauses. */
+/** Splits the calls of each process by client, and at long pauses. */
 function buildSessions() {
 	const [made, open] = [[], new Map()];
 	for (const call of known.calls) {
-		let session = open.get(call.process);
+		const key = `${call.process}\0${call.client}`;
+		let session = open.get(key);
 		if (!session || call.began_us - session.end > IDLE_US) {
 			session = { id: call.id, process: call.process, calls: [], end: 0, findings: null };
-			open.set(call.process, session);
+			open.set(key, session);
 			made.push(session);
 		}
 		session.calls.push(call);
@@ -286,9 +287,9 @@ function take(news) {
 }
 
 /** The client's name; a server reports only those that Forage knows. */
-function agentOf({ process }) {
+function agentOf({ process, calls }) {
 	const it = processOf(process);
-	return it?.client ?? (it?.surface === 'mcp' ? 'other agent' : `forage ${it?.surface ?? ''}`);
+	return calls?.at(-1).client ?? it?.client ?? (it?.surface === 'mcp' ? 'other agent' : `forage ${it?.surface ?? ''}`);
 }
 const isLive = (session) => Boolean(processOf(session.process)?.live) && session === sessions.find((it) => it.process === session.process);
 const rootsOf = (session) => [...new Set(session.calls.flatMap((call) => call.roots))];
@@ -333,10 +334,18 @@ function findings(session) {
 
 function finding(call, session) {
 	const { status, error, truncated_by: limit } = call;
-	if (status === 'error') return call.code === 'path' ? { kind: 'path', text: error.replace(/^`\w+`: /, '') } : { kind: 'failed', text: error ?? 'There is no answer.' };
+	if (status === 'error') return call.code === 'path' ? wrongPath(call, session) : { kind: 'failed', text: error ?? 'There is no answer.' };
 	if (status === 'cancelled' || status === 'partial' || STOPPED[limit]) return { kind: 'early', text: `${STOPPED[limit] ?? STOPPED[status] ?? 'Only a part was searched'}: matches may be missing.` };
 	if (call.hidden_matches.length) return { kind: 'hidden', text: `Nothing was shown, because a rule hides the matches: ${call.hidden_matches.join('; ')}.` };
 	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
+}
+
+/** A path that does not exist, and the call that read a file of its name later. */
+function wrongPath(call, session) {
+	const name = lastName(String(call.arguments?.path ?? ''));
+	const other = session.calls.find((it) => it.began_us > call.began_us && it.shown.some((file) => file.kind === 'read' && lastName(file.path) === name));
+	const text = (call.error ?? '').replace(/^`\w+`: /, '').replace(/([^.?!])$/, '$1.');
+	return { kind: 'path', other, text: other ? `${text} A later call read a file of this name.` : text };
 }
 
 function repeated(call) {
@@ -646,7 +655,7 @@ function showCall(view, id) {
 			h('section', h('h2', 'What the agent saw'), text),
 			h('div', files, missing)),
 		h('div.split',
-			h('section', h('h2', 'Arguments'), call.arguments_cut && note('The arguments were too long to be kept whole.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call))),
+			h('section', h('h2', 'The call'), call.arguments_cut && note('The arguments were too long to be kept whole.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call))),
 			h('section', h('h2', 'What was searched'), searched(call))));
 	seenText(call, text);
 	fill(files, h('h2', 'Files, in the order of the answer', call.tool === 'search_index' && h('a', { href: `#advanced=${encodeURIComponent(call.arguments?.query ?? '')}`, onclick: () => { ranking.root = call.roots[0]; } }, 'Why this order?')), shownFiles(call));

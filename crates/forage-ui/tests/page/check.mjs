@@ -148,11 +148,11 @@ const place = (call, file) => JSON.stringify([call.process, call.roots[file.root
 const ordered = (value) => (value === null || typeof value !== 'object' ? JSON.stringify(value)
   : `{${Object.keys(value).sort().map((key) => `${key}:${ordered(value[key])}`).join()}}`);
 
-/** The sessions of the calls, in the order of their first calls: a process, up to a long pause. */
+/** The sessions of the calls, in the order of their first calls: a client of a process, up to a long pause. */
 function sessionsOf(calls) {
   const made = [];
   for (const call of calls) {
-    const last = made.findLast((it) => it[0].process === call.process);
+    const last = made.findLast((it) => it[0].process === call.process && it[0].client === call.client);
     if (last && call.began_us - Math.max(...last.map(ended)) <= IDLE_US) last.push(call);
     else made.push([call]);
   }
