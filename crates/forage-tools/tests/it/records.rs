@@ -158,22 +158,23 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
 #[test]
 fn dropped_context_is_not_a_cut() {
     let tree = Tree::new();
-    let text: String = (0..16).map(|_| "before\nneedle\nafter\nfar\nfar\n").collect();
-    tree.write("a.txt", &text);
+    tree.write("a.txt", "before\nneedle\nafter\nfar\nfar\n".repeat(16));
     let mut context = tree.context();
-    let found = answer(&context, "grep_search", json!({ "pattern": "needle" }));
-    assert!(found.text.contains("context are left out"), "{}", found.text);
-    assert_eq!((found.head.text_cut, found.head.shown[0].matches), (false, 16));
-    assert_eq!(found.records()["text_cut"], true);
-    context.text_bytes = 500;
-    let found = answer(&context, "grep_search", json!({ "pattern": "needle" }));
-    assert!(found.head.text_cut && found.head.shown[0].matches < 16, "{}", found.text);
-    context.text_bytes = 1_200;
-    let request = json!({ "pattern": "needle", "context": 2 });
-    let found = answer(&context, "Search", request.clone());
-    assert_eq!((found.head.text_cut, found.head.shown[0].matches), (false, 16), "{}", found.text);
-    context.text_bytes = 400;
-    assert!(answer(&context, "Search", request).head.text_cut);
+    for (tool, request) in [
+        ("grep_search", json!({ "pattern": "needle", "context_lines": 1 })),
+        ("Search", json!({ "pattern": "needle", "context": 1 })),
+    ] {
+        let mut seen = [0; 3];
+        for bytes in (150..3_000).step_by(50) {
+            context.text_bytes = bytes;
+            let found = answer(&context, tool, request.clone());
+            let hides = found.text.lines().filter(|line| line.ends_with("needle")).count() < 16;
+            assert_eq!(found.head.text_cut, hides, "{tool} in {bytes} bytes: {}", found.text);
+            seen[usize::from(hides) + usize::from(found.records()["text_cut"] == true)] += 1;
+        }
+        // All of it, without context, and without some of the matches.
+        assert!(seen.iter().all(|number| *number > 0), "{tool}: {seen:?}");
+    }
 }
 
 /// The journal lists the files of a ranking from the best to the worst.
