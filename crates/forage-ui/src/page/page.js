@@ -1434,7 +1434,7 @@ function valueNode(value, title, key) {
 	if (typeof value === 'boolean') return value ? 'yes' : 'no';
 	if (typeof value === 'number') return key === 'bytes' ? bytes(value) : String(value);
 	if (typeof value !== 'object') return value;
-	if (!Array.isArray(value)) return Object.keys(value).length ? facts(Object.entries(value).map(([name, it]) => [spoken(name), valueNode(it, `${title}: ${spoken(name)}`, name)])) : '–';
+	if (!Array.isArray(value)) return facts(Object.entries(value).filter(([, it]) => it !== null && it !== '' && it.length !== 0).map(([name, it]) => [spoken(name), valueNode(it, `${title}: ${spoken(name)}`, name)]));
 	if (!value.length) return 'none';
 	if (typeof value[0] !== 'object') return value.some((it) => it.length > 30) ? h('ul', value.map((it) => h('li', it))) : value.join(', ');
 	return value.map((it) => h('div.entry', valueNode(it, title)));
