@@ -48,6 +48,11 @@ fn learned() -> Option<HashMap<&'static str, KnownWord>> {
     (words.len() == count && places.len() == count).then_some(words)
 }
 
+/// Returns true if the stem of a word is in the learned vocabulary.
+pub(crate) fn is_known_word(stem: &str) -> bool {
+    WORDS.contains_key(stem)
+}
+
 /// The place of a text, as the index keeps it; all zeros where no word is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LatentPlace([i8; DIMENSIONS]);

@@ -12,7 +12,9 @@ use filter::{Filters, PathFilter};
 
 use crate::languages::{called, language};
 use crate::limits;
-use crate::tokens::{TokenParts, abbreviation, is_question_word, is_weak_word, stem, synonyms, words};
+use crate::tokens::{
+    TokenParts, Translation, abbreviation, is_question_word, is_weak_word, stem, synonyms, translate, words,
+};
 
 /// A parsed query.
 #[derive(Clone, Debug, Default)]
@@ -111,6 +113,8 @@ pub(crate) struct Concept {
     pub(crate) is_of_title: bool,
     /// True if it is a name of the project itself and the query has more specific words.
     pub(crate) is_own_name: bool,
+    /// True if it is a word of another language that the query also has in English. Code does not have to contain it.
+    pub(crate) is_translated: bool,
 }
 
 impl Concept {
@@ -144,11 +148,20 @@ struct QueryReading {
     share: f32,
     /// True if they follow a preposition.
     is_later: bool,
+    /// True if the query also has them in English.
+    is_translated: bool,
 }
 
 impl Default for QueryReading {
     fn default() -> Self {
-        Self { all_matter: false, is_path: false, is_title: false, share: 1.0, is_later: false }
+        Self {
+            all_matter: false,
+            is_path: false,
+            is_title: false,
+            share: 1.0,
+            is_later: false,
+            is_translated: false,
+        }
     }
 }
 
@@ -162,6 +175,7 @@ impl QueryReading {
             times: self.share,
             is_of_title: self.is_title,
             is_own_name: false,
+            is_translated: self.is_translated,
         }
     }
 }
@@ -187,13 +201,15 @@ pub struct QueryWeights {
     pub weak: f32,
     /// An occurrence of a synonym.
     pub synonym: f32,
+    /// An occurrence of another meaning of a translated word.
+    pub other_sense: f32,
     /// Words after the first preposition, because the main subject comes first.
     pub later: f32,
 }
 
 impl Default for QueryWeights {
     fn default() -> Self {
-        Self { part: 0.5, joined: 0.5, weak: 0.5, synonym: 0.3, later: 0.8 }
+        Self { part: 0.5, joined: 0.5, weak: 0.5, synonym: 0.3, other_sense: 0.7, later: 0.8 }
     }
 }
 
@@ -204,7 +220,10 @@ impl RankQuery {
         let mut query = Self::default();
         let mut plain = String::new();
         let mut phrases = Vec::new();
-        let is_short = text.split_whitespace().nth(limits::SHORT_QUERY).is_none();
+        // Chinese and Japanese have no spaces to count words by.
+        let translated = translate(text);
+        let in_english = translated.as_ref().map_or(text, |translation| &translation.text);
+        let is_short = in_english.split_whitespace().nth(limits::SHORT_QUERY).is_none();
         for piece in pieces(text, is_short) {
             let word = match piece {
                 QueryPiece::Phrase(phrase) => {
@@ -233,20 +252,27 @@ impl RankQuery {
             plain.push(' ');
         }
         if is_short {
-            query.asked_files = asked_files(&plain);
-            query.read(plain.trim(), weights);
+            let translated = translate(&plain);
+            let in_english = translated.as_ref().map_or(&plain, |translation| &translation.text);
+            query.asked_files = asked_files(in_english);
+            let words = in_english.split_whitespace().count();
+            query.read(plain.trim(), translated.as_ref(), weights);
+            query.is_telling = words > limits::NAMING_QUERY;
         } else {
             let mut reading = QueryReading::default();
             let (parts, files) = report::parts(text);
             query.files = files;
             for part in parts {
                 (reading.share, reading.is_title) = (part.share, part.is_title);
-                query.read_words(part.text, &mut reading, weights);
+                match translated.as_ref().and_then(|_| translate(part.text)) {
+                    Some(translation) => query.read_translated(&translation, &mut reading, weights),
+                    None => query.read_words(part.text, &mut reading, weights),
+                }
             }
+            query.is_telling = true;
         }
         query.concepts.truncate(limits::QUERY_WORDS);
         query.is_long = !is_short;
-        query.is_telling = !is_short || plain.split_whitespace().nth(limits::NAMING_QUERY).is_some();
         if query.is_long {
             // A text repeats the words that it is about. We take the square root because a log or a listing
             // also repeats words that it is not about.
@@ -316,18 +342,31 @@ impl RankQuery {
     }
 
     /// Parses a query that was written for a search.
-    fn read(&mut self, text: &str, weights: &QueryWeights) {
+    fn read(&mut self, text: &str, translated: Option<&Translation>, weights: &QueryWeights) {
         let path_name = path_name(text);
         self.is_symbol = path_name.is_none()
             && !text.is_empty()
             && !text.contains(char::is_whitespace)
-            && looks_like_name(text);
+            && looks_like_name(text)
+            && translated.is_none_or(|translation| translation.originals.trim_end() == text);
         // `Option::Some` and `From::from` are names, even if their words are stop words elsewhere.
         let all_matter =
             self.is_symbol || path_name.is_some() || words(text).all(|(_, word)| says_nothing(word));
         let mut reading =
             QueryReading { all_matter, is_path: path_name.is_some(), ..QueryReading::default() };
-        self.read_words(text, &mut reading, weights);
+        match translated {
+            // One word of another language can still be a name.
+            Some(translation) if self.is_symbol => {
+                reading.is_translated = true;
+                self.read_words(text, &mut reading, weights);
+                reading.is_translated = false;
+                let names = self.names.clone();
+                self.read_words(&translation.text, &mut reading, weights);
+                self.names = names;
+            }
+            Some(translation) => self.read_translated(translation, &mut reading, weights),
+            None => self.read_words(text, &mut reading, weights),
+        }
         if self.is_symbol
             && let Some(last) = self.names.pop()
         {
@@ -337,6 +376,27 @@ impl RankQuery {
         if let Some(name) = path_name {
             self.names = vec![name.to_owned()];
         }
+    }
+
+    /// Parses the words of a translated query or part: the English ones, then the originals.
+    fn read_translated(
+        &mut self,
+        translation: &Translation,
+        reading: &mut QueryReading,
+        weights: &QueryWeights,
+    ) {
+        self.read_words(&translation.text, reading, weights);
+        for (word, other) in &translation.others {
+            let own = stem(word);
+            let concept = self.concepts.iter_mut().find(|concept| concept.tokens[0].0 == own);
+            concept.into_iter().for_each(|concept| concept.also(other, weights.other_sense));
+        }
+        let names = self.names.len();
+        let is_later = std::mem::replace(&mut reading.is_later, false);
+        reading.is_translated = true;
+        self.read_words(&translation.originals, reading, weights);
+        (reading.is_translated, reading.is_later) = (false, is_later);
+        self.names.truncate(names);
     }
 
     /// Parses the words of a query or of a part of it.

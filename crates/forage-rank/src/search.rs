@@ -100,6 +100,8 @@ pub struct Ranking {
     pub words: QueryWords,
     /// The query says where, and nothing of what: `files` are all there, in the order of their paths.
     pub is_list: bool,
+    /// The query has words of another language that were translated into English.
+    pub is_translated: bool,
     /// The search was stopped: there are no files, whatever the index has.
     pub stopped: bool,
 }
@@ -229,6 +231,7 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         own_names: own_names(&query),
         not_looked_at: retrieved.not_looked_at,
         is_list: query.is_of_paths(),
+        is_translated: query.concepts.iter().any(|concept| concept.is_translated),
         stopped: false,
         understood: query.understood,
         ignored: query.ignored,
@@ -260,7 +263,10 @@ fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
     let frequencies = &retrieved.candidates[nth].frequencies;
     let mut has = 0.0;
     let mut rarities = Vec::with_capacity(frequencies.len());
-    let is_counted = |nth: usize| query.is_expected(nth) && !query.concepts[nth].is_own_name;
+    let is_counted = |nth: usize| {
+        let is_absent = query.concepts[nth].is_translated && retrieved.document_frequency[nth] == 0;
+        query.is_expected(nth) && !query.concepts[nth].is_own_name && !is_absent
+    };
     for (concept, frequency) in frequencies.iter().enumerate().filter(|(nth, _)| is_counted(*nth)) {
         let rarest = (1.0 + (retrieved.files + 0.5) / 0.5).ln() * query.concepts[concept].weight;
         let known = retrieved.document_frequency[concept] > 0;
@@ -278,7 +284,9 @@ fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
 fn unknown(query: &RankQuery, retrieved: &Retrieved) -> Vec<String> {
     let concepts = query.concepts.iter().zip(&retrieved.document_frequency).enumerate();
     concepts
-        .filter(|(nth, (_, frequency))| **frequency == 0 && query.is_expected(*nth))
+        .filter(|(nth, (concept, frequency))| {
+            **frequency == 0 && query.is_expected(*nth) && !concept.is_translated
+        })
         .map(|(_, (concept, _))| query.as_written(&concept.word).to_owned())
         .collect()
 }

@@ -4,9 +4,11 @@
 //! `parsehttpheader`. Parts are stemmed so that “parsing” matches `parser`. Wholes are kept unchanged, so
 //! that an exact name can be distinguished from similar ones.
 
+mod foreign;
 mod stem;
 mod synonyms;
 
+pub(crate) use foreign::{Translation, translate};
 pub(crate) use stem::stem;
 pub(crate) use synonyms::{abbreviation, is_question_word, is_weak_word, synonyms};
 

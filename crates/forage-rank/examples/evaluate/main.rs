@@ -134,6 +134,7 @@ fn set(weights: &mut RankWeights, name: &str, value: f32) {
         "weak" => &mut weights.query.weak,
         "later" => &mut weights.query.later,
         "synonym" => &mut weights.query.synonym,
+        "other-sense" => &mut weights.query.other_sense,
         _ => panic!("there is no weight {name}"),
     };
     *place = value;

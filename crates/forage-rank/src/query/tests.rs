@@ -202,3 +202,19 @@ fn two_words_have_the_letters_of_their_own() {
         assert_eq!(also(text, word), wanted, "{text}: {word}");
     }
 }
+
+#[test]
+fn a_translated_query_has_both_words() {
+    let query = RankQuery::parse("wo wird die Warteschlange geleert", &QueryWeights::default());
+    let words: Vec<(&str, bool)> =
+        query.concepts.iter().map(|concept| (concept.word.as_str(), concept.is_translated)).collect();
+    assert!(words.contains(&("queue", false)) && words.contains(&("warteschlange", true)), "{words:?}");
+}
+
+#[test]
+fn a_question_without_spaces_is_no_name() {
+    let query = RankQuery::parse("如何重试失败的请求", &QueryWeights::default());
+    assert!(!query.is_symbol && query.names.is_empty(), "{query:?}");
+    let query = RankQuery::parse("Warteschlange", &QueryWeights::default());
+    assert!(query.is_symbol && query.names == ["Warteschlange"], "{query:?}");
+}

@@ -1,0 +1,136 @@
+//! Segments Chinese, Japanese and Korean text into entries of the table, function words and the rest.
+
+use super::table::{Language, Lexicon, SenseMatch};
+
+/// Costs of the pieces of a text; the segmentation with the lowest sum is chosen. Long entries are more likely than
+/// short ones, and any entry than letters that are in none.
+const ENTRY: f32 = 1.0;
+const SHORT_ENTRY: f32 = 1.6;
+const FUNCTION: f32 = 1.3;
+const SHORT_FUNCTION: f32 = 1.7;
+const UNKNOWN: f32 = 3.0;
+const UNKNOWN_HIRAGANA: f32 = 1.8;
+
+/// A piece of a text without spaces.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Piece<'a> {
+    Entry(&'a str, SenseMatch),
+    Function,
+    Unknown(&'a str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum PieceKind {
+    Entry,
+    Function,
+    Unknown,
+}
+
+/// Splits a text so that as little as possible is unknown.
+pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
+    let Some(lexicon) = Lexicon::of(language) else { return vec![Piece::Unknown(text)] };
+    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let count = offsets.len() - 1;
+    let mut best = vec![(f32::INFINITY, 0, PieceKind::Unknown); count + 1];
+    best[0].0 = 0.0;
+    for start in 0..count {
+        let from = best[start].0;
+        let mut reach = |end: usize, cost: f32, kind: PieceKind| {
+            if from + cost < best[end].0 {
+                best[end] = (from + cost, start, kind);
+            }
+        };
+        for end in start + 1..=count.min(start + lexicon.longest) {
+            let piece = &text[offsets[start]..offsets[end]];
+            let is_short = end == start + 1;
+            if lexicon.has(piece) {
+                reach(end, if is_short { SHORT_ENTRY } else { ENTRY }, PieceKind::Entry);
+            }
+            if lexicon.function(piece).is_some() {
+                reach(end, if is_short { SHORT_FUNCTION } else { FUNCTION }, PieceKind::Function);
+            }
+        }
+        let unknown = if is_hiragana(&text[offsets[start]..]) { UNKNOWN_HIRAGANA } else { UNKNOWN };
+        reach(start + 1, unknown, PieceKind::Unknown);
+    }
+    let mut parts = Vec::new();
+    let mut end = count;
+    while end > 0 {
+        let (_, start, kind) = best[end];
+        parts.push((&text[offsets[start]..offsets[end]], kind));
+        end = start;
+    }
+    parts.reverse();
+    doubt(&mut parts);
+    join(text, &parts, lexicon)
+}
+
+/// Treats an entry as unknown if it is likely only a part of an unknown word: one Chinese character or Korean syllable next to
+/// an unknown one, Katakana next to unknown Katakana, or Korean after unknown Korean.
+fn doubt(parts: &mut [(&str, PieceKind)]) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for nth in 0..parts.len() {
+            let (part, kind) = parts[nth];
+            if kind == PieceKind::Unknown {
+                continue;
+            }
+            let is_short = part.chars().nth(1).is_none() && !is_hiragana(part);
+            let touches = |other: Option<&(&str, PieceKind)>| {
+                other.is_some_and(|(other, kind)| {
+                    *kind == PieceKind::Unknown
+                        && !is_hiragana(other)
+                        && (is_short || is_katakana(part) && is_katakana(other))
+                })
+            };
+            let before = nth.checked_sub(1).and_then(|before| parts.get(before));
+            let follows_unknown = is_hangul(part)
+                && before.is_some_and(|(other, kind)| *kind == PieceKind::Unknown && is_hangul(other));
+            if follows_unknown && kind == PieceKind::Entry || touches(before) || touches(parts.get(nth + 1)) {
+                parts[nth].1 = PieceKind::Unknown;
+                changed = true;
+            }
+        }
+    }
+}
+
+/// Joins neighbouring unknown pieces, and drops the inflection after an entry.
+fn join<'a>(text: &'a str, parts: &[(&'a str, PieceKind)], lexicon: &Lexicon) -> Vec<Piece<'a>> {
+    let mut found: Vec<Piece<'a>> = Vec::new();
+    let mut at = 0;
+    let mut unknown = 0;
+    for &(part, kind) in parts {
+        let start = at;
+        at += part.len();
+        match kind {
+            PieceKind::Unknown => {
+                if let Some(Piece::Unknown(last)) = found.last_mut() {
+                    *last = &text[unknown..at];
+                    continue;
+                }
+                let is_inflection =
+                    matches!(found.last(), Some(Piece::Entry(..))) && (is_hiragana(part) || part == "ー");
+                if !is_inflection {
+                    unknown = start;
+                    found.push(Piece::Unknown(part));
+                }
+            }
+            PieceKind::Function => found.push(Piece::Function),
+            PieceKind::Entry => found.extend(lexicon.exact(part).map(|sense| Piece::Entry(part, sense))),
+        }
+    }
+    found
+}
+
+fn is_hiragana(text: &str) -> bool {
+    text.starts_with(|c: char| ('\u{3041}'..='\u{309F}').contains(&c))
+}
+
+fn is_katakana(text: &str) -> bool {
+    text.starts_with(|c: char| ('\u{30A0}'..='\u{30FF}').contains(&c))
+}
+
+fn is_hangul(text: &str) -> bool {
+    text.starts_with(|c: char| ('\u{AC00}'..='\u{D7A3}').contains(&c))
+}

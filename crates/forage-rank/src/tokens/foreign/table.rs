@@ -1,0 +1,365 @@
+//! The table of senses and the function words, by language.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use hashbrown::{HashMap, HashSet};
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::latent::is_known_word;
+use crate::tokens::{is_question_word, stem, words};
+
+/// The rows of senses: English words, then those of each language in the order of [`LANGUAGES`].
+static SENSES: &str = include_str!("senses.txt");
+/// Rows of function words: the language, its prepositions, all others.
+static FUNCTION_WORDS: &str = include_str!("function_words.txt");
+
+/// A language with function words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Language {
+    German,
+    French,
+    Spanish,
+    Portuguese,
+    Italian,
+    Polish,
+    Russian,
+    Chinese,
+    Japanese,
+    Korean,
+    Dutch,
+    Turkish,
+}
+
+/// The columns of the table of senses. Dutch and Turkish have function words only.
+const LANGUAGES: [(Language, &str); 12] = [
+    (Language::German, "de"),
+    (Language::French, "fr"),
+    (Language::Spanish, "es"),
+    (Language::Portuguese, "pt"),
+    (Language::Italian, "it"),
+    (Language::Polish, "pl"),
+    (Language::Russian, "ru"),
+    (Language::Chinese, "zh"),
+    (Language::Japanese, "ja"),
+    (Language::Korean, "ko"),
+    (Language::Dutch, "nl"),
+    (Language::Turkish, "tr"),
+];
+
+/// The languages in Latin script.
+pub(super) fn latin_languages() -> impl Iterator<Item = Language> {
+    let is_latin = |language: &Language| {
+        !matches!(language, Language::Russian | Language::Chinese | Language::Japanese | Language::Korean)
+    };
+    LANGUAGES.into_iter().map(|(language, _)| language).filter(is_latin)
+}
+
+/// Bytes of the shortest function word that shows its language. Shorter ones are also abbreviations (`ci`, `io`).
+const TELLING_FUNCTION: usize = 3;
+/// Evidence of a shorter one, or of one that is also an English word.
+const SHARED: f32 = 0.5;
+/// Bytes of the shortest entry that shows its language.
+const TELLING_LETTERS: usize = 5;
+
+/// Letters of the shortest part of a compound.
+const SHORTEST_PART: usize = 4;
+/// Letters between two parts of a compound.
+const LINK_LETTERS: usize = 3;
+/// The same for an ending of the first part with a linking `s`.
+const LINK_WITH_S: usize = 9;
+/// Parts of a compound.
+const COMPOUND_PARTS: usize = 3;
+
+/// The English words for a foreign one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SenseMatch {
+    /// The main word, or several for a term.
+    pub(crate) first: &'static str,
+    /// Other meanings.
+    pub(crate) others: Vec<&'static str>,
+}
+
+/// A row of the table that has an entry.
+#[derive(Clone, Copy, Debug)]
+struct EntryRow {
+    row: usize,
+    /// The place of the entry in the column of its language.
+    place: usize,
+    /// True if the entry has to be the whole word.
+    is_whole: bool,
+}
+
+/// The words of one language.
+#[derive(Debug, Default)]
+pub(super) struct Lexicon {
+    /// The rows of each entry of one word, by its folded beginning, those first that list it first.
+    entries: HashMap<String, Vec<EntryRow>>,
+    /// Entries of several words.
+    terms: Vec<(Vec<String>, usize)>,
+    /// Folded function words; true for prepositions.
+    functions: HashMap<String, bool>,
+    /// Function words as they are written. Folded, some are words of another language.
+    written: HashSet<&'static str>,
+    /// Characters of the longest entry or function word.
+    pub(super) longest: usize,
+    has_compounds: bool,
+}
+
+struct Tables {
+    /// The English words of each row.
+    english: Vec<Vec<&'static str>>,
+    lexicons: HashMap<Language, Lexicon>,
+    /// The single English words.
+    words: HashSet<&'static str>,
+    /// The stems of all English words.
+    stems: HashSet<String>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(Tables::read);
+
+impl Tables {
+    fn read() -> Self {
+        let mut tables = Self {
+            english: Vec::new(),
+            lexicons: HashMap::new(),
+            words: HashSet::new(),
+            stems: HashSet::new(),
+        };
+        let rows = |text: &'static str| text.lines().filter(|line| !line.starts_with('#'));
+        for line in rows(SENSES) {
+            let mut columns = line.split('|');
+            let english: Vec<&'static str> = columns.next().unwrap_or_default().split('/').collect();
+            for word in english.iter().flat_map(|term| term.split(' ')) {
+                tables.words.insert(word);
+                tables.stems.insert(stem(word).into_owned());
+            }
+            let row = tables.english.len();
+            tables.english.push(english);
+            for ((language, _), column) in LANGUAGES.into_iter().zip(columns) {
+                let lexicon = tables.lexicons.entry(language).or_default();
+                for (place, entry) in column.split(',').enumerate() {
+                    lexicon.add(entry, row, place, language);
+                }
+            }
+        }
+        for rows in tables.lexicons.values_mut().flat_map(|lexicon| lexicon.entries.values_mut()) {
+            rows.sort_by_key(|row| row.place);
+        }
+        for line in rows(FUNCTION_WORDS) {
+            let mut columns = line.split('|');
+            let name = columns.next().unwrap_or_default();
+            let Some((language, _)) = LANGUAGES.into_iter().find(|(_, known)| *known == name) else {
+                continue;
+            };
+            let lexicon = tables.lexicons.entry(language).or_default();
+            for (column, is_preposition) in columns.zip([true, false]) {
+                for word in column.split(',').map(|word| word.trim_end_matches('=')) {
+                    lexicon.longest = lexicon.longest.max(word.chars().count());
+                    lexicon.written.insert(word);
+                    lexicon.functions.entry(fold(word).into_owned()).or_insert(is_preposition);
+                }
+            }
+        }
+        tables
+    }
+}
+
+impl Lexicon {
+    pub(super) fn of(language: Language) -> Option<&'static Self> {
+        TABLES.lexicons.get(&language)
+    }
+
+    fn add(&mut self, entry: &str, row: usize, place: usize, language: Language) {
+        let is_spaced = !matches!(language, Language::Chinese | Language::Japanese | Language::Korean);
+        let (entry, is_whole) = entry.strip_suffix('=').map_or((entry, false), |entry| (entry, true));
+        if entry.is_empty() {
+            return;
+        }
+        self.has_compounds = language == Language::German;
+        self.longest = self.longest.max(entry.chars().count());
+        let parts: Vec<String> = words(entry).map(|(_, word)| fold(word).into_owned()).collect();
+        match parts.as_slice() {
+            [one] if is_spaced => {
+                self.entries.entry(one.clone()).or_default().push(EntryRow { row, place, is_whole });
+            }
+            _ if is_spaced => self.terms.push((parts, row)),
+            _ => {
+                if entry.contains(' ') {
+                    self.terms.push((vec![entry.to_owned()], row));
+                }
+                for entry in [entry.to_owned(), entry.replace(' ', "")] {
+                    let rows = self.entries.entry(entry).or_default();
+                    if rows.iter().all(|known| known.row != row) {
+                        rows.push(EntryRow { row, place, is_whole });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns whether a folded word is a function word, and if so, whether it is a preposition.
+    pub(super) fn function(&self, word: &str) -> Option<bool> {
+        self.functions.get(word).copied()
+    }
+
+    /// Returns how much a word in lower case is evidence for the language: 1 for a function word, or a word that begins with a
+    /// long entry and is not English.
+    pub(super) fn evidence(&self, word: &str, folded: &str) -> f32 {
+        if self.written.contains(word) {
+            return if word.len() < TELLING_FUNCTION || is_english(word) { SHARED } else { 1.0 };
+        }
+        if is_english(word) {
+            return 0.0;
+        }
+        let is_telling = self.inflected(folded).is_some_and(|(_, end)| end >= TELLING_LETTERS)
+            || self.has_compounds && self.compound(folded, COMPOUND_PARTS).is_some();
+        if is_telling { 1.0 } else { 0.0 }
+    }
+
+    /// Returns true if a text is an entry.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.entries.contains_key(text)
+    }
+
+    /// Returns the sense of a term of several Korean words at the beginning of a text, and its bytes.
+    pub(super) fn korean_term(&self, text: &str) -> Option<(SenseMatch, usize)> {
+        let at_start =
+            self.terms.iter().filter(|(term, _)| term.iter().all(|term| text.starts_with(term.as_str())));
+        let (term, row) = at_start.max_by_key(|(term, _)| term[0].len())?;
+        Some((sense([*row].into_iter())?, term[0].len()))
+    }
+
+    /// Returns the sense of a text that is an entry.
+    pub(super) fn exact(&self, text: &str) -> Option<SenseMatch> {
+        sense(self.entries.get(text)?.iter().map(|entry| entry.row))
+    }
+
+    /// Returns the sense of a term at the beginning of some words, and the number of its words.
+    pub(super) fn term(&self, folded: &[Cow<'_, str>]) -> Option<(SenseMatch, usize)> {
+        let fits = |parts: &[String]| {
+            parts.len() <= folded.len()
+                && parts.iter().zip(folded).all(|(part, word)| is_inflected(part, word))
+        };
+        let longest =
+            self.terms.iter().filter(|(parts, _)| fits(parts)).map(|(parts, _)| parts.len()).max()?;
+        let rows = self.terms.iter().filter(|(parts, _)| parts.len() == longest && fits(parts));
+        Some((sense(rows.map(|(_, row)| *row))?, longest))
+    }
+
+    /// Returns the senses of a folded word: one, or those of the parts of a compound.
+    pub(super) fn word(&self, word: &str) -> Vec<SenseMatch> {
+        if let Some(whole) = self.exact(word) {
+            return vec![whole];
+        }
+        if self.has_compounds
+            && let Some(parts) = self.compound(word, COMPOUND_PARTS)
+        {
+            return parts;
+        }
+        let participle = || word.strip_prefix("ge").filter(|_| self.has_compounds);
+        let found = self.inflected(word).or_else(|| self.inflected(participle()?));
+        found.map(|(found, _)| found).into_iter().collect()
+    }
+
+    /// Returns the sense of the longest entry that a word begins with, and the bytes of the entry.
+    fn inflected(&self, word: &str) -> Option<(SenseMatch, usize)> {
+        let ends = word.char_indices().map(|(at, _)| at).skip(1).chain([word.len()]);
+        let ends: Vec<usize> = ends.collect();
+        ends.into_iter().rev().find_map(|end| {
+            let entry = &word[..end];
+            let rows = self.entries.get(entry)?.iter().filter(|row| !row.is_whole || end == word.len());
+            let rows = rows.filter(|_| is_inflected(entry, word));
+            Some((sense(rows.map(|entry| entry.row))?, end))
+        })
+    }
+
+    /// Splits a compound into parts that are entries or English words.
+    fn compound(&self, word: &str, most: usize) -> Option<Vec<SenseMatch>> {
+        let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).skip(SHORTEST_PART).collect();
+        for &end in ends.iter().rev() {
+            let (head, rest) = word.split_at(end);
+            let head = match self.entries.get(head) {
+                Some(rows) => sense(rows.iter().filter(|row| !row.is_whole).map(|entry| entry.row)),
+                None => english_part(head).map(|first| SenseMatch { first, others: Vec::new() }),
+            };
+            let Some(head) = head else { continue };
+            let starts = rest.char_indices().map(|(at, _)| at);
+            for start in starts {
+                let (link, tail) = rest.split_at(start);
+                let is_link = link.len() <= LINK_LETTERS || link.len() <= LINK_WITH_S && link.ends_with('s');
+                if tail.len() < SHORTEST_PART || !is_link {
+                    continue;
+                }
+                let is_foreign = self.entries.contains_key(&word[..end]) || english_part(tail).is_none();
+                if is_foreign && let Some(tail) = self.tail(tail, most - 1) {
+                    return Some([vec![head], tail].concat());
+                }
+            }
+        }
+        None
+    }
+
+    fn tail(&self, tail: &str, most: usize) -> Option<Vec<SenseMatch>> {
+        if most > 1
+            && let Some(parts) = self.compound(tail, most)
+        {
+            return Some(parts);
+        }
+        if let Some(first) = english_part(tail) {
+            return Some(vec![SenseMatch { first, others: Vec::new() }]);
+        }
+        let (found, end) = self.inflected(tail)?;
+        (end >= SHORTEST_PART).then(|| vec![found])
+    }
+}
+
+/// Returns the English words of rows; the first row has the main one.
+fn sense(rows: impl Iterator<Item = usize>) -> Option<SenseMatch> {
+    let mut found: Option<SenseMatch> = None;
+    for row in rows {
+        let english = &TABLES.english[row];
+        match &mut found {
+            None => found = Some(SenseMatch { first: english[0], others: english[1..].to_vec() }),
+            Some(found) => found.others.extend(english.iter().filter(|other| **other != found.first)),
+        }
+    }
+    found
+}
+
+/// Returns an English word of the table that is part of a compound.
+fn english_part(part: &str) -> Option<&'static str> {
+    TABLES.words.get(part).copied()
+}
+
+/// Returns true if a word is an entry with the ending of an inflection. Short entries have short endings.
+fn is_inflected(entry: &str, word: &str) -> bool {
+    let Some(ending) = word.strip_prefix(entry) else { return false };
+    let most = match entry.chars().count() {
+        0..=2 => 1,
+        3 => 5,
+        4 => 6,
+        _ => 8,
+    };
+    ending.chars().count() <= most
+}
+
+/// Returns true for words of English code and questions, by their stems.
+pub(super) fn is_english(word: &str) -> bool {
+    let stem = stem(word);
+    is_question_word(word) || TABLES.stems.contains(stem.as_ref()) || is_known_word(&stem)
+}
+
+/// Folds a word: lower case, without accents, `ss` for `ß`.
+pub(super) fn fold(word: &str) -> Cow<'_, str> {
+    if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(word);
+    }
+    let is_unspaced = |c: char| c >= '\u{1100}';
+    if word.contains(is_unspaced) {
+        return Cow::Borrowed(word);
+    }
+    let letters = word.chars().flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c));
+    Cow::Owned(letters.collect::<String>().replace('ß', "ss").replace('ł', "l"))
+}
