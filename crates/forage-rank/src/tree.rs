@@ -9,7 +9,7 @@ use std::hash::Hasher as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forage_base::{Hash64, Hint, Stop, Stopped, in_threads};
 use forage_fs::{
@@ -119,8 +119,11 @@ pub struct UpdateEffort {
     pub threads: usize,
     /// Ends the update.
     pub stop: Stop,
-    /// Ends a large update earlier, by [`Stop::end_within`]. So `stop` must not be shared ([`Stop::apart`]).
+    /// Ends an update that has to read many files earlier, by [`Stop::end_within`]. So `stop` must not be shared
+    /// ([`Stop::apart`]).
     pub large_end: Option<Instant>,
+    /// Ends the comparison of many files with the index in the same way. Often they turn out to be unchanged.
+    pub comparison_end: Option<Instant>,
     /// Counts the files read, to show progress.
     pub progress: Arc<UpdateProgress>,
 }
@@ -134,14 +137,28 @@ pub struct UpdateProgress {
     pub all: AtomicU64,
     /// True once the update is known to open more than [`limits::SMALL_UPDATE_FILES`].
     pub is_large: AtomicBool,
+    /// True once more than that are known to be new or to have changed.
+    pub has_many_changes: AtomicBool,
 }
 
 impl UpdateEffort {
-    /// Records that the update is large.
-    fn find_large(&self) {
-        self.progress.is_large.store(true, Ordering::Relaxed);
-        if let Some(end) = self.large_end {
-            self.stop.end_within(end.saturating_duration_since(Instant::now()));
+    /// Records the number of files that the comparison had to open.
+    fn open_in_comparison(&self, files: u64) {
+        if files > limits::SMALL_UPDATE_FILES {
+            self.progress.is_large.store(true, Ordering::Relaxed);
+            if self.comparison_end.is_some_and(|end| Instant::now() >= end) {
+                self.stop.end_within(Duration::ZERO);
+            }
+        }
+    }
+
+    /// Records the number of files that are new or have changed.
+    fn find_changed(&self, files: u64) {
+        if files > limits::SMALL_UPDATE_FILES {
+            self.progress.has_many_changes.store(true, Ordering::Relaxed);
+            if let Some(end) = self.large_end {
+                self.stop.end_within(end.saturating_duration_since(Instant::now()));
+            }
         }
     }
 }
@@ -280,7 +297,7 @@ fn compare(
         return Ok(Changes { report, ..Changes::default() });
     };
     let (mut read, mut settled) = (Vec::new(), Vec::new());
-    let unsettled = AtomicU64::new(0);
+    let (unsettled, changes) = (AtomicU64::new(0), AtomicU64::new(0));
     let kept = AtomicUsize::new(0);
     let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| {
         let state = entry.state().map_or(0, |state| hash_of(&state));
@@ -290,15 +307,22 @@ fn compare(
         }
         let file = entry.open(skipped);
         // Files that must not be opened will not be checked again, so they do not count.
-        if (file.is_some() || root.secrets().denies(&entry.path).is_none())
-            && unsettled.fetch_add(1, Ordering::Relaxed) == limits::SMALL_UPDATE_FILES
-        {
-            effort.find_large();
+        let counts = file.is_some() || root.secrets().denies(&entry.path).is_none();
+        let find_changed = || {
+            if counts {
+                effort.find_changed(changes.fetch_add(1, Ordering::Relaxed) + 1);
+            }
+        };
+        if counts {
+            effort.open_in_comparison(unsettled.fetch_add(1, Ordering::Relaxed) + 1);
         }
         let before = if let FileDifference::Open(_, place) = met { Some(place) } else { None };
         let mut changed = Changed { path: entry.path.clone(), before, read: None };
         let item = |finding| WalkStep::Item(finding, size_of::<FileFinding>());
-        let FileDifference::Open(stamp, place) = met else { return item(FileFinding::Read(changed)) };
+        let FileDifference::Open(stamp, place) = met else {
+            find_changed();
+            return item(FileFinding::Read(changed));
+        };
         let read = file.map(|mut file| Read::new(&mut file, buffer));
         let now = read.as_ref().map_or(UNREAD, |read| read.stamp);
         match now.content == stamp.content {
@@ -306,6 +330,7 @@ fn compare(
                 let has_room = |bytes: usize| {
                     kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= limits::CHANGED_BYTES
                 };
+                find_changed();
                 changed.read = read.filter(|_| has_room(buffer.len())).map(|read| (read, buffer.to_vec()));
                 item(FileFinding::Read(changed))
             }

@@ -182,7 +182,13 @@ impl KeptIndexes {
         let (kept, watched) = self.ranked_of(root);
         let large_build = || {
             effort.large_end.filter(|end| Instant::now() >= *end)?;
-            let (done, all) = self.lock().get(root.path())?.ranking.as_ref()?.large()?;
+            let (done, all) = {
+                let slots = self.lock();
+                let build = slots.get(root.path())?.ranking.as_ref()?;
+                // A comparison of many files with the index may soon be over.
+                let may_wait = effort.comparison_end.is_some_and(|end| Instant::now() < end);
+                build.large().filter(|_| build.has_many_changes() || !may_wait)?
+            };
             Some(UpdateError::Unfinished { done, all })
         };
         let mut kept = ranked::lock_until(&kept, &effort.stop, large_build)?;
@@ -192,9 +198,11 @@ impl KeptIndexes {
     /// Like [`Self::ranked_now`], for a call of a server: waits for a small update, and continues a large one
     /// in the background.
     fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
+        let now = Instant::now();
         let soon = UpdateEffort {
             stop: effort.stop.within(limits::SMALL_UPDATE_TIME).apart(),
-            large_end: Some(Instant::now() + limits::LARGE_UPDATE_TIME),
+            large_end: Some(now + limits::LARGE_UPDATE_TIME),
+            comparison_end: Some(now + limits::READY_INDEX_TIME),
             ..effort.clone()
         };
         // A large tree can't be read in this time, and the line search that replaces its index needs the
@@ -654,6 +662,48 @@ mod tests {
         let _build = slot.lock().unwrap();
         let ended = kept.ranked_soon(&root, &effort).map(drop);
         assert!(matches!(ended, Err(UpdateError::Unfinished { done: 2, all: 501 })), "{ended:?}");
+    }
+
+    #[test]
+    fn other_indexes_are_removed_by_size_and_age() {
+        let (directory, root, kept) = indexed(&[("a.txt", "a needle\n")]);
+        let own = kept.store(root.path());
+        let others: Vec<IndexStore> = (0..40)
+            .map(|nth| {
+                let other = kept.store(&directory.path().join(format!("other{nth}")));
+                other.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
+                other
+            })
+            .collect();
+        let count = || others.iter().filter(|other| other.exists()).count();
+        let long = Duration::from_secs(3_600);
+        assert_eq!(count(), 40);
+        let ten = own.size() + others.iter().rev().take(10).map(IndexStore::size).sum::<u64>();
+        own.remove_others_beyond(ten, long);
+        assert_eq!((count(), own.exists()), (10, true));
+        own.remove_others_beyond(u64::MAX, Duration::ZERO);
+        assert_eq!((count(), own.exists()), (0, true));
+    }
+
+    /// The states of all files are unknown, and another thread compares them. A call waits for the ready index.
+    #[test]
+    fn server_call_waits_for_a_comparison() {
+        let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n")]);
+        let effort = UpdateEffort { threads: 1, ..UpdateEffort::default() };
+        kept.ranked_soon(&root, &effort).unwrap();
+        kept.lock().get_mut(root.path()).unwrap().ranking = Some(Arc::new(ranking::Build::comparing()));
+        let (slot, _) = kept.ranked_of(&root);
+        std::thread::scope(|scope| {
+            let other = slot.lock().unwrap();
+            let call = scope.spawn(|| kept.ranked_soon(&root, &effort).map(drop));
+            std::thread::sleep(limits::LARGE_UPDATE_TIME + Duration::from_millis(50));
+            drop(other);
+            call.join().unwrap().unwrap();
+        });
+        let other = slot.lock().unwrap();
+        let ended = kept.ranked_soon(&root, &effort).map(drop);
+        drop(other);
+        assert!(matches!(ended, Err(UpdateError::Unfinished { .. })), "{ended:?}");
     }
 
     /// The next server need not read the files that a server has read before its client leaves.

@@ -160,6 +160,31 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     assert!(changes.gone.is_empty() && changes.report.stopped.is_some());
 }
 
+/// After a checkout the states of all files are unknown, and their contents are the same.
+#[test]
+fn many_unchanged_files_are_compared_to_the_end() {
+    let tree = tempfile::tempdir().unwrap();
+    let many = 2 * limits::SMALL_UPDATE_FILES;
+    let write_all = || {
+        for number in 0..many {
+            write(tree.path(), &format!("{number}.rs"), b"fn open() {}\n");
+        }
+    };
+    write_all();
+    let root = open(tree.path());
+    let index = RankIndex::in_memory().unwrap();
+    super::update(&index, &root, None, &effort(&Stop::never()), || Ok(())).unwrap();
+    write_all();
+    let over = Some(Instant::now());
+    let until = |comparison_end| UpdateEffort { large_end: over, comparison_end, ..effort(&Stop::never()) };
+    let ended = super::update(&index, &root, None, &until(over), || Ok(())).unwrap_err();
+    assert!(matches!(ended, UpdateError::NoTime), "{ended}");
+    let patient = until(Some(Instant::now() + Duration::from_secs(3_600)));
+    super::update(&index, &root, None, &patient, || Ok(())).unwrap();
+    let progress = &patient.progress;
+    assert!(progress.is_large.load(Ordering::Relaxed) && !progress.has_many_changes.load(Ordering::Relaxed));
+}
+
 /// A caller waits for a small update, and gives up immediately on a large one.
 #[test]
 fn large_update_ends_at_an_end_of_its_own() {

@@ -53,12 +53,25 @@ impl Build {
         Self { has_begun: AtomicBool::new(true), ..Self::new(progress) }
     }
 
+    /// Returns a build that never ends and has only compared files so far.
+    #[cfg(test)]
+    pub(super) fn comparing() -> Self {
+        let build = Self::at_work((0, 0));
+        build.read.is_large.store(true, Ordering::Relaxed);
+        build
+    }
+
     /// Returns the number of files in the index and the total that it lacked (0 if unknown), while a large
     /// build is running.
     pub(super) fn large(&self) -> Option<(u64, u64)> {
         let is_large = self.all > SMALL_UPDATE_FILES || self.read.is_large.load(Ordering::Relaxed);
         (is_large && self.is_at_work())
             .then(|| (self.before + self.read.read.load(Ordering::Relaxed), self.all))
+    }
+
+    /// Returns true if the build has to read many files, and does not only compare them with the index.
+    pub(super) fn has_many_changes(&self) -> bool {
+        self.all > SMALL_UPDATE_FILES || self.read.has_many_changes.load(Ordering::Relaxed)
     }
 
     /// Returns true if the build has unsaved work.
@@ -97,6 +110,7 @@ pub(super) fn start(
             threads: threads(),
             stop: kept.stop.clone(),
             large_end: None,
+            comparison_end: None,
             progress: Arc::clone(&told.read),
         };
         // The next caller will see the error. After a panic, the build must not look as if it were still

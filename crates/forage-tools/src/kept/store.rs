@@ -70,8 +70,12 @@ const ROOT_BYTES: u64 = 64 << 10;
 const RANKED_LIST_BYTES: u64 = 64 << 20;
 const RANKED_FILE_BYTES: u64 = 64 << 30;
 
-/// Maximum number of indexes that are stored. Each takes about a tenth of the bytes of the text in its tree.
-const INDEXES_KEPT: usize = 32;
+/// Maximum bytes of all indexes that are stored. Both indexes of a Linux tree take 0.8 GB, those of a usual project less than
+/// a hundredth of that.
+const INDEXES_BYTES: u64 = 16 << 30;
+
+/// Time after which an index that was not written or locked is removed.
+const INDEX_AGE: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
 /// Attempts to take a lock that another process holds.
 const LOCK_ATTEMPTS: usize = 3;
@@ -403,10 +407,16 @@ impl IndexStore {
         building::files(self.opened()?.open_file(LOCK, u64::MAX).ok().flatten()?)
     }
 
-    /// Evicts the oldest other indexes until [`INDEXES_KEPT`] are left.
+    /// Evicts other indexes: those that are older than [`INDEX_AGE`], and the oldest until all take at most
+    /// [`INDEXES_BYTES`].
     fn remove_others(&self) {
+        self.remove_others_beyond(INDEXES_BYTES, INDEX_AGE);
+    }
+
+    pub(super) fn remove_others_beyond(&self, most: u64, age: Duration) {
         let Ok(Some(indexes)) = self.indexes.open() else { return };
         let mut others = Vec::new();
+        let mut bytes = self.size() + self.ranked_size().unwrap_or(0);
         for entry in indexes.entries().unwrap_or_default() {
             let name = entry.name.into_string().ok().filter(|name| *name != self.name);
             // We ignore directories that we can't trust.
@@ -421,9 +431,13 @@ impl IndexStore {
             }
         }
         others.sort();
-        for (_, name) in others.into_iter().skip(INDEXES_KEPT - 1) {
-            // Another process may be using it; the next update tries again.
-            let _ = Self { indexes: self.indexes.clone(), name, root: PathBuf::new() }.remove();
+        for (std::cmp::Reverse(built), name) in others {
+            let other = Self { indexes: self.indexes.clone(), name, root: PathBuf::new() };
+            bytes = bytes.saturating_add(other.size() + other.ranked_size().unwrap_or(0));
+            if bytes > most || built.elapsed().is_ok_and(|elapsed| elapsed > age) {
+                // Another process may be using it; the next update tries again.
+                let _ = other.remove();
+            }
         }
     }
 

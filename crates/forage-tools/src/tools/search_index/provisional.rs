@@ -62,7 +62,10 @@ impl ProvisionalSearch<'_> {
                 .match_kind(MatchKind::Standard)
                 .build(&words)
                 .map_err(|error| ToolError::index(&error, None))?;
-            let walk = WalkOptions { only: place.only.clone(), ..context.walk_options() };
+            let options = context.walk_options();
+            // The build has the other threads. If calls took them all, it would take more than twice as long.
+            let threads = (options.thread_count() / 2).max(1);
+            let walk = WalkOptions { only: place.only.clone(), threads, ..options };
             let scan = ScanOptions {
                 max_file_matches: limits::PROVISIONAL_LINES,
                 max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
