@@ -12,6 +12,24 @@ fn rules_have_names_of_their_own_and_say_what_they_do() {
 }
 
 #[test]
+fn eval_page_has_all_rules() {
+    let page = include_str!("../../../../docs/eval.md");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
+        .map(|row| row.split(" | ").collect())
+        .filter(|row: &Vec<&str>| row.len() == 4 && row[0] != "rule")
+        .collect();
+    for rule in RULES {
+        let lowers = if rule.effect == Effect::Lowers { "lowers by " } else { "" };
+        let weight = format!("{lowers}{:?}", rule.weight);
+        let row = rows.iter().find(|row| row[0] == rule.name).unwrap_or_else(|| panic!("{}", rule.name));
+        assert_eq!((row[1], row[3]), (weight.as_str(), rule.about), "{}", rule.name);
+    }
+    assert_eq!(rows.len(), RULES.len());
+}
+
+#[test]
 fn what_lowers_takes_off_a_share() {
     let mut weights = RuleWeights([0.0; RULES.len()]);
     *weights.get_mut("file").unwrap() = 2.0;

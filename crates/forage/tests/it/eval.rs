@@ -459,6 +459,30 @@ fn a_set_is_put_to_the_tree() {
 }
 
 #[test]
+fn a_directory_is_measured_with_the_history_around_it() {
+    let project = repository();
+    let set = |root: &str| {
+        json!([{
+            "name": "here",
+            "benchmark_root": root,
+            "queries": [{ "query": "retry backoff", "relevant": ["alpha.rs"] }],
+        }])
+    };
+    let file = beside(&project, "set.json", &set("src").to_string());
+    let report = records(&project, &["eval", &file]);
+    let note = report["sets"][0]["commits"].as_str().unwrap();
+    assert!(note.starts_with("messages of ") && !note.starts_with("messages of 0 "), "{note}");
+    let text = forage(&project, &["eval", &file]).stdout;
+    assert!(text.contains(&format!("commits   {note}")), "{text}");
+
+    let bare = Project::new(&[("src/alpha.rs", ALPHA)]);
+    let file = beside(&bare, "set.json", &set("src").to_string());
+    let report = records(&bare, &["eval", &file]);
+    let note = report["sets"][0]["commits"].as_str().unwrap();
+    assert!(note.starts_with("no messages of commits are used: "), "{note}");
+}
+
+#[test]
 fn sets_are_run_on_checkouts_by_name() {
     let project = Project::new(&[("one/alpha.rs", ALPHA), ("two/beta.rs", BETA)]);
     let set = |name: &str, query: &str, target: &str| json!({ "name": name, "language": name, "queries": [{ "query": query, "relevant": [target] }] });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
+use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress, Updated, update};
@@ -288,7 +289,13 @@ impl RunningSets<'_> {
                 &self.progress.read,
             )?)
         } else {
-            self.plan.indexed(&root, &self.progress)?
+            let subject = self.plan.indexed(&root, &self.progress)?;
+            if let Some(below) = &set.benchmark_root {
+                // The repository is around the directory.
+                let below = RelPath::parse(below, &RelPath::root())?;
+                subject.index.read_project(&whole, &below, &Stop::never());
+            }
+            subject
         };
         self.measure(set, &root, subject, began.elapsed().as_secs_f64())
     }
@@ -301,12 +308,18 @@ impl RunningSets<'_> {
         seconds: f64,
     ) -> anyhow::Result<()> {
         let MeasureSubject { index, wordless, report } = subject;
+        let at_revision = self.plan.at_revision || self.plan.from_git.is_some();
+        let commits = match at_revision {
+            true => "no messages of commits are used: the tree is that of a revision".to_owned(),
+            false => index.history_note(),
+        };
         self.measured.sets.push(SetRecord {
             name: set.name.clone(),
             language: set.language.clone(),
             revision: set.revision.clone(),
             directory: root.path().display().to_string(),
-            at_revision: self.plan.at_revision || self.plan.from_git.is_some(),
+            at_revision,
+            commits,
             files: index.files(),
             files_without_text: wordless,
             seconds,

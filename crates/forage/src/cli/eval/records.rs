@@ -60,6 +60,8 @@ pub(super) struct SetRecord {
     pub(super) files_without_text: u64,
     /// Wall time of indexing the files, in seconds.
     pub(super) seconds: f64,
+    /// What is known of the commits, or why their messages are not used.
+    pub(super) commits: String,
 }
 
 /// How well queries are answered: means over them, 0 to 1; all 0 without queries.

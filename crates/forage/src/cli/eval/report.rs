@@ -84,6 +84,21 @@ impl Evaluation<'_> {
         text
     }
 
+    /// Adds what is known of the commits of each set.
+    fn push_commits(&self, text: &mut String) {
+        let mut notes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for set in self.sets {
+            notes.entry(&set.commits).or_default().push(&set.name);
+        }
+        for (note, sets) in notes.iter().take(limits::MISSING_SHOWN) {
+            let of = if self.sets.len() > 1 { format!("{}: ", sets.join(", ")) } else { String::new() };
+            let _ = writeln!(text, "commits   {of}{note}");
+        }
+        if notes.len() > limits::MISSING_SHOWN {
+            let _ = writeln!(text, "          and {} more", notes.len() - limits::MISSING_SHOWN);
+        }
+    }
+
     fn push_figures(&self, text: &mut String) {
         let groups =
             [("category", &self.by_category), ("language", &self.by_language), ("set", &self.by_set)];
@@ -115,6 +130,7 @@ impl Evaluation<'_> {
             let _ = write!(text, "; {wordless} more are no text, too large, or can't be read");
         }
         text.push('\n');
+        self.push_commits(text);
         if let LatencyPercentiles { p50: Some(median), p99: Some(slow) } = self.latency_ms {
             let _ = writeln!(
                 text,
