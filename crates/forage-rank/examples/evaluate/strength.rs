@@ -93,22 +93,40 @@ fn passages(repository: &Loaded, checkouts: &Path) -> Vec<String> {
     found
 }
 
-/// How often the first file is a target, by how far its score is ahead of the second's, as a share of its own.
+/// Words of a query from which on it counts as a report, as in `search_index`.
+const REPORT_WORDS: usize = 40;
+
+/// The least lead of each group.
+const LEADS: [f32; 12] = [0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.2, 0.15, 0.1, 0.05, 0.0];
+
+/// Prints how often the first file is a target, by how far its score is ahead of the second's, as a share of its own: for
+/// questions and for reports.
 pub(crate) fn print_lead(queries: &[AnsweredQuery], rules: &RuleWeights) {
-    let mut parts = [(0.30, 0, 0), (0.15, 0, 0), (0.05, 0, 0), (0.0, 0, 0)];
-    for query in queries {
-        let order = query.order(rules);
-        let score = |place: usize| order.get(place).map(|&nth| rules.score(&query.candidates[nth].values));
-        let Some(first) = score(0) else { continue };
-        let lead = (first - score(1).unwrap_or(0.0)) / first;
-        let is_right = query.candidates[order[0]].targets != 0;
-        if let Some((_, all, right)) = parts.iter_mut().find(|(least, ..)| lead >= *least) {
-            *all += 1;
-            *right += u32::from(is_right);
+    for (kind, are_reports) in [("questions", false), ("reports", true)] {
+        let mut parts = LEADS.map(|least| (least, 0, 0));
+        let is_one =
+            |query: &&AnsweredQuery| (query.query.split_whitespace().count() > REPORT_WORDS) == are_reports;
+        for query in queries.iter().filter(is_one) {
+            let order = query.order(rules);
+            let score =
+                |place: usize| order.get(place).map(|&nth| rules.score(&query.candidates[nth].values));
+            let Some(first) = score(0) else { continue };
+            let lead = (first - score(1).unwrap_or(0.0)) / first;
+            let is_right = query.candidates[order[0]].targets != 0;
+            if let Some((_, all, right)) = parts.iter_mut().find(|(least, ..)| lead >= *least) {
+                *all += 1;
+                *right += u32::from(is_right);
+            }
         }
-    }
-    for (least, all, right) in parts {
-        let share = 100.0 * f64::from(right) / f64::from(all.max(1));
-        println!("ahead by {least:.2} or more: {all} queries, the first right in {share:.1} %");
+        let (mut sum, mut sum_right) = (0, 0);
+        for (least, all, right) in parts {
+            (sum, sum_right) = (sum + all, sum_right + right);
+            let share = |right: u32, all: u32| 100.0 * f64::from(right) / f64::from(all.max(1));
+            println!(
+                "{kind} ahead by {least:.2} or more: {all}, the first right in {:.1} %; with those above {sum}, {:.1} %",
+                share(right, all),
+                share(sum_right, sum),
+            );
+        }
     }
 }

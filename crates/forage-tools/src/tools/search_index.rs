@@ -131,6 +131,9 @@ pub struct RankResponse {
     /// The files are in the order of their paths.
     #[serde(skip)]
     is_list: bool,
+    /// The query has words of another language.
+    #[serde(skip)]
+    is_translated: bool,
     /// Of an answer with code, what is to be remembered of it.
     #[serde(skip)]
     code: Option<Remembered>,
@@ -446,6 +449,7 @@ impl Tool for SearchIndex {
             continued: cursor.is_some(),
             not_searched,
             is_list: ranking.is_list,
+            is_translated: ranking.is_translated,
             code,
         };
         let mut outcome = ToolOutcome::new(response, found);
