@@ -188,7 +188,7 @@ fn spaced(run: &str, latin: Option<Language>, found: &mut Translation) {
         if function.is_none() {
             // An English word with another meaning, such as the French `file`, would find the wrong files.
             let own = all[nth..nth + count].iter().zip(&folded[nth..]);
-            own.filter(|(_, folded)| !is_english(folded))
+            own.filter(|(_, folded)| lexicon.function(folded).is_none() && !is_english(folded))
                 .for_each(|((_, word), _)| found.push_original(word));
         }
         nth += count;

@@ -79,7 +79,7 @@ fn a_word_that_means_another_in_english_is_no_original() {
 #[test]
 fn unknown_words_are_not_cut() {
     // 行星 (planet) is not in the table, 行 (line) is.
-    assert_eq!(read("行星和缓存").0, "行星 cache");
+    assert_eq!(read("行星和缓存").0, "行星和 cache");
     assert_eq!(read("가독성과 캐시").0, "가독성과 cache");
 }
 
