@@ -204,7 +204,7 @@ impl IgnoreRules {
         self.deciding(path, is_directory).0
     }
 
-    /// Like [`IgnoreRules::verdict`], with the directory and the text of the rule that decided.
+    /// Like [`IgnoreRules::verdict`], with the text of the rule that decided, its file and line.
     pub(crate) fn deciding(&self, path: &RelPath, is_directory: bool) -> (IgnoreVerdict, Option<String>) {
         let mut found: [Option<(&IgnoreRules, Match<&ignore::gitignore::Glob>)>; 4] = [const { None }; 4];
         let mut past_git_root = false;
@@ -238,12 +238,13 @@ impl IgnoreRules {
                     .get(kind)
                     .map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
                 let place = rules.directory.join(file.as_bytes());
-                let rule = glob.from().map_or(glob.original().into(), Path::to_string_lossy);
-                let rule = match display_text(&rule) {
+                let from = glob.from().map_or(Cow::Borrowed(""), Path::to_string_lossy);
+                let (line, rule) = from.split_once(':').unwrap_or(("", &from));
+                let rule = match display_text(rule) {
                     Cow::Borrowed(rule) => format!("`{rule}`"),
                     Cow::Owned(quoted) => quoted,
                 };
-                (IgnoreVerdict::Ignored, Some(format!("{rule} in {}", place.display())))
+                (IgnoreVerdict::Ignored, Some(format!("{rule} in {}:{line}", place.display())))
             }
             _ => (IgnoreVerdict::Kept, None),
         }
@@ -316,12 +317,14 @@ fn compile(
             warn(format!("{} has over {} rules and none is applied", shown(), limits::IGNORE_FILE_RULES));
             return None;
         }
+        // The rule's line number and text, which an exclusion names.
+        let from = Some(format!("{}:{line}", number + 1).into());
         let added = match name {
             b".gitignore" | b"exclude" => {
                 let Some(rewritten) = git_rule::rewrite(line) else { continue };
-                builder.add_line(Some(line.into()), &rewritten)
+                builder.add_line(from, &rewritten)
             }
-            _ => builder.add_line(None, line),
+            _ => builder.add_line(from, line),
         };
         if let Err(error) = added {
             warn(format!("{}: {error}", place()));

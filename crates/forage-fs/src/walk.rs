@@ -27,6 +27,7 @@
 //! takes it from a listing.
 
 mod entry;
+mod exclusion;
 mod frontier;
 mod hiding;
 mod kept;
@@ -48,6 +49,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 
 pub use entry::{Entry, PendingFile};
+pub use exclusion::{Exclusion, exclusion};
 use frontier::WalkFrontier;
 pub use hiding::HidingDirectories;
 pub use listing::{Below, FileListing, ListingFilter};

@@ -77,6 +77,7 @@ mod tool;
 pub mod tools;
 mod tree_files;
 mod verdict;
+mod why;
 mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
@@ -108,4 +109,5 @@ pub use text::clip;
 pub use tool::{Egress, RecordReceiver, Tool};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::{CallVerdict, hidden_matches};
+pub use why::{PathExplanation, why};
 pub use workspace::{Workspace, WorkspaceError};

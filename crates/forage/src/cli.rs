@@ -38,6 +38,7 @@ mod told;
 mod tools;
 mod ui;
 mod version;
+mod why;
 
 pub(crate) use version::version;
 
@@ -146,6 +147,8 @@ enum Command {
     /// Find files by name: globs, or nearly their names
     #[command(visible_alias = "find")]
     Files(files::Arguments),
+    /// Explain why a file is searched or not: the rule, the limit, the index
+    Why(why::Arguments),
     /// Print a file, a range of its lines, a definition or an outline
     #[command(visible_alias = "read_file")]
     Read(read::Arguments),
@@ -345,6 +348,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Lookup(arguments) => lookup::run(arguments, &cli.global, output),
         Command::List(arguments) => list::run(arguments, &cli.global, output),
         Command::Files(arguments) => files::run(arguments, &cli.global, output),
+        Command::Why(arguments) => why::run(arguments, &cli.global, output),
         Command::Read(arguments) => read::run(arguments, &cli.global, output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, output),
         Command::Mcp(arguments) => mcp::run(arguments, &cli.global, output),

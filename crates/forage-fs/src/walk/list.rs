@@ -22,6 +22,12 @@ use crate::skipped::{SkipReason, Skipped};
 use crate::sys::{self, Directory, FileNode, NodeKind};
 use forage_base::Stop;
 
+/// The label of entries that are left out because of a leading dot.
+pub(super) const HIDDEN: &str = "a name that begins with a dot";
+
+/// The end of the label of entries in a directory of [`super::NOISE`].
+pub(super) const NOT_ENTERED: &str = ", a directory that is not entered by default";
+
 /// The work of one task.
 #[derive(Debug)]
 pub(super) enum ListWork<'a> {
@@ -634,14 +640,14 @@ impl<'a> ListPlan<'a> {
         let label = match reason {
             SkipReason::Pruned => {
                 let name = String::from_utf8_lossy(path.file_name());
-                format!("`{name}`, a directory that is not entered by default")
+                format!("`{name}`{NOT_ENTERED}")
             }
             SkipReason::Ignored => {
                 let rule =
                     self.options.label_hidden.then(|| rules().deciding(path, is_directory).1).flatten();
                 rule.unwrap_or_default()
             }
-            _ => "a name that begins with a dot".to_owned(),
+            _ => HIDDEN.to_owned(),
         };
         Some((Some(reason), self.options.label_hidden.then(|| Arc::from(label))))
     }

@@ -1,5 +1,5 @@
 //! `Search` with external engines: the same answers, and programs that misbehave. The tests whose names begin
-//! with an id are listed in `docs/local-search.md`. The behaviour of the engines on random trees is tested in
+//! with an id are listed in `crates/forage/tests/requirements/search.md`. The behaviour of the engines on random trees is tested in
 //! forage-search.
 
 use std::os::unix::fs::PermissionsExt as _;

@@ -152,7 +152,7 @@ fn hidden_names_and_directories_are_named_too() {
     tree.write(".config/b.txt", format!("{NEEDLE}\n{NEEDLE}\n"));
     let text = answer(&tree.context(), "grep_search", json!({"pattern": NEEDLE})).text;
     for part in [
-        "1 matching line in 1 file hidden by `build/` in .ignore, such as build/deep/a.txt",
+        "1 matching line in 1 file hidden by `build/` in .ignore:1, such as build/deep/a.txt",
         "2 matching lines in 1 file hidden by a name that begins with a dot, such as .config/b.txt",
         "1 ignored",
         // `.config`, and `.ignore` itself.

@@ -44,6 +44,7 @@ mod several;
 mod states;
 mod support;
 mod uses;
+mod why;
 mod workspace;
 #[cfg(unix)]
 mod worst;

@@ -565,7 +565,10 @@ fn no_symbol_or_payload_closes_what_is_around_it() {
     assert!(uses.contains("in A > run (2-3)"), "the control: {uses}");
     assert!(uses.contains("SYSTEM") && !uses.contains("</system"), "{uses}");
     let hidden = answer(&context, "grep_search", json!({"pattern": "rareword"})).text;
-    assert!(hidden.contains("hidden by \"hid\\x60den*\" in .ignore") && !hidden.contains("hid`"), "{hidden}");
+    assert!(
+        hidden.contains("hidden by \"hid\\x60den*\" in .ignore:1") && !hidden.contains("hid`"),
+        "{hidden}"
+    );
     let listed = answer(&context, "list_directory", json!({})).text;
     assert!(listed.contains("link -> \"[warning: x y]\""), "{listed}");
     for (path, shown) in [

@@ -1,5 +1,5 @@
 //! `Search`, checked against each of its requirements: the test names begin with their ids
-//! (`docs/local-search.md`).
+//! (`crates/forage/tests/requirements/search.md`).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Search", &["grep", "rank", "keyword", "lookup", "files", "list", "read", "ask"]),
     ("Agents", &["setup", "mcp", "ui"]),
     ("Index", &["index", "sparse"]),
-    ("Inspect", &["doctor", "config"]),
+    ("Inspect", &["why", "doctor", "config"]),
     ("Scripts", &["call"]),
 ];
 

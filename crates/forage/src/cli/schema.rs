@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context as _;
 use forage_agent::Transcript;
+use forage_tools::PathExplanation;
 use forage_tools::records::{self, ErrorRecord, answer_schema, any_of, schema_of};
 use forage_tools::schema::definitions_schema;
 use forage_tools::tools::{
@@ -69,6 +70,7 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("lookup", "forage lookup", Answers::Once, answer_schema::<KeywordLookup>),
     document("list", "forage list", Answers::Once, answer_schema::<ListDirectory>),
     document("files", "forage files", Answers::Once, answer_schema::<ListDirectory>),
+    document("why", "forage why", Answers::Once, schema_of::<PathExplanation>),
     document("read", "forage read", Answers::Once, answer_schema::<ReadFile>),
     document("ask", "forage ask", Answers::Once, schema_of::<Transcript>),
     document("models", "forage models", Answers::Once, schema_of::<ModelsStatus<'_>>),

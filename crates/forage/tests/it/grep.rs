@@ -421,7 +421,7 @@ fn a_search_without_hits_says_on_stderr_what_hides_matches() {
     let project = project();
     let run = project.run(&["grep", "only here"]);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
-    assert!(run.stderr.contains("2 matching lines in 1 file hidden by `target` in .gitignore"), "{run:?}");
+    assert!(run.stderr.contains("2 matching lines in 1 file hidden by `target` in .gitignore:1"), "{run:?}");
     for arguments in
         [["-P", "only(?= here)"], ["-U", "only here\nonly"], ["-x", "only here"], ["--crlf", "only"]]
     {

@@ -32,6 +32,7 @@ fn schema_of(arguments: &[&str]) -> &'static str {
         ("list", _) => "list",
         ("files", _) => "files",
         ("read", _) => "read",
+        ("why", _) => "why",
         ("ask", _) => "ask",
         ("models", _) => "models",
         ("config", _) => "config",

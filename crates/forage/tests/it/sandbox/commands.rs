@@ -222,10 +222,11 @@ fn every_command_that_reads_a_repository_stands_behind_the_wall() {
     let save = project.home.join("saved.json");
     let save = save.to_str().unwrap();
     let call = r#"{"pattern": "needle"}"#;
-    let commands: [(&[&str], i32); 26] = [
+    let commands: [(&[&str], i32); 27] = [
         (&["list"], 0),
         (&["list", "--symbols"], 0),
         (&["files", "a.rs"], 0),
+        (&["why", "src/a.rs"], 0),
         (&["read", "src/a.rs"], 0),
         (&["grep", "needle"], 0),
         (&["grep", "--json", "needle"], 0),

@@ -1,0 +1,156 @@
+//! Explains if a file is searched, and the rule or limit that prevents it.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_fs::{OpenError, RelPath, Root, SkipReason, WalkOptions, WalkStep, exclusion, walk};
+use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, search};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::file_names::with_nearest;
+use crate::text::absolute;
+
+/// Whether a file is searched, and the reason if it is not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct PathExplanation {
+    /// The root.
+    pub root: String,
+    /// The path below it.
+    pub path: String,
+    /// Whether agents' searches read the file; for a directory, whether they enter it.
+    pub searched: bool,
+    /// The name by which answers count files that are left out for this reason; null if it is searched.
+    pub reason: Option<&'static str>,
+    /// The file, directory or link that is left out: the path, or one above it.
+    pub excluded: Option<String>,
+    /// The rule with its file and line, the limit, or the error of the system.
+    pub rule: Option<String>,
+    /// The file or directory within the root that a link leads to.
+    pub target: Option<String>,
+    /// Its lines; null unless it is a file that is searched.
+    pub lines: Option<u64>,
+    /// Whether the index has read it as it is now; null without an index. Searches read all other files.
+    pub indexed: Option<bool>,
+    /// The bytes from its start that the ranking knows, if that is not the whole file.
+    pub ranked_bytes: Option<u64>,
+}
+
+/// Explains if searches of this context read a file.
+///
+/// # Errors
+///
+/// Returns an error if the path is outside of all roots, or does not exist; it names similar paths.
+pub fn why(context: &Context, path: &str) -> Result<PathExplanation, ToolError> {
+    let target = context.place(Some(path))?.without_globs(&context.names)?;
+    let (root, place) = (target.root, target.path);
+    let mut explanation = PathExplanation {
+        root: absolute(&root, &RelPath::root()),
+        path: place.display().into_owned(),
+        ..PathExplanation::default()
+    };
+    let options = context.walk_options();
+    let excluded = exclusion(&root, &place, &options, &context.stop)
+        .map_err(|error| with_nearest(context, Some(path), error.into()))?;
+    // A secret file stays closed, whatever the rules about it say.
+    if let Ok((real, false)) = root.locate(&place)
+        && let Some(rule) = root.secrets().denies(&real)
+        && excluded.as_ref().is_none_or(|excluded| excluded.reason != SkipReason::Symlink)
+    {
+        explanation.left_out(SkipReason::Denied, Some(rule.to_owned()));
+        return Ok(explanation);
+    }
+    if let Some(excluded) = excluded {
+        explanation.reason = Some(excluded.reason.name());
+        explanation.excluded = Some(excluded.path.display().into_owned());
+        explanation.rule = excluded.rule;
+        if excluded.reason == SkipReason::Symlink
+            && let Ok((real, _)) = root.locate(&place)
+        {
+            explanation.target = Some(real.display().into_owned());
+        }
+        return Ok(explanation);
+    }
+    match root.locate(&place) {
+        Ok((_, true)) => explanation.searched = true,
+        _ => explanation.read(context, &root, &place, &options)?,
+    }
+    Ok(explanation)
+}
+
+impl PathExplanation {
+    /// Searches the file, to see if its content is skipped.
+    fn read(
+        &mut self,
+        context: &Context,
+        root: &Arc<Root>,
+        place: &RelPath,
+        options: &WalkOptions,
+    ) -> Result<(), ToolError> {
+        let every_line = Pattern::new("^", &PatternOptions::default())
+            .map_err(|source| ToolError::Pattern { argument: "pattern", source })?;
+        let scan = ScanOptions {
+            count_only: true,
+            max_file_bytes: context.max_file_bytes,
+            max_file_matches: usize::MAX,
+            ..ScanOptions::default()
+        };
+        let mut lines = 0;
+        let report = search(root, place, options, &every_line, &scan, &context.stop, |file: FileEvents| {
+            lines += file.matches;
+            ControlFlow::Continue(())
+        })?;
+        // The outputs of a notebook are left out of a file that is searched.
+        let skipped = report.skipped.iter().find(|(reason, _)| *reason != SkipReason::NotebookOutputs);
+        if let Some((reason, _)) = skipped {
+            let rule = match reason {
+                SkipReason::TooLarge => {
+                    context.max_file_bytes.map(|bytes| format!("limits.max_file_bytes = {bytes}"))
+                }
+                SkipReason::Unreadable => report.unreadable.first().cloned(),
+                SkipReason::Binary => Some("it contains a NUL byte".to_owned()),
+                _ => None,
+            };
+            self.left_out(reason, rule);
+            return Ok(());
+        }
+        if report.stopped.is_some() {
+            let source = std::io::Error::other("there was no time to read it");
+            return Err(OpenError::Io { path: self.path.clone(), source }.into());
+        }
+        (self.searched, self.lines) = (true, Some(lines));
+        self.indexed = is_indexed(context, root, place, options);
+        let bytes = root.open_file(place)?.size();
+        let most = forage_rank::limits::FILE_BYTES as u64;
+        self.ranked_bytes = (bytes > most).then_some(most);
+        Ok(())
+    }
+
+    fn left_out(&mut self, reason: SkipReason, rule: Option<String>) {
+        self.reason = Some(reason.name());
+        self.excluded = Some(self.path.clone());
+        self.rule = rule;
+    }
+}
+
+/// Returns true if the index has read the file in its present state, or `None` without an index.
+fn is_indexed(context: &Context, root: &Arc<Root>, place: &RelPath, options: &WalkOptions) -> Option<bool> {
+    let index = context.index(root)?;
+    let mut seen = None;
+    walk(
+        root,
+        place,
+        options,
+        &context.stop,
+        || index.cursor(options),
+        |cursor, entry, _| WalkStep::Item(cursor.lines(entry, u64::MAX).is_some(), 0),
+        |is_indexed| {
+            seen = Some(is_indexed);
+            ControlFlow::Break(())
+        },
+    )
+    .ok()?;
+    seen
+}
