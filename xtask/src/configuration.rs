@@ -1,62 +1,104 @@
 //! Generates the configuration page from the JSON Schema that the program prints.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use crate::generate::escaped;
 
+/// A key with its schema.
+type Key<'a> = (String, &'a Value);
+
 /// Returns the page for `schema`.
 pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
-         `~/.config/forage/config.toml` (or `$XDG_CONFIG_HOME/forage/config.toml`, `--config FILE`, `FORAGE_CONFIG`), over it\n\
-         the environment, over that the command line. `forage config` prints what differs from the defaults and where each\n\
-         value comes from, `--all` every key: TOML that can be read back. `forage config --schema` prints a JSON Schema of the\n\
-         file, by which an editor completes and checks it.\n\n\
-         ```sh\nforage config --all\n```\n\n\
-         A repository may bring a `.forage.toml`. It can only narrow: lower `limits.text_bytes`, `limits.timeout_ms` and\n\
-         `limits.max_file_bytes`, and add to `search.exclude`. Everything else in it is reported and ignored.\n\n\
-         `FORAGE_MODEL` and `FORAGE_BASE_URL`, with `FORAGE_API_KEY`, name a model that is asked instead of `models`, and so do\n\
-         the options `--model`, `--base-url` and `--key-env`. `FORAGE_MCP_TOKEN` is the token of clients of a server over HTTP.\n",
+         Your settings are in `~/.config/forage/config.toml`, or in the file that `--config` or `FORAGE_CONFIG` names. The\n\
+         environment overrides the file, and the command line overrides both.\n\n\
+         ```sh\nforage config --all         # every key, its value and where it comes from\nforage config --schema      # a JSON Schema of the file, for your editor\n```\n\n\
+         A project can have a `.forage.toml`, which can only narrow: lower `limits.text_bytes`, `limits.timeout_ms` and\n\
+         `limits.max_file_bytes`, and add to `search.exclude`. `limits.timeout_ms = 5000` and `[limits]` with\n\
+         `timeout_ms = 5000` mean the same.\n\n\
+         | key | default | |\n|---|---|---|\n",
     );
-    table(&mut page, schema, "").ok_or("a key of the schema lacks a field that its page needs")?;
+    let (mut keys, mut first_keys) = (Vec::new(), Vec::new());
+    gather(schema, "", &mut keys, &mut first_keys)
+        .ok_or("a key of the schema lacks a field that its page needs")?;
+    let shared = of_several_tools(&keys);
+    let mut written = Vec::new();
+    for (key, value) in &keys {
+        let (shown, default) = match shared.get(key.as_str()) {
+            Some((shown, default)) => (shown.as_str(), default.clone()),
+            None => (key.as_str(), default(value)),
+        };
+        if written.iter().any(|known: &String| known == shown) {
+            continue;
+        }
+        written.push(shown.to_owned());
+        let about = about(value).ok_or_else(|| format!("{key} has no description"))?.replace('|', "\\|");
+        let _ = writeln!(page, "| `{shown}` | {default} | {about} |");
+    }
+    for (table, key) in first_keys {
+        let _ = write!(page, "\n`{table} = VALUE` means `{table}.{key} = VALUE`.\n");
+    }
     Ok(page)
 }
 
-/// Writes a table of the file: its keys, then its subtables.
-fn table(page: &mut String, schema: &Value, path: &str) -> Option<()> {
-    let (mut keys, mut tables) = (Vec::new(), Vec::new());
+/// Gathers the keys of a table and of its subtables, and the tables that one value can replace.
+fn gather<'a>(
+    schema: &'a Value,
+    path: &str,
+    keys: &mut Vec<Key<'a>>,
+    first_keys: &mut Vec<(String, String)>,
+) -> Option<()> {
+    let mut tables = Vec::new();
     for (name, value) in schema["properties"].as_object()? {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         match inner(value) {
-            Some(inner) => tables.push((name, value, inner)),
-            None => keys.push((name, value)),
+            Some(inner) => tables.push((path, value, inner)),
+            None => keys.push((path, value)),
         }
     }
-    if !keys.is_empty() {
-        let title = if path.is_empty() { "Outside of tables".to_owned() } else { format!("`[{path}]`") };
-        rows(page, &title, &keys)?;
-    }
-    for (name, value, inner) in tables {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        table(page, inner, &path)?;
+    for (path, value, inner) in tables {
+        gather(inner, &path, keys, first_keys)?;
         if value["anyOf"].is_array() {
-            let _ = write!(page, "\n`{path} = VALUE` in place of the table is its first key.\n");
+            first_keys.push((path, inner["properties"].as_object()?.keys().next()?.clone()));
         }
     }
     Some(())
 }
 
-fn rows(page: &mut String, title: &str, keys: &[(&String, &Value)]) -> Option<()> {
-    let _ = write!(page, "\n## {title}\n\n| key | default | variable, option | |\n|---|---|---|---|\n");
-    for (name, value) in keys {
-        let default = value.get("default").map(|value| format!("`{value}`")).unwrap_or_default();
-        let named = [&value["x-variable"], &value["x-option"]];
-        let named: Vec<String> = named.iter().filter_map(|it| Some(format!("`{}`", it.as_str()?))).collect();
-        let about = about(value)?.replace('|', "\\|");
-        let _ = writeln!(page, "| `{name}` | {default} | {} | {about} |", named.join(", "));
+/// Returns, for keys that several tools have with the same meaning, the key with `NAME` for the tool and its
+/// defaults.
+fn of_several_tools<'k>(keys: &'k [Key<'_>]) -> BTreeMap<&'k str, (String, String)> {
+    let mut by_meaning: BTreeMap<(&str, Option<String>), Vec<(&str, &str, String)>> = BTreeMap::new();
+    for (key, value) in keys {
+        if let Some((tool, name)) = key.strip_prefix("tools.").and_then(|rest| rest.split_once('.')) {
+            by_meaning.entry((name, about(value))).or_default().push((key, tool, default(value)));
+        }
     }
-    Some(())
+    let mut shared = BTreeMap::new();
+    for ((name, _), tools) in by_meaning.into_iter().filter(|(_, tools)| tools.len() > 1) {
+        let mut defaults: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (_, tool, default) in &tools {
+            defaults.entry(default).or_default().push(format!("`{tool}`"));
+        }
+        let mut defaults: Vec<_> = defaults.into_iter().collect();
+        defaults.sort_by_key(|(_, tools)| std::cmp::Reverse(tools.len()));
+        let others = defaults.iter().skip(1);
+        let others: String =
+            others.map(|(default, tools)| format!("; {default} for {}", tools.join(", "))).collect();
+        let default = format!("{}{others}", defaults.first().map_or("", |(default, _)| default));
+        for (key, ..) in tools {
+            shared.insert(key, (format!("tools.NAME.{name}"), default.clone()));
+        }
+    }
+    shared
+}
+
+fn default(value: &Value) -> String {
+    value.get("default").map(|value| format!("`{value}`")).unwrap_or_default()
 }
 
 /// Returns the schema of a table that a value is or may be.
@@ -65,16 +107,21 @@ fn inner(value: &Value) -> Option<&Value> {
     table["properties"].is_object().then_some(table)
 }
 
-/// Returns the description of a key with its possible values.
+/// Returns the description of a key with its possible values, its variable and its option.
 fn about(value: &Value) -> Option<String> {
     let text = value["description"].as_str()?.replace("\n\n", ". ");
     let mut about = escaped(text.trim_end_matches('.'));
     if let Some(words) = value["enum"].as_array() {
         let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-        let _ = write!(about, "; one of {}", words.join(", "));
+        let _ = write!(about, ": {}", words.join(", "));
     }
     if let Some(most) = value.get("maximum") {
-        let _ = write!(about, "; from {} to {most}", value.get("minimum")?);
+        let _ = write!(about, "; {} to {most}", value.get("minimum")?);
+    }
+    let named = [&value["x-variable"], &value["x-option"]];
+    let named: Vec<String> = named.iter().filter_map(|it| Some(format!("`{}`", it.as_str()?))).collect();
+    if !named.is_empty() {
+        let _ = write!(about, " ({})", named.join(", "));
     }
     Some(about)
 }
@@ -86,23 +133,25 @@ mod tests {
 
     #[test]
     fn a_page_has_every_key_with_its_values() {
+        let on = |default: bool| json!({ "description": "Whether.", "default": default });
         let schema = json!({ "properties": {
             "mode": { "enum": ["a", "b"], "default": "a", "description": "Who <does> it.", "x-variable": "MODE" },
             "part": { "anyOf": [{}, { "properties": {
                 "n": { "type": "integer", "minimum": 1, "maximum": 9, "description": "How\nmany|few" , "x-option": "--n" },
             } }] },
             "tools": { "properties": {
-                "x": { "properties": { "on": { "description": "Whether." } } },
+                "x": { "properties": { "on": on(true) } },
+                "y": { "properties": { "on": on(false), "own": { "description": "Own." } } },
+                "z": { "properties": { "on": on(true) } },
             } },
         } });
         let page = page(&schema).unwrap();
-        let expected = "\n## Outside of tables\n\n| key | default | variable, option | |\n|---|---|---|---|\n\
-            | `mode` | `\"a\"` | `MODE` | Who &lt;does> it; one of `\"a\"`, `\"b\"` |\n\
-            \n## `[part]`\n\n| key | default | variable, option | |\n|---|---|---|---|\n\
-            | `n` |  | `--n` | How many\\|few; from 1 to 9 |\n\
-            \n`part = VALUE` in place of the table is its first key.\n\
-            \n## `[tools.x]`\n\n| key | default | variable, option | |\n|---|---|---|---|\n\
-            | `on` |  |  | Whether |\n";
+        let expected = "\n| key | default | |\n|---|---|---|\n\
+            | `mode` | `\"a\"` | Who &lt;does> it: `\"a\"`, `\"b\"` (`MODE`) |\n\
+            | `part.n` |  | How many\\|few; 1 to 9 (`--n`) |\n\
+            | `tools.NAME.on` | `true`; `false` for `y` | Whether |\n\
+            | `tools.y.own` |  | Own |\n\
+            \n`part = VALUE` means `part.n = VALUE`.\n";
         assert!(page.ends_with(expected), "{page}");
         assert!(super::page(&json!({ "properties": { "x": { "type": "string" } } })).is_err());
     }

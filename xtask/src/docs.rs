@@ -1,6 +1,6 @@
 //! Builds the site: `docs/` as a book, and the same text for agents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -93,32 +93,69 @@ fn for_readers(page: &str) -> String {
     shown.replace("](../", &format!("]({REPOSITORY}"))
 }
 
+/// Maximum bytes of `llms.txt`: 3,000 tokens, at 3.2 bytes each.
+const LLMS_BYTES: usize = 9_600;
+
+/// The beginning of `llms.txt`.
+const LLMS: &str = "\
+# Forage
+
+> Code search for coding agents: an MCP server, a command line and a library. It ranks files and functions for a question or a bug
+> report, searches lines as ripgrep does, and reads definitions. It needs no model, no key and no network. It only reads.
+
+Forage 0.1.0 is not published: `cargo install --locked --path crates/forage` builds it from a clone. `forage setup CLIENT --write`
+adds the server to a client. Agents get the tools `search_index` (a question), `grep_search` (a pattern or a name), `read_file`
+and `list_directory`, and `keyword_search` if a model is configured. The tools `Search` and `keyword_lookup` are off by default.
+";
+
 /// Writes `llms.txt`, a list of the pages with a summary of each, and `llms-full.txt`, which contains all
 /// pages.
 fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<(), String> {
-    let mut list = String::from(
-        "# Forage\n\n> Code search for LLM agents and the people who run them: a command line, an MCP server and a library over one \
-         registry of tools.\n\n## Pages\n\n",
-    );
+    let mut texts = BTreeMap::new();
+    for page in pages {
+        texts.insert(page.as_str(), workspace.read(&workspace.path("docs").join(page))?);
+    }
+    let summary = workspace.read(&workspace.path("docs/SUMMARY.md"))?;
+    write(&book.join("llms.txt"), list_for_agents(&summary, &texts)?)?;
     let mut full = String::new();
     for page in pages {
-        let text = workspace.read(&workspace.path("docs").join(page))?;
-        let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
-        let about = first_sentence(&text);
-        let _ = writeln!(list, "- [{title}]({page}): {about}");
-        let text = for_readers(&text);
+        let text = for_readers(&texts[page.as_str()]);
         let _ = write!(full, "{}\n\n", text.trim_end());
         write(&book.join(page), text)?;
     }
-    write(&book.join("llms.txt"), list)?;
     write(&book.join("llms-full.txt"), full)
+}
+
+/// Returns `llms.txt`: the pages by the parts of the summary.
+fn list_for_agents(summary: &str, texts: &BTreeMap<&str, String>) -> Result<String, String> {
+    let mut list = LLMS.to_owned();
+    for line in summary.lines().skip(1) {
+        if let Some(part) = line.strip_prefix("# ") {
+            let _ = write!(list, "\n## {part}\n\n");
+        } else if let Some((title, page)) = line.strip_prefix("- [").and_then(|line| line.split_once("](")) {
+            let page = page.trim_end_matches(')');
+            let text = texts.get(page).ok_or_else(|| format!("there is no {page}"))?;
+            let _ = writeln!(list, "- [{title}]({page}): {}", first_sentence(text));
+        }
+    }
+    match list.len() <= LLMS_BYTES {
+        true => Ok(list),
+        false => Err(format!("llms.txt has {} bytes; the limit is {LLMS_BYTES}", list.len())),
+    }
 }
 
 /// Returns the first sentence of a page without its links.
 fn first_sentence(page: &str) -> String {
-    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['#', '<', '|', '`', '-']);
-    let text = page.lines().skip_while(|line| !is_text(line)).take_while(|line| !line.is_empty());
-    let text = text.collect::<Vec<_>>().join(" ");
+    let mut in_code = false;
+    let lines = page.lines().filter(|line| {
+        let is_fence = line.starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    });
+    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['#', '<', '|', '-', '!']);
+    let text: Vec<&str> =
+        lines.skip_while(|line| !is_text(line)).take_while(|line| !line.is_empty()).collect();
+    let text = text.join(" ");
     let mut plain = String::new();
     let mut rest = text.as_str();
     while let Some((before, link)) = rest.split_once('[') {
@@ -129,7 +166,10 @@ fn first_sentence(page: &str) -> String {
     }
     plain.push_str(rest);
     let end = plain.find(". ").map_or(plain.len(), |at| at + 1);
-    plain[..end].to_owned()
+    match plain[..end].strip_suffix(':') {
+        Some(introduction) => format!("{introduction}."),
+        None => plain[..end].to_owned(),
+    }
 }
 
 /// Returns links of the book's pages to missing files or anchors.
@@ -171,6 +211,10 @@ mod tests {
         let page = "# A\n\n<!-- x -->\n\nThe [index](i.md) is kept. More.\nOf it.\n";
         assert_eq!(first_sentence(page), "The index is kept.");
         assert_eq!(first_sentence("# A\n\n| a |\n"), "");
+        assert_eq!(
+            first_sentence("# A\n\n```sh\nx\n```\n\n- y\n\n`forage z` does this:\n"),
+            "`forage z` does this."
+        );
     }
 
     #[test]
@@ -178,6 +222,15 @@ mod tests {
         let page = "a [..]\n```text file=a/b.rs\nx\n```\n```console no-run: why\n$ y\nz [..]\n```\n[..]\n";
         let shown = "a [..]\n`a/b.rs`:\n\n```text\nx\n```\n```console\n$ y\nz …\n```\n[..]\n";
         assert_eq!(for_readers(page), shown);
+    }
+
+    #[test]
+    fn agents_get_the_pages_by_part_within_the_limit() {
+        let summary = "# Summary\n\n[Front](README.md)\n\n# Start\n\n- [Begin](a.md)\n";
+        let list = |text: String| list_for_agents(summary, &BTreeMap::from([("a.md", text)]));
+        let expected = format!("{LLMS}\n## Start\n\n- [Begin](a.md): How to begin.\n");
+        assert_eq!(list("# A\n\nHow to begin. And more.\n".to_owned()), Ok(expected));
+        assert!(list(format!("# A\n\n{}\n", "x".repeat(LLMS_BYTES))).is_err());
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
             tools_page(&tools(&["--all", "--every-argument"])?, &tools(&["--all"])?, &tools(&[])?)?,
         ),
         ("docs/clients.md".to_owned(), clients_page(&clients)?),
-        ("docs/commands.md".to_owned(), commands_page(workspace)?),
+        ("docs/commands.md".to_owned(), crate::commands::page(workspace)?),
         ("docs/terminal.svg".to_owned(), picture::render(workspace)?),
     ];
     files.extend(crate::records::files(&workspace.forage_json(&["schema", "--json"])?)?);
@@ -63,83 +63,93 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     Ok(files)
 }
 
-/// Returns the page with the help of every command.
-fn commands_page(workspace: &Workspace) -> Result<String, String> {
-    let mut page = String::from(
-        "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
-         `forage help COMMAND` prints what stands here, `forage COMMAND -h` the options of that command alone. Exit status: 0 something was\n\
-         found, 1 nothing was found, 2 an error, 130 interrupted.\n",
-    );
-    let names = workspace.forage_text(&["man", "--list"])?;
-    for name in names.lines() {
-        let help = workspace.forage_text(&[name, "--help"])?;
-        // Options that all commands share are listed only once.
-        let (own, of_all) = help.split_once("\nOptions of every command:").unwrap_or((&help, ""));
-        let behind = of_all.find("\nExamples").map_or("", |at| &of_all[at..]);
-        let _ = write!(page, "\n## `forage {name}`\n\n```text\n{}\n{behind}", own.trim_end());
-        page.truncate(page.trim_end().len());
-        page.push_str("\n```\n");
-    }
-    let help = workspace.forage_text(&["--help"])?;
-    let of_all = help.split_once("\nOptions of every command:").map_or("", |(_, of_all)| of_all);
-    let of_all = of_all.split("\nExit status").next().unwrap_or_default();
-    let _ = write!(page, "\n## Options of every command\n\n```text\n{}\n```\n", of_all.trim_matches('\n'));
-    Ok(page)
-}
-
 /// Returns the page on the setup of each client, from the table in the program.
 fn clients_page(clients: &Value) -> Result<String, String> {
-    let mut page = String::from(
-        "# Clients\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
-         `forage setup` lists the clients on this machine with their files, and the names of the other clients that it knows.\n\
-         `forage setup CLIENT` shows the change to the client's configuration, `--write` makes it, and `--remove` restores\n\
-         the file byte by byte. Comments, layout and all other entries stay, and a file that Forage does not understand is\n\
-         left unchanged. Fields that you have added to the entry stay when Forage updates it, and go with it. Your own lines\n\
-         between Forage's marks always stay. `--detected` in place of a name sets up all clients that were found and ends\n\
-         with a table of what each still needs. `--scope project` writes the file that a project has for everyone.\n\n\
-         `--write` also tries the entry. It starts the command as the client does, with the variables that the client passes\n\
-         on, and asks it for its tools and one answer. Then it asks the client for its list of servers (`claude mcp list`,\n\
-         `codex mcp list`, `gemini mcp list`, `copilot mcp list`, `qwen mcp list`, `opencode mcp list`, `kilo mcp list`,\n\
-         `cline config mcp`), in an empty home with nothing but the entry, because clients rewrite their files when they list\n\
-         servers. Forage says \"works\" only if the entry is on that list. If the client can't be asked, it says \"written, not\n\
-         tried\"; that is always so for a project's file. The exit status is 2 if the server does not answer or the client\n\
-         does not list it. `--no-check` skips this. `forage doctor` starts the server for every client in which Forage is set\n\
-         up and reports obstacles: variables that do not arrive, permissions, trust, tools that the model must search for.\n\
-         Anybody may have written a project's file. So `doctor` starts an entry of one only if it runs this very program and\n\
-         has nothing that Forage did not write.\n\n\
-         ```sh\nforage setup claude-code            # shows it\nforage setup claude-code --write    # writes it\n\
-         forage setup claude-code --remove   # takes it out again\n```\n\n\
-         The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\
-         path; in a project's file, which others read, too, always by the bare name. `--command` names another. `forage setup other` shows what clients take that are not listed here.\n\n\
-         ## Beside the entry\n\n\
-         `--with` adds what it names, separated by commas, or `all` that the client takes. It is shown first as the entry is,\n\
-         marked where the format has comments, and taken out again by `--remove`, or alone by `--remove --with WHAT`.\n\n\
-         | `--with` | what it is |\n|---|---|\n\
-         | `permission` | permission to call Forage's tools, all of which only read, without asking each time |\n\
-         | `variables` | the names of the variables that are set and that Forage needs, such as those of keys; never their values |\n\
-         | `instructions` | a few lines for the model: when to take Forage's tools. In Markdown between `<!-- forage: begin … -->` and `<!-- forage: end -->`; lines that you have added there stay |\n\
-         | `skill` | the same as a skill, which clients load when it is wanted |\n\
-         | `agent` | a sub-agent `forage-search` that searches and answers with files and lines |\n\
-         | `hooks` | `forage hook`: a sentence at the start of a session, and before the client's own `grep`, `rg`, `find` or search: for one name its definition and the number of its uses, for several words the best files of an existing ranked index. It advises and never blocks, prints nothing if it has no answer within 1.5 seconds, and always exits with 0 |\n\n\
-         Codex runs a hook only after you have looked at it and trusted it (`/hooks`).\n\n\
-         ## As a plugin\n\n\
-         Forage's repository is a marketplace of plugins for Claude Code, Codex and Copilot CLI, and an extension for Gemini CLI. The\n\
-         plugin brings the server, the skill, the sub-agent and the hooks; `forage` has to be on the `PATH`.\n\n\
-         ```text\n\
-         claude plugin marketplace add REPOSITORY && claude plugin install forage@forage\n\
-         codex plugin marketplace add REPOSITORY && codex plugin add forage@forage\n\
-         copilot plugin marketplace add REPOSITORY && copilot plugin install forage@forage\n\
-         gemini extensions install REPOSITORY\n\
-         ```\n\n\
-         `REPOSITORY` is its address or a clone of it.\n",
-    );
-    for client in clients.as_array().ok_or("`forage setup --json` prints no array")? {
-        client_section(&mut page, client).ok_or_else(|| format!("a client lacks a field: {client}"))?;
+    let mut page = String::from(CLIENTS);
+    let clients = clients.as_array().ok_or("`forage setup --json` prints no array")?;
+    let lacks = |client: &Value| format!("a client lacks a field: {client}");
+    for client in clients {
+        let row = client_row(client).ok_or_else(|| lacks(client))?;
+        page.push_str(&row);
+    }
+    // Each form of an entry is shown once.
+    let mut shown: Vec<(&str, &str)> = Vec::new();
+    for client in clients {
+        client_section(&mut page, client, &mut shown).ok_or_else(|| lacks(client))?;
     }
     Ok(page)
 }
 
-fn client_section(page: &mut String, client: &Value) -> Option<()> {
+/// The part of the page on clients that holds for all of them.
+const CLIENTS: &str = "\
+# Clients
+
+<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->
+
+```sh
+forage setup                        # the clients on this machine
+forage setup claude-code            # shows what it would write
+forage setup claude-code --write    # writes it, and tries it
+forage setup claude-code --remove   # takes it out again
+```
+
+`--detected` in place of a name means all clients on this machine. `--scope project` takes the file of the project,
+which everyone who opens the project gets. `forage setup other` prints the forms that other clients take.
+
+- **Your file stays yours.** Comments, layout and other entries are kept, and `--remove` restores the file byte by byte.
+  A file that Forage does not understand is left as it is.
+- **The entry is tried.** Forage starts the command as the client starts it, and calls a tool. Then it asks the client for
+  its servers (`claude mcp list`), in an empty home, because clients rewrite their files when they list them. "Works"
+  means that the entry is on that list; if the client can't be asked, the entry is "written, not tried". The exit status
+  is 2 if the server does not answer or the client does not list it; `--no-check` leaves all of this out. `forage doctor` does the same for every client, and reports what hides the
+  tools from the model. From a project's file, it starts only entries that run this very program.
+- **The command** is `forage mcp`, with the absolute path if `forage` on your `PATH` is another program. In a project's
+  file it is always the bare name. `--command` sets another.
+
+## More than the entry
+
+`--with` adds more, separated by commas; `all` means all that the client takes. `--remove` takes it out, too, and
+`--remove --with WHAT` only that.
+
+| `--with` | what it adds |
+|---|---|
+| `permission` | permission to call Forage's tools without asking each time; all of them only read |
+| `variables` | names of variables that the client hands on, such as those of keys; never their values |
+| `instructions` | a few lines for the model, between marks in its Markdown file. Your own lines there always stay |
+| `skill` | the same as a skill |
+| `agent` | a sub-agent `forage-search`, which searches and answers with files and lines |
+| `hooks` | `forage hook`, which advises at the start of a session, and before the client's own searches: for one name its definition and the number of its uses, for several words the best files. It never blocks, and says nothing if it has no answer within 1.5 seconds. Codex runs it only after you have trusted it (`/hooks`) |
+
+## As a plugin
+
+Forage's repository is a marketplace of plugins for Claude Code, Codex and Copilot CLI, and an extension for Gemini CLI.
+The plugin has the server, the skill, the sub-agent and the hooks. `forage` must be on the `PATH`, and `REPOSITORY` is
+the repository's address or a clone.
+
+```text
+claude plugin marketplace add REPOSITORY && claude plugin install forage@forage
+codex plugin marketplace add REPOSITORY && codex plugin add forage@forage
+copilot plugin marketplace add REPOSITORY && copilot plugin install forage@forage
+gemini extensions install REPOSITORY
+```
+
+## All clients
+
+| client | name | tried with |
+|---|---|---|
+";
+
+fn client_row(client: &Value) -> Option<String> {
+    let (title, name) = (client["title"].as_str()?, client["client"].as_str()?);
+    let tried = client["tried"].as_str().unwrap_or("not tried; written from its documentation");
+    Some(format!("| {title} | `{name}` | {tried} |\n"))
+}
+
+fn client_section<'a>(
+    page: &mut String,
+    client: &'a Value,
+    shown: &mut Vec<(&'a str, &'a str)>,
+) -> Option<()> {
     let text = |key: &str| client[key].as_str();
     let (title, name, user) = (text("title")?, text("client")?, text("user_file")?);
     let (format, snippet) = (text("format")?, text("snippet")?);
@@ -147,13 +157,21 @@ fn client_section(page: &mut String, client: &Value) -> Option<()> {
         Some(project) => format!("`{user}`, or `{project}` in a project"),
         None => format!("`{user}`"),
     };
-    let _ = write!(page, "\n## {title}\n\n`forage setup {name} --write`; the file is {project}.\n\n");
-    let _ = write!(page, "```{format}\n{snippet}```\n");
+    let _ = write!(page, "\n## {title}\n\n`forage setup {name} --write` writes to {project}.");
+    match shown.iter().find(|(_, other)| *other == snippet) {
+        Some((other, _)) => {
+            let _ = write!(page, " The entry is that of {other}.\n");
+        }
+        None => {
+            let _ = write!(page, "\n\n```{format}\n{snippet}```\n");
+            shown.push((title, snippet));
+        }
+    }
     let list = |values: &Value| {
         let texts: Option<Vec<&str>> = values.as_array()?.iter().map(Value::as_str).collect();
         Some(texts?.join(", "))
     };
-    let _ = write!(page, "\nIt is found by {}.\n", list(&client["traces"])?);
+    let _ = write!(page, "\nDetected by {}.\n", list(&client["traces"])?);
     let with = client["with"].as_array()?;
     if !with.is_empty() {
         page.push_str("\n| `--with` | your file | a project's | where |\n|---|---|---|---|\n");
@@ -177,10 +195,6 @@ fn client_section(page: &mut String, client: &Value) -> Option<()> {
     if let Some(remark) = text("remark") {
         let _ = write!(page, "\n{remark}\n");
     }
-    let _ = match text("tried") {
-        Some(version) => write!(page, "\nTried with the real program, version {version}.\n"),
-        None => write!(page, "\nWritten from documentation; not tried with the real program.\n"),
-    };
     Some(())
 }
 
@@ -192,9 +206,8 @@ fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String>
     let (tools, told, on) = (array(tools)?, array(told)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
-         What a model reads about each tool, word for word, and the arguments that it can give. A call by hand, as an\n\
-         agent makes it, and the definitions in the form of a provider:\n\n\
-         ```sh\nforage call grep_search '{\"pattern\": \"fn main\"}'\nforage tools --format openai\n```\n",
+         This page has what a model reads about each tool, word for word, and the arguments.\n\n\
+         ```sh\nforage call grep_search '{\"pattern\": \"fn main\"}'     # a call, as an agent makes it\nforage tools --format openai                          # the definitions for a provider\n```\n",
     );
     for tool in &tools {
         let is_on = on.iter().any(|other| other["name"] == tool["name"]);
@@ -210,7 +223,7 @@ fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option
     let (name, title) = (tool["name"].as_str()?, tool["title"].as_str()?);
     let _ = write!(page, "\n## `{name}`\n\n{title}.\n\n");
     if !is_on {
-        page.push_str("Off by default: agents are told of it only if the configuration enables it.\n\n");
+        page.push_str("Off by default. Enable it in the configuration.\n\n");
     }
     for line in tool["description"].as_str()?.lines() {
         page.push_str(format!("> {}", escaped(line)).trim_end());
@@ -228,8 +241,11 @@ fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option
             schema["required"].as_array().is_some_and(|names| names.contains(&argument.as_str().into()));
         let required = if required { "yes" } else { "no" };
         let meaning = meaning(property).replace('|', "\\|");
-        let meaning =
-            if told[argument].is_null() { format!("{meaning} Models are not told of it.") } else { meaning };
+        let meaning = if told[argument].is_null() {
+            format!("{meaning} Not in the definition that models see.")
+        } else {
+            meaning
+        };
         let _ = writeln!(page, "| `{argument}` | {} | {required} | {meaning} |", kind(property)?);
     }
     Some(())
@@ -301,7 +317,7 @@ mod tests {
             | argument | type | required | meaning |\n|---|---|---|---|\n\
             | `terms` | array of string | yes | One \\| many |\n\
             | `depth` | integer | no | Levels. From 0 to 9. |\n\
-            | `mode` | string | no | One of `\"a\"`, `\"b\"`. Models are not told of it. |\n\
+            | `mode` | string | no | One of `\"a\"`, `\"b\"`. Not in the definition that models see. |\n\
             \n## `rest`\n\nRest.\n\n> Nothing.\n\nNo arguments.\n";
         assert!(page.ends_with(expected), "{page}");
     }
@@ -317,15 +333,15 @@ mod tests {
             ],
         });
         let mut other = client.clone();
-        other["tried"] = Value::Null;
-        let page = clients_page(&json!([other, client])).unwrap();
-        let section = "\n## Edit\n\n`forage setup edit --write`; the file is `~/edit.json`.\n\n```json\n{}\n```\n\n\
-            It is found by `edit` on the `PATH`, `~/.edit`.\n\n\
+        (other["tried"], other["title"]) = (Value::Null, json!("Same"));
+        let page = clients_page(&json!([client, other])).unwrap();
+        let rest = "Detected by `edit` on the `PATH`, `~/.edit`.\n\n\
             | `--with` | your file | a project's | where |\n|---|---|---|---|\n\
             | `permission` | that of the entry | – | `trust` in the entry |\n| `skill` | `~/s.md` | – | a file |\n\nMind it.\n";
-        let (from, with) = ("Written from documentation; not tried", "Tried");
         let expected = format!(
-            "{section}\n{from} with the real program.\n{section}\n{with} with the real program, version 1.2.\n"
+            "| Edit | `edit` | 1.2 |\n| Same | `edit` | not tried; written from its documentation |\n\
+            \n## Edit\n\n`forage setup edit --write` writes to `~/edit.json`.\n\n```json\n{{}}\n```\n\n{rest}\
+            \n## Same\n\n`forage setup edit --write` writes to `~/edit.json`. The entry is that of Edit.\n\n{rest}"
         );
         assert!(page.ends_with(&expected), "{page}");
         assert!(clients_page(&json!([{ "client": "edit" }])).is_err());

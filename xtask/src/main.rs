@@ -40,6 +40,7 @@ mod browser;
 mod cargo;
 mod check;
 mod clients;
+mod commands;
 mod configuration;
 mod direction;
 mod docs;

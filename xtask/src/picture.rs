@@ -1,17 +1,28 @@
-//! Renders a terminal screenshot from the program's output.
+//! Renders a terminal screenshot from the program's output in the sources of a public package.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstyle_svg::Term;
 
-use crate::cargo::{Workspace, printed, write};
+use crate::cargo::{Workspace, files_below, printed, write};
 
-/// The page whose files are searched.
-const FILES: &str = "docs/unknown-repository.md";
+/// The package that is searched, in the version of Cargo.lock.
+const PACKAGE: &str = "ureq";
 
 /// The commands in the screenshot.
-const COMMANDS: [&[&str]; 2] =
-    [&["rank", "charge", "an", "order", "again", "after", "a", "pause"], &["grep", "--uses", "GatewayDown"]];
+const COMMANDS: [&[&str]; 2] = [
+    &["rank", "-m", "2", "how is the NO_PROXY variable parsed"],
+    &["grep", "--uses", "NoProxyEntry::try_parse"],
+];
+
+/// Colours by class: light, dark.
+const COLOURS: [(&str, &str, &str); 5] = [
+    ("fg", "#1f2328", "#e6edf3"),
+    ("bg", "#f6f8fa", "#161b22"),
+    ("fg-green", "#1a7f37", "#3fb950"),
+    ("fg-magenta", "#8250df", "#bc8cff"),
+    ("fg-red", "#cf222e", "#ff7b72"),
+];
 
 /// Returns the screenshot as SVG.
 pub(crate) fn render(workspace: &Workspace) -> Result<String, String> {
@@ -22,25 +33,76 @@ pub(crate) fn render(workspace: &Workspace) -> Result<String, String> {
 }
 
 fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
-    let (project, home) = (place.join("shop"), place.join("home"));
-    for (path, text) in files(&workspace.read(&workspace.path(FILES))?) {
-        write(&project.join(path), text)?;
+    let (sources, home) = (sources(workspace)?, place.join("home"));
+    let name = sources.file_name().ok_or("the package has no directory")?;
+    let project = place.join(name);
+    for path in files_below(&sources)? {
+        let text = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&project.join(path.strip_prefix(&sources).unwrap_or(&path)), text)?;
     }
     std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
     let mut typed = String::new();
     for arguments in COMMANDS {
         let mut command = workspace.program(workspace.forage()?);
         command.current_dir(&project).env("HOME", &home).env_remove("XDG_CACHE_HOME");
-        command.args(arguments).args(["--root", ".", "--color", "always", "--config", "/dev/null"]);
+        command.args(arguments).args([
+            "--root",
+            ".",
+            "--color",
+            "always",
+            "--config",
+            "/dev/null",
+            "--quiet",
+        ]);
         let text = printed(&mut command, &format!("`forage {}`", arguments.join(" ")))?;
-        typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), text));
+        typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), text.trim_end()));
     }
-    Ok(Term::new().render_svg(typed.trim_end()))
+    themed(&Term::new().render_svg(typed.trim_end()))
 }
 
-/// Returns the files of a page: blocks that begin with `text file=PATH`.
-fn files(page: &str) -> Vec<(&str, String)> {
-    let blocks = page.split("```text file=").skip(1);
-    let parts = blocks.filter_map(|block| block.split_once("```")?.0.split_once('\n'));
-    parts.map(|(path, text)| (path, text.to_owned())).collect()
+/// Returns the directory of the package that cargo has unpacked to build Forage.
+fn sources(workspace: &Workspace) -> Result<PathBuf, String> {
+    let metadata = workspace.cargo_json(&["metadata", "--format-version", "1", "--locked"])?;
+    let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
+    let package = packages.iter().find(|package| package["name"] == PACKAGE);
+    let manifest = package.and_then(|package| package["manifest_path"].as_str());
+    let manifest = manifest.ok_or_else(|| format!("Cargo.lock has no {PACKAGE}"))?;
+    Ok(Path::new(manifest).parent().unwrap_or(Path::new("")).to_owned())
+}
+
+/// Replaces the colours of a VGA terminal by those of a page, light and dark.
+fn themed(svg: &str) -> Result<String, String> {
+    let (mut light, mut dark) = (String::new(), String::new());
+    for line in svg.lines() {
+        let class = line.trim().strip_prefix('.').and_then(|line| line.split_once(" { fill: "));
+        match class.filter(|_| line.trim().ends_with('}')) {
+            Some((name, _)) => {
+                let colours = COLOURS.iter().find(|(class, ..)| *class == name);
+                let (_, on_light, on_dark) = colours.ok_or_else(|| format!("no colour for .{name}"))?;
+                light.push_str(&format!("    .{name} {{ fill: {on_light} }}\n"));
+                dark.push_str(&format!("      .{name} {{ fill: {on_dark} }}\n"));
+            }
+            None if line.trim() == "</style>" => {
+                light
+                    .push_str(&format!("    @media (prefers-color-scheme: dark) {{\n{dark}    }}\n{line}\n"));
+            }
+            None => light.push_str(&format!("{}\n", line.replace("opacity: 0.4", "opacity: 0.75"))),
+        }
+    }
+    Ok(light)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_colours_for_light_and_dark_pages() {
+        let svg =
+            "<svg>\n  <style>\n    .fg { fill: #AAAAAA }\n    .dimmed { opacity: 0.4; }\n  </style>\n</svg>";
+        let expected = "<svg>\n  <style>\n    .fg { fill: #1f2328 }\n    .dimmed { opacity: 0.75; }\n    \
+            @media (prefers-color-scheme: dark) {\n      .fg { fill: #e6edf3 }\n    }\n  </style>\n</svg>\n";
+        assert_eq!(themed(svg).unwrap(), expected);
+        assert!(themed("    .fg-blue { fill: #0000AA }").is_err());
+    }
 }

@@ -27,23 +27,56 @@ fn path(schema: &Value, name: &str) -> Result<String, String> {
     Ok(format!("docs/schemas/{}/{name}.json", version.ok_or("a schema has no version")?))
 }
 
+/// Fields with the same description in so many answers are described once, for all of them.
+const COMMON: usize = 5;
+
 fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
-    let mut page = format!(
+    let mut page = RecordsPage::default();
+    page.text = format!(
         "# Records\n\n{WRITTEN}\n\n\
-         What `--json` prints is one document on one line. `forage grep` prints [ripgrep's lines](grep.md#output) instead, unless `--uses`\n\
-         or `--fuzzy` is given. `forage schema NAME` prints its JSON Schema (draft 2020-12), which is also a file below. The version in a schema's\n\
-         `$id` grows when a field goes or means something else; a field can be added at any time, so take no notice of one that you\n\
-         do not know. Field by field:\n\n\
-         ```sh\nforage schema                # the names\nforage schema grep-uses      # the schema of `forage grep --uses --json`\n```\n\n\
-         A command that failed prints an [error](errors.md), or has `error` and `code` beside the answer that it came to. One that is\n\
-         asked about several paths prints `{{\"answers\": […]}}`, as `forage setup --detected` does. Records of tools are the same over\n\
-         MCP, as `structuredContent`, where a client gets them; `forage call TOOL` prints those of the tool's command.\n\n\
-         Fields that hold sentences for people, such as `warnings` and `problems`, can be worded otherwise in any version.\n\
-         `forage config --schema` prints the JSON Schema of the configuration file, `forage man` and `forage completions` print\n\
-         `{{\"text\": \"…\"}}`.\n",
+         With `--json` a command prints one document on one line. `forage grep` prints [ripgrep's lines](grep.md#output)\n\
+         instead, unless you use `--uses`, `--ast` or `--fuzzy`. Over MCP, the same records are the `structuredContent`.\n\n\
+         ```sh\nforage schema                # the names of the schemas\nforage schema grep-uses      # the JSON Schema of `forage grep --uses --json`\n```\n\n\
+         - A command that fails prints an [error](errors.md), or adds `error` and `code` to its answer.\n\
+         - A command about several paths prints `{{\"answers\": […]}}`.\n\
+         - New fields can appear at any time. The version in a schema's `$id` grows when a field changes or goes.\n\
+         - Sentences for people, such as those in `warnings`, can change in any version.\n"
     );
-    let (mut told, mut began) = (BTreeSet::new(), BTreeSet::new());
+    page.common(schemas)?;
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
+        page.document(name, schema)?;
+    }
+    Ok(page.text)
+}
+
+#[derive(Default)]
+struct RecordsPage<'a> {
+    text: String,
+    /// The fields that were described for all answers, with their descriptions.
+    common: BTreeSet<(&'a str, &'a str)>,
+    /// The parts that were described.
+    parts: BTreeSet<&'a str>,
+}
+
+impl<'a> RecordsPage<'a> {
+    /// Writes the fields that the answers of most tools have.
+    fn common(&mut self, schemas: &'a Map<String, Value>) -> Result<(), String> {
+        let mains: Vec<&Value> =
+            schemas.values().filter_map(main_part).filter(|main| is_of_tool(main)).collect();
+        let first = mains.first().and_then(|main| main["properties"].as_object());
+        self.text.push_str("\n## Fields of every answer of a tool\n\n| field | type | |\n|---|---|---|\n");
+        for (field, schema) in first.ok_or("no schema is that of a tool")? {
+            let about = description(schema);
+            if mains.iter().filter(|main| description(&main["properties"][field]) == about).count() >= COMMON
+            {
+                row(&mut self.text, field, mains[0], schema, true);
+                self.common.insert((field, about));
+            }
+        }
+        Ok(())
+    }
+
+    fn document(&mut self, name: &str, schema: &'a Value) -> Result<(), String> {
         let title = schema["title"].as_str().unwrap_or_default();
         // Documents that are written to a file are not printed with `--json`.
         let command =
@@ -51,67 +84,85 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
         let command = command.ok_or_else(|| format!("the title of {name} names no command"))?;
         let file = path(schema, name)?;
         let file = file.trim_start_matches("docs/");
-        let _ = write!(page, "\n## `{command}`\n\nSchema: [`{file}`]({file})\n");
+        let _ = write!(self.text, "\n## `{command}`\n\nSchema: [`{file}`]({file})\n");
         let parts = schema["$defs"].as_object().ok_or_else(|| format!("{name} has no parts"))?;
-        // Each part is described where it first occurs.
-        let is_frame = |part: &str| matches!(part, "Answers" | "ErrorRecord" | "ErrorCode");
-        let main = if parts.contains_key("Answer") { "Answer" } else { "Line" };
-        let mut left = vec![main];
-        while let Some(part) = left.pop() {
-            let schema = parts.get(part).ok_or_else(|| format!("{name} has no {part}"))?;
-            let is_main = part == main;
-            // An answer contains those of other roots, which have the same form.
-            let is_told = if is_main { !began.insert(name) } else { !told.insert(part.to_owned()) };
-            if is_frame(part) || is_told {
+        let Some(main) = main_part(schema) else { return Ok(()) };
+        // The parts of other documents than the answers of tools are left to their schemas.
+        let is_tool = is_of_tool(main);
+        self.describe(main, is_tool);
+        if main.get("properties").is_none() && words(main).is_none() && shapes(main).next().is_none() {
+            // For a list or a map, print what it consists of.
+            let _ = write!(self.text, "\n{}.\n", capitalized(&kind(main, is_tool)));
+        }
+        let mut left = Vec::new();
+        if is_tool {
+            references(main, &mut left);
+            left.reverse();
+        }
+        while let Some(name) = left.pop() {
+            let is_frame = matches!(name, "Answer" | "Answers" | "ErrorRecord" | "ErrorCode");
+            if is_frame || !self.parts.insert(name) {
                 continue;
             }
-            describe(&mut page, (!is_main).then_some(part), schema);
-            if schema.get("properties").is_none()
-                && words(schema).is_none()
-                && shapes(schema).next().is_none()
-            {
-                // For a list, a map, or a choice between parts, print what it consists of.
-                let _ = write!(page, "\n{}.\n", capitalized(&kind(schema)));
-            }
+            let part = parts.get(name).ok_or_else(|| format!("there is no {name}"))?;
+            let _ = write!(self.text, "\n### {name}\n");
+            self.describe(part, is_tool);
             let mut named = Vec::new();
-            references(schema, &mut named);
+            references(part, &mut named);
             left.extend(named.into_iter().rev());
         }
+        Ok(())
     }
-    Ok(page)
+
+    /// Writes the table of an object's fields, or the words of an enum.
+    fn describe(&mut self, schema: &Value, is_linked: bool) {
+        if let Some(text) = schema["description"].as_str() {
+            let _ = write!(self.text, "\n{}\n", escaped(text));
+        }
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let own: Vec<_> = properties
+            .filter(|(field, schema)| {
+                let is_error = *field == "error" || *field == "code";
+                !is_error && !self.common.contains(&(field.as_str(), description(schema)))
+            })
+            .collect();
+        if !own.is_empty() {
+            self.text.push_str("\n| field | type | |\n|---|---|---|\n");
+        }
+        own.into_iter().for_each(|(field, of_field)| row(&mut self.text, field, schema, of_field, is_linked));
+        shapes(schema).for_each(|shape| self.describe(shape, is_linked));
+        if let Some(words) = words(schema) {
+            self.text.push_str("\n| value | |\n|---|---|\n");
+            for (word, text) in words {
+                let _ = writeln!(self.text, "| `{word}` | {} |", escaped(text));
+            }
+        }
+    }
 }
 
-/// Writes the table of an object's fields, or the words of an enum.
-fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
-    if let Some(name) = name {
-        let _ = write!(page, "\n### {name}\n");
-    }
-    if let Some(text) = schema["description"].as_str() {
-        let _ = write!(page, "\n{}\n", escaped(text));
-    }
-    if let Some(properties) = schema["properties"].as_object() {
-        let required: Vec<&str> =
-            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        page.push_str("\n| field | | |\n|---|---|---|\n");
-        for (field, schema) in properties {
-            let kind = match required.contains(&field.as_str()) {
-                true => kind(schema),
-                // A field that may be absent is never null.
-                false => format!("{}, or absent", kind(schema).trim_end_matches(" or null")),
-            };
-            let text = schema["description"].as_str().unwrap_or_default();
-            let _ = writeln!(page, "| `{field}` | {kind} | {} |", escaped(text));
-        }
-    }
-    for shape in shapes(schema) {
-        describe(page, None, shape);
-    }
-    if let Some(words) = words(schema) {
-        page.push_str("\n| value | |\n|---|---|\n");
-        for (word, text) in words {
-            let _ = writeln!(page, "| `{word}` | {} |", escaped(text));
-        }
-    }
+/// Returns the schema of the document that a command prints.
+fn main_part(schema: &Value) -> Option<&Value> {
+    schema["$defs"].get("Answer")
+}
+
+/// Returns true for the answer of a tool, which limits can cut.
+fn is_of_tool(main: &Value) -> bool {
+    main["properties"].get("truncated_by").is_some()
+}
+
+fn description(schema: &Value) -> &str {
+    schema["description"].as_str().unwrap_or_default()
+}
+
+/// Writes the row of a field of `object`.
+fn row(text: &mut String, field: &str, object: &Value, schema: &Value, is_linked: bool) {
+    let mut required = object["required"].as_array().into_iter().flatten();
+    let kind = match required.any(|name| name == field) {
+        true => kind(schema, is_linked),
+        // A field that may be absent is never null.
+        false => format!("{}, or absent", kind(schema, is_linked).trim_end_matches(" or null")),
+    };
+    let _ = writeln!(text, "| `{field}` | {kind} | {} |", escaped(description(schema)));
 }
 
 /// Returns the unnamed objects of a choice.
@@ -129,14 +180,15 @@ fn words(schema: &Value) -> Option<Vec<(&str, &str)>> {
         .collect()
 }
 
-/// Describes the type of a field in words.
-fn kind(schema: &Value) -> String {
+/// Describes the type of a field in words, with links to the parts that the page describes.
+fn kind(schema: &Value, is_linked: bool) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap_or_default();
         return match name {
             "ErrorCode" => "[code](errors.md)".to_owned(),
             "Answer" => "these records".to_owned(),
-            name => format!("[{name}](#{})", name.to_lowercase()),
+            name if is_linked => format!("[{name}](#{})", name.to_lowercase()),
+            name => format!("`{name}`"),
         };
     }
     if let Some(only) = schema["const"].as_str() {
@@ -144,7 +196,7 @@ fn kind(schema: &Value) -> String {
     }
     for list in ["anyOf", "oneOf"] {
         if let Some(alternatives) = schema[list].as_array() {
-            return alternatives.iter().map(kind).collect::<Vec<_>>().join(" or ");
+            return alternatives.iter().map(|it| kind(it, is_linked)).collect::<Vec<_>>().join(" or ");
         }
     }
     if let Some(values) = schema["enum"].as_array() {
@@ -154,11 +206,11 @@ fn kind(schema: &Value) -> String {
     }
     let one = |name: &str| match name {
         "array" => match schema["items"].is_object() {
-            true => format!("list of {}", kind(&schema["items"])),
+            true => format!("list of {}", kind(&schema["items"], is_linked)),
             false => "list".to_owned(),
         },
         "object" => match &schema["additionalProperties"] {
-            Value::Object(_) => format!("{} by name", kind(&schema["additionalProperties"])),
+            Value::Object(_) => format!("{} by name", kind(&schema["additionalProperties"], is_linked)),
             _ => "object".to_owned(),
         },
         other => other.to_owned(),
@@ -193,14 +245,13 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let codes = words(&schema["$defs"]["ErrorCode"]).ok_or("the codes of errors are no choice of words")?;
     let mut page = format!(
         "# Errors\n\n{WRITTEN}\n\n\
-         An error is a sentence on stderr that says what is wrong, and what to do. With `--json` the same sentence is in a document on\n\
-         stdout, with a `code` for programs, and the exit status is 2 (130 when the command was interrupted, 1 where a model gave no\n\
-         answer):\n\n\
+         An error is a sentence on stderr. With `--json` the same sentence is in a document on stdout, with a `code` for\n\
+         programs. The exit status is 2, or 130 after an interruption, or 1 if a model gave no answer:\n\n\
          ```console\n$ forage grep --json '('\n? 2\n\
          {{\"type\":\"error\",\"error\":\"regex parse error:\\n    (?:()\\n    ^\\nerror: unclosed group\\n-F takes the pattern as plain text.\",\"code\":\"pattern\"}}\n```\n\n\
-         Where a call was ended before anything was found, or one of several paths failed, `error` and `code` stand in the answer that\n\
-         there is; one that is cut and has found something says so by `truncated_by` alone. `error_type` of [telemetry](telemetry.md) is the same\n\
-         code.\n\n| `code` | what happened | what to do |\n|---|---|---|\n"
+         An answer that has found something can also have `error` and `code`, if one of several paths failed. If a limit has\n\
+         cut it, it has `truncated_by` instead. The `error_type` of [telemetry](telemetry.md) is the same code.\n\n\
+         | `code` | what happened | what to do |\n|---|---|---|\n"
     );
     for (code, text) in codes {
         let (what, to_do) = text.split_once(". ").unwrap_or((text.trim_end_matches('.'), ""));

@@ -94,6 +94,7 @@ fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
     // Positive control: the model has seen the secret.
     assert!(results(&peer)[0].contains(SECRET), "{}", results(&peer)[0]);
     let directory = project.home.join(".cache/forage/conversations");
+    crate::documentation::assert_place("conversations");
     let kept: String = std::fs::read_dir(directory)
         .unwrap()
         .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())

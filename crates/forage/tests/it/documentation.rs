@@ -1,23 +1,47 @@
-//! Runs the examples of the documentation and compares their output.
+//! Runs the examples of the documentation and compares their output. They run in the sources of a public package,
+//! of the version in Cargo.lock, which cargo has unpacked to build Forage.
 
 #[cfg(unix)]
 mod first_examples;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Project;
+use crate::plan::copy_files;
 
-/// The files of a page (`text file=PATH` blocks), and its commands with their output (`console` blocks).
+/// The package and the files of a page (a link to `PACKAGES`, and `text file=PATH` blocks), and its commands with
+/// their output (`console` blocks).
 struct Page {
+    package: Option<String>,
     files: Vec<(String, String)>,
     examples: Vec<(String, String)>,
+}
+
+/// The beginning of a link to the sources of a package, `NAME/VERSION/source/`.
+const PACKAGES: &str = "](https://docs.rs/crate/";
+
+/// Returns the package in whose sources a page's examples run, as `NAME-VERSION`.
+fn package(text: &str) -> Option<String> {
+    let (name, rest) = text.split_once(PACKAGES)?.1.split_once('/')?;
+    Some(format!("{name}-{}", rest.split_once("/source/")?.0))
+}
+
+/// Returns the directory into which cargo has unpacked a package.
+fn unpacked(package: &str) -> PathBuf {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap();
+    let registries = std::fs::read_dir(home.join("registry/src")).unwrap();
+    let mut places = registries.map(|registry| registry.unwrap().path().join(package));
+    places.find(|place| place.is_dir()).unwrap_or_else(|| {
+        panic!("{package} is not unpacked; if Cargo.lock has another version, update the pages that name it")
+    })
 }
 
 fn read(name: &str) -> Page {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     let text = std::fs::read_to_string(path).unwrap();
-    let mut page = Page { files: Vec::new(), examples: Vec::new() };
+    let mut page = Page { package: package(&text), files: Vec::new(), examples: Vec::new() };
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let Some(kind) = line.strip_prefix("```").filter(|kind| !kind.is_empty()) else { continue };
@@ -65,7 +89,11 @@ fn run_page(name: &str) -> usize {
     let page = read(name);
     let files: Vec<(&str, &str)> =
         page.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let project = Project::new(&files);
+    let project = Project::new(&[]);
+    if let Some(package) = &page.package {
+        copy_files(&unpacked(package), &project.root);
+    }
+    files.iter().for_each(|(path, text)| project.write(path, text));
     let programs = Path::new(env!("CARGO_BIN_EXE_forage")).parent().unwrap().display().to_string();
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap_or_default());
     for (command, expected) in &page.examples {
@@ -83,10 +111,10 @@ fn run_page(name: &str) -> usize {
     page.examples.len()
 }
 
-/// The page on structure must list every language and how it is read.
+/// The page on languages must list every one of them and how it is read.
 #[test]
 fn every_language_has_its_row() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/structure.md"))
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/languages.md"))
         .unwrap();
     for reading in ["parsed", "by line", "headings", "text"] {
         let languages = forage_rank::languages();
@@ -130,18 +158,82 @@ fn the_comparison_can_fail() {
     }
 }
 
-/// The pages with a table of requirements (`| id | what must hold | tests |`), and the minimum number of
-/// tests that each names.
-const TABLES: [(&str, usize); 4] = [
-    ("keyword-search-requirements.md", 25),
-    ("local-search.md", 20),
-    ("agentic-search.md", 15),
-    ("lookup-requirements.md", 30),
+/// Checks that docs/environment.md has a row for a directory in the cache directory.
+pub(crate) fn assert_place(directory: &str) {
+    let page = include_str!("../../../../docs/environment.md");
+    assert!(page.contains(&format!("| `~/.cache/forage/{directory}/` |")), "{directory}");
+}
+
+/// Questions of newcomers: the page whose title promises the answer, and a part of the answer.
+const QUESTIONS: [(&str, &str, &str); 13] = [
+    ("how do I use it with Claude Code", "docs/start.md", "forage setup claude-code --write"),
+    ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
+    ("how do I exclude a folder", "docs/exclude.md", "exclude = ["),
+    ("why is a file missing", "docs/missing-file.md", "forage why dist/bundle.js"),
+    ("how do I use it in CI", "docs/scripts.md", "! forage grep -q"),
+    ("which of the commands do I use", "docs/which.md", "forage grep --uses"),
+    (
+        "does my code leave the machine",
+        "docs/privacy.md",
+        "does not leave the machine unless you use a model",
+    ),
+    ("does it run on my Mac", "docs/packaging.md", "| macOS |"),
+    ("where is the index, and how do I delete it", "docs/instant-index.md", "forage index drop"),
+    ("which languages does it know", "docs/languages.md", "| parsed |"),
+    ("how do I print paths only", "docs/scripts.md", "forage rank -l"),
+    ("how do I serve a team", "docs/team.md", "forage mcp --http"),
+    ("why does my agent not use it", "docs/troubleshooting.md", "## My agent does not use Forage"),
 ];
+
+/// Words of a page before which its answer has to begin.
+const WORDS_BEFORE_AN_ANSWER: usize = 150;
+
+#[test]
+fn pages_answer_the_question_of_their_title_at_once() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (question, page, answer) in QUESTIONS {
+        let text = std::fs::read_to_string(workspace.join(page)).unwrap();
+        let (before, _) = text.split_once(answer).unwrap_or_else(|| panic!("{page} does not say {question}"));
+        let words = before.split_whitespace().count();
+        assert!(words <= WORDS_BEFORE_AN_ANSWER, "{question}: {words} words before the answer in {page}");
+    }
+}
+
+#[test]
+fn front_pages_are_short() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (page, most) in [("README.md", 900), ("ARCHITECTURE.md", 2_500), ("bench/README.md", 1_000)] {
+        let words = std::fs::read_to_string(workspace.join(page)).unwrap().split_whitespace().count();
+        assert!(words <= most, "{page} has {words} words, at most {most} are wanted");
+    }
+}
+
+#[test]
+fn every_invariant_names_checks_that_exist() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(workspace.join("ARCHITECTURE.md")).unwrap();
+    let table = text.lines().skip_while(|line| !line.starts_with("| | invariant |")).skip(2);
+    let rows: Vec<&str> = table.take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() >= 25, "{}", rows.len());
+    for row in rows {
+        let checks = row.split('|').nth(3).unwrap_or_default();
+        let files: Vec<&str> = checks.split('`').skip(1).step_by(2).collect();
+        assert!(!files.is_empty(), "{row}");
+        for file in files {
+            let is_there = workspace.join(file).is_file() || workspace.join("crates").join(file).is_file();
+            assert!(is_there, "{file}: {row}");
+        }
+    }
+}
+
+/// The pages in `tests/requirements`, each with a table of requirements (`| id | what must hold | tests |`), and the minimum number of
+/// tests that each names.
+const TABLES: [(&str, usize); 4] =
+    [("keyword-search.md", 25), ("search.md", 20), ("agent.md", 15), ("lookup.md", 30)];
 
 /// Returns the rows of a page's table of requirements.
 fn requirements(page: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements").join(page);
     let text = std::fs::read_to_string(path).unwrap();
     let table = text.lines().skip_while(|line| !line.starts_with("| id |")).skip(2);
     table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
@@ -218,7 +310,7 @@ fn no_requirement_is_without_a_test_or_a_decision() {
 
 #[test]
 fn the_table_of_search_has_every_id_of_its_document() {
-    let ids: Vec<String> = requirements("local-search.md")
+    let ids: Vec<String> = requirements("search.md")
         .iter()
         .map(|row| row.split('|').nth(1).unwrap().trim().to_owned())
         .collect();

@@ -523,7 +523,8 @@ fn the_journal_follows_no_link_and_is_private() {
     assert!(!project.root.join("~").exists());
 }
 
-/// A new kind of file in the cache directory must be added to [`KEPT`] so that the tests above cover it.
+/// A new kind of file in the cache directory must be added to [`KEPT`] so that the tests above cover it, and its
+/// directory to the page on files.
 #[test]
 fn every_file_below_the_cache_directory_is_known_to_these_tests() {
     let project = project();
@@ -549,6 +550,7 @@ fn every_file_below_the_cache_directory_is_known_to_these_tests() {
                 matches(directory, below) && files.iter().any(|pattern| matches(pattern, name))
             });
             assert!(is_known, "{} has no line in KEPT", path.display());
+            crate::documentation::assert_place(below.split('/').next().unwrap());
             seen += 1;
         }
     }
