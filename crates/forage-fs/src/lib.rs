@@ -65,16 +65,16 @@ pub use quoting::{
 };
 pub use read_buffer::ReadBuffer;
 pub use rel_path::{RelPath, RelPathError, compare_paths};
-pub use root::{Root, RootPolicy, Roots, canonical, find_git_root, project_around};
+pub use root::{Names, Root, RootPolicy, Roots, canonical, find_git_root, project_around};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
-pub use state::FileState;
+pub use state::{FileState, NameStatus};
 pub use text::{
     DecodedText, Encoding, count_lines, decode, decode_head, decode_head_as, extends_ascii, is_binary, lines,
 };
 pub use trust::{PrivateError, TrustError};
 pub use walk::{
-    Below, Entry, EntryKind, Exclusion, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter,
+    Below, Entry, EntryKind, Exclusion, FileListing, FileSet, FileTypes, Globs, HidingDirectories, ListingFilter,
     Mounts, NOISE, PendingFile, Snapshot, VisitDecision, Walk, WalkOptions, WalkReport, WalkStep,
     WatchedTree, exclusion, files_of_worktree, glob_of_type, walk,
 };

@@ -10,6 +10,7 @@ use crate::limits;
 use crate::quoting::path_bytes;
 use crate::rel_path::{RelPath, RelPathError, os_bytes};
 use crate::secrets::SecretPolicy;
+use crate::state::NameStatus;
 use crate::sys::{self, Directory, NodeKind};
 
 /// Limits on the directories that may be a root.
@@ -276,6 +277,21 @@ impl Root {
         Ok(nodes.into_iter().map(|node| node.name.into_vec()).collect())
     }
 
+    /// Opens a directory to look at its names, without following a link anywhere on the way.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the path is not a directory, or leads through a link.
+    pub fn look_into(&self, directory: &RelPath) -> io::Result<Names<'_>> {
+        let opened = sys::open_for_names(&self.directory, directory)?;
+        let is_kernels = self.is_kernels(directory) || self.kernel_file_system(&opened).is_some();
+        if is_kernels {
+            Err(io::ErrorKind::Unsupported.into())
+        } else {
+            Ok(Names { root: self, path: directory.clone(), directory: opened })
+        }
+    }
+
     /// Resolves the links of a path within the root. Returns true as the second value for a directory.
     pub fn locate(&self, path: &RelPath) -> Result<(RelPath, bool), OpenError> {
         self.resolve(path).map(|(path, kind)| (path, kind == NodeKind::Directory))
@@ -306,6 +322,47 @@ impl Root {
                 _ => OpenError::Io { path: shown, source },
             }),
         }
+    }
+}
+
+/// A directory beneath a root, open to look at its names one by one. No link is followed.
+#[derive(Debug)]
+pub struct Names<'a> {
+    root: &'a Root,
+    path: RelPath,
+    directory: Directory,
+}
+
+impl Names<'_> {
+    /// Returns the metadata of a name, or `None` if there is no such name.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name can't be examined.
+    pub fn status(&self, name: &[u8]) -> io::Result<Option<NameStatus>> {
+        match sys::name_status(&self.directory, name) {
+            Ok(status) => Ok(Some(status)),
+            Err(error) if sys::is_missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a file for reading, if the secret-file policy permits it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not a file that may be read.
+    pub fn open(&self, name: &[u8]) -> Result<OpenedFile, OpenError> {
+        self.root.open_resolved(&self.path.join(name))
+    }
+
+    /// Returns the target of a link as stored in it. It must not be opened.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name is not a link.
+    pub fn link_target(&self, name: &[u8]) -> io::Result<Vec<u8>> {
+        sys::link_target(&self.directory, name)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::limits;
+use crate::walk::EntryKind;
 
 /// The properties by which we detect that a file has changed. Every change of the content changes one of
 /// them, with two exceptions: changes within the granularity of the clock, and changes through a memory
@@ -17,6 +18,23 @@ pub struct FileState {
     /// The time of the last metadata change, in nanoseconds since 1970; no program can set it.
     pub changed: i64,
     /// The inode number.
+    pub inode: u64,
+}
+
+/// The metadata of a name in a directory, without following a link, in the form in which git's index stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameStatus {
+    /// The kind; `None` for a device, a pipe and the like.
+    pub kind: Option<EntryKind>,
+    /// True if the owner may execute the file.
+    pub is_executable: bool,
+    /// Size in bytes.
+    pub size: u64,
+    /// The modification time, in seconds and nanoseconds.
+    pub modified: (i64, u32),
+    /// The time of the last metadata change; 0 if unknown.
+    pub changed: (i64, u32),
+    /// The inode number; 0 if unknown.
     pub inode: u64,
 }
 

@@ -34,9 +34,9 @@ pub(crate) use write_back::write_back;
 
 pub(crate) use system::{
     Directory, device_with_states, directories_have_states, directory_state, identity, is_link_error,
-    is_local, is_ours_alone, kernel_file_system, leads_inside, link_target, list_while, node_kind,
-    open_child, open_directory, open_for_names, open_leaf, open_root, read_exact_at, read_some, state,
-    state_and_links, status,
+    is_local, is_ours_alone, kernel_file_system, leads_inside, link_target, list_while, name_status,
+    node_kind, open_child, open_directory, open_for_names, open_leaf, open_root, read_exact_at, read_some,
+    state, state_and_links, status,
 };
 
 use std::io;

@@ -40,6 +40,7 @@ mod tree;
 mod watched;
 mod worktree;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub(crate) use worktree::{git_info, of_root as repository_of};
 use crate::error::OpenError;
 use crate::ignore_rules::IgnoreVerdict;
 use crate::limits;
-use crate::rel_path::{RelPath, os_str};
+use crate::rel_path::{RelPath, os_bytes, os_str};
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
 use crate::sys::NodeKind;
@@ -76,6 +77,49 @@ pub struct Globs {
     label: Arc<str>,
     /// The way to the root from the directory that globs with a slash are relative to, if a walk begins outside of it.
     outside: Option<PathBuf>,
+    /// Only these files are selected, if set.
+    among: Option<Arc<FileSet>>,
+}
+
+/// A set of files, with the directories that lead to them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FileSet {
+    files: BTreeSet<RelPath>,
+    directories: BTreeSet<RelPath>,
+}
+
+impl FileSet {
+    /// Returns true if the set has a file, or for a directory, a file below it.
+    fn leads_to(&self, path: &RelPath, is_directory: bool) -> bool {
+        if is_directory { self.directories.contains(path) } else { self.files.contains(path) }
+    }
+
+    /// Returns true if a file is in the set.
+    pub fn has(&self, file: &RelPath) -> bool {
+        self.files.contains(file)
+    }
+
+    /// Returns the files in the order of their paths.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = &RelPath> {
+        self.files.iter()
+    }
+}
+
+impl FromIterator<RelPath> for FileSet {
+    fn from_iter<I: IntoIterator<Item = RelPath>>(files: I) -> Self {
+        let mut set = Self::default();
+        for file in files {
+            let mut above = file.parent();
+            while let Some(directory) = above {
+                above = directory.parent();
+                if !set.directories.insert(directory) {
+                    break;
+                }
+            }
+            set.files.insert(file);
+        }
+        set
+    }
 }
 
 impl Globs {
@@ -115,7 +159,20 @@ impl Globs {
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
         source.push((base.to_string_lossy().into_owned(), false));
-        Ok(Self { matcher, source, label: Arc::from("globs"), outside: None })
+        Ok(Self { matcher, source, label: Arc::from("globs"), outside: None, among: None })
+    }
+
+    /// Selects the files of a set, or those among them that the globs select.
+    #[must_use]
+    pub fn among(globs: Option<Self>, files: &Arc<FileSet>) -> Self {
+        let matcher = || Self {
+            matcher: Override::empty(),
+            source: Vec::new(),
+            label: Arc::from("globs"),
+            outside: None,
+            among: None,
+        };
+        Self { among: Some(Arc::clone(files)), ..globs.unwrap_or_else(matcher) }
     }
 
     /// Sets the name of their origin, which appears in [`Entry::hidden_by`](crate::Entry) and in messages.
@@ -155,6 +212,20 @@ impl Globs {
     /// Returns true if a walk with these globs as [`WalkOptions::only`] skips a name: a file that they do not
     /// select, or a directory that they exclude.
     fn passes_over(&self, path: &Path, is_directory: bool) -> bool {
+        if let Some(among) = &self.among {
+            let below = path.as_os_str();
+            let Some(below) =
+                os_bytes(below).and_then(|below| RelPath::from_bytes(&below, &RelPath::root()).ok())
+            else {
+                return true;
+            };
+            if !among.leads_to(&below, is_directory) {
+                return true;
+            }
+            if self.matcher.is_empty() {
+                return false;
+            }
+        }
         let matched = self.matched(path, is_directory);
         if is_directory { matched.is_ignore() } else { !matched.is_whitelist() }
     }
@@ -232,7 +303,7 @@ impl PartialEq for FileTypes {
 
 impl PartialEq for Globs {
     fn eq(&self, other: &Self) -> bool {
-        self.source == other.source
+        self.source == other.source && self.among == other.among
     }
 }
 
@@ -379,7 +450,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    fn from_node(kind: NodeKind) -> Option<Self> {
+    pub(crate) fn from_node(kind: NodeKind) -> Option<Self> {
         match kind {
             NodeKind::File => Some(Self::File),
             NodeKind::Directory => Some(Self::Directory),

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
@@ -13,7 +14,8 @@ use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
 use super::{FileNode, FileStatus, NodeKind};
 use crate::error::NoStates;
 use crate::rel_path::{RelPath, os_bytes, os_str};
-use crate::state::FileState;
+use crate::state::{FileState, NameStatus};
+use crate::walk::EntryKind;
 
 /// An open directory.
 pub(crate) type Directory = Dir;
@@ -90,6 +92,31 @@ pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
 /// one with the same times.
 pub(crate) fn state(_: &Directory, _: &[u8], _: u64) -> Option<FileState> {
     None
+}
+
+/// Returns the metadata of a name, without following a link.
+pub(crate) fn name_status(directory: &Directory, name: &[u8]) -> io::Result<NameStatus> {
+    let metadata = directory.symlink_metadata(as_path(name)?).map_err(no_name)?;
+    let modified = metadata.modified()?.into_std().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(NameStatus {
+        kind: EntryKind::from_node(kind_of(Metadata::file_type(&metadata))),
+        is_executable: is_executable(&metadata),
+        size: metadata.len(),
+        modified: (i64::try_from(modified.as_secs()).unwrap_or(i64::MAX), modified.subsec_nanos()),
+        changed: (0, 0),
+        inode: 0,
+    })
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use cap_std::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    false
 }
 
 /// Returns the state of a directory: unknown here.

@@ -11,7 +11,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinka
 use super::{FileNode, FileStatus, NodeKind};
 use crate::error::NoStates;
 use crate::rel_path::RelPath;
-use crate::state::FileState;
+use crate::state::{FileState, NameStatus};
+use crate::walk::EntryKind;
 
 /// An open directory.
 pub(crate) type Directory = OwnedFd;
@@ -124,6 +125,24 @@ pub(crate) fn directory_state(directory: &Directory, device: u64) -> Option<File
 /// else, and for files on another device.
 pub(crate) fn state(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     state_of(&file_of(directory, name, device)?)
+}
+
+/// Returns the metadata of a name, without following a link.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    reason = "the widths of these fields differ between systems"
+)]
+pub(crate) fn name_status(directory: &Directory, name: &[u8]) -> io::Result<NameStatus> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(NameStatus {
+        kind: EntryKind::from_node(kind_of(FileType::from_raw_mode(stat.st_mode))),
+        is_executable: Mode::from_raw_mode(stat.st_mode).contains(Mode::XUSR),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
+        inode: stat.st_ino as u64,
+    })
 }
 
 /// Like [`state`], with true if the file has other names.
