@@ -40,6 +40,41 @@ pub enum ObjectError {
     Stopped,
 }
 
+/// The reasons for which a revision names no commit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RevisionError {
+    /// The text has an invalid form.
+    #[error("`{0}` is not a revision, such as `main`, `HEAD~3`, `v1.2` or `1a2b3c4`")]
+    Malformed(String),
+    /// There is no such branch, tag or commit.
+    #[error("there is no branch, tag or commit `{0}`")]
+    Unknown(String),
+    /// Several commits begin with these digits.
+    #[error("several commits begin with `{0}`; give more digits")]
+    Ambiguous(String),
+    /// The revision names a file or a directory.
+    #[error("`{0}` is not a commit")]
+    NoCommit(String),
+    /// A form of revisions that is not supported, for example one that needs the reflog.
+    #[error("`{0}` has a form that is not supported; give a branch, a tag or a commit")]
+    Unsupported(String),
+    /// The branch has no upstream.
+    #[error("the branch `{0}` has no upstream")]
+    NoUpstream(String),
+    /// Two commits have no common ancestor.
+    #[error("`{0}` and `{1}` have no common ancestor")]
+    NoMergeBase(String, String),
+    /// The index can't be read.
+    #[error("git's index can't be read: {0}")]
+    Index(&'static str),
+    /// References can't be read.
+    #[error(transparent)]
+    Unreadable(NoHistory),
+    /// An object can't be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+}
+
 /// The same for an object whose id is unknown in this context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectFault {

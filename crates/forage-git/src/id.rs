@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::limits;
+
 /// Length in bytes of SHA-1 and SHA-256 ids.
 const LENGTHS: [usize; 2] = [20, 32];
 
@@ -40,6 +42,32 @@ impl ObjectId {
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
+    }
+}
+
+/// The first hexadecimal digits of an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IdPrefix(String);
+
+impl IdPrefix {
+    /// Parses at least [`limits::PREFIX_DIGITS`] digits.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let is_prefix = (limits::PREFIX_DIGITS..=64).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_prefix.then(|| Self(text.to_ascii_lowercase()))
+    }
+
+    pub(crate) fn first_byte(&self) -> u8 {
+        u8::from_str_radix(&self.0[..2], 16).unwrap_or(0)
+    }
+
+    /// Returns the name of the directory of loose objects with this prefix, and the start of their names there.
+    pub(crate) fn loose(&self) -> (&str, &str) {
+        self.0.split_at(2)
+    }
+
+    pub(crate) fn fits(&self, id: &ObjectId) -> bool {
+        id.to_string().starts_with(&self.0)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Reads the commits of a repository directly from its files.
 //!
 //! [`Repository`] returns the information of `git log --name-only`: commits with their messages and parents,
-//! and the files in which two trees differ. This crate executes nothing, reads no configuration, and opens
-//! every file beneath the root. Files outside of the root, for example the repository of a linked worktree,
+//! and the files in which two trees differ. [`Repository::changes`] returns that of `git diff --name-status
+//! -M` and `git status`. This crate executes nothing, reads no configuration but the upstream of a branch and
+//! `core.fileMode`, and opens every file beneath the root. Files outside of the root, for example the repository of a linked worktree,
 //! are not accessible. Sizes, depths and numbers are limited ([`limits`]), because a pack may contain
 //! anything.
 //!
@@ -21,20 +22,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod changes;
 mod commit;
+mod companions;
+mod config;
 mod delta;
 mod error;
 mod id;
+mod index_file;
 mod inflate;
 #[doc(hidden)]
 pub mod limits;
+mod merge_base;
 mod pack;
 mod paged;
 mod refs;
+mod renames;
 mod repository;
+mod revision;
 mod tree;
 
+pub use changes::{ChangeKind, ChangeSet, Comparison, FileChange, FileVersion, StoredEntry};
 pub use commit::CommitObject;
-pub use error::{NoHistory, ObjectError};
+pub use companions::Companion;
+pub use error::{NoHistory, ObjectError, RevisionError};
 pub use id::ObjectId;
 pub use repository::{HistoryState, Repository};
+pub use tree::FileMode;

@@ -1,5 +1,7 @@
 //! All limits for reading a repository, each with its unit and reason.
 
+use std::time::Duration;
+
 /// Maximum size in bytes of an object. Messages are shorter, and a directory of this size has a hundred
 /// thousand names.
 pub const OBJECT_BYTES: usize = 4 << 20;
@@ -66,3 +68,65 @@ pub const PATH_BYTES: usize = 4_096;
 
 /// Maximum number of parents of a commit. The largest merge in git's own history has 66.
 pub const PARENTS: usize = 128;
+
+/// Minimum number of digits of an abbreviated id, which is git's.
+pub const PREFIX_DIGITS: usize = 4;
+
+/// Maximum number of objects that are examined because their ids begin with the same digits.
+pub const PREFIX_OBJECTS: usize = 256;
+
+/// Maximum number of names in a directory of loose objects. `git gc` packs them from about 7,000 in all on.
+pub const LOOSE_NAMES: usize = 65_536;
+
+/// Maximum number of steps of a revision, such as `^2`.
+pub const REVISION_STEPS: usize = 64;
+
+/// Maximum number of tags of tags on the way to a commit.
+pub const TAGS: usize = 8;
+
+/// Maximum size in bytes of the settings of a repository.
+pub const CONFIG_BYTES: usize = 1 << 20;
+
+/// Maximum number of lines of these settings.
+pub const CONFIG_LINES: usize = 20_000;
+
+/// Maximum size in bytes of git's index, which has about a hundred bytes for each file.
+pub const GIT_INDEX_BYTES: usize = 256 << 20;
+
+/// Maximum number of files in git's index. The largest public repositories have four hundred thousand.
+pub const GIT_INDEX_FILES: usize = 2_000_000;
+
+/// Maximum number of files in which two trees differ.
+pub const CHANGED_FILES: usize = 200_000;
+
+/// Maximum number of directories that are read to compare two trees.
+pub const COMPARED_TREES: usize = 100_000;
+
+/// Maximum number of commits that are read to find a common ancestor.
+pub const MERGE_BASE_COMMITS: usize = 200_000;
+
+/// Maximum number of untracked files.
+pub const UNTRACKED_FILES: usize = 10_000;
+
+/// Renames of edited files are looked for if there are at most the square of this number of pairs; git's
+/// `diff.renameLimit`.
+pub const RENAME_LIMIT: usize = 1_000;
+
+/// Maximum time for finding renames of edited files.
+pub const RENAME_TIME: Duration = Duration::from_secs(2);
+
+/// Maximum number of line hashes that are cached to find renames: 128 million bytes.
+pub const RENAME_HASHES: usize = 16 << 20;
+
+/// Maximum size in bytes of a file of the working tree that is read to see whether it has changed. A larger one
+/// whose state has changed counts as changed.
+pub const HASHED_BYTES: usize = 256 << 20;
+
+/// Number of commits in which files that go together are looked for.
+pub const COMPANION_COMMITS: usize = 1_000;
+
+/// Maximum number of files of such a commit: one with more is a change of form.
+pub const COMPANION_FILES: usize = 30;
+
+/// Minimum number of commits that changed two files that go together.
+pub const COMPANION_TIMES: usize = 3;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use forage_fs::OpenedFile;
 
 use crate::error::ObjectFault;
-use crate::id::ObjectId;
+use crate::id::{IdPrefix, ObjectId};
 use crate::limits;
 use crate::paged::PagedFile;
 
@@ -36,13 +36,13 @@ pub(crate) enum PackedKind {
     FromObject(ObjectId),
 }
 
-/// The object types that we read.
+/// The object types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectKind {
     Commit,
     Tree,
-    /// Blobs and tags.
-    Other,
+    Blob,
+    Tag,
 }
 
 /// A pack entry: its type, its inflated size in bytes, and the offset of its data.
@@ -96,6 +96,31 @@ impl Pack {
             guess = from + (to - from) / 2;
         }
         Ok(None)
+    }
+
+    /// Adds the ids that begin with a prefix to `found`, which gets at most `max`.
+    pub(crate) fn with_prefix(
+        &mut self,
+        prefix: &IdPrefix,
+        max: usize,
+        found: &mut Vec<ObjectId>,
+    ) -> Result<(), ObjectFault> {
+        let first = usize::from(prefix.first_byte());
+        let from = if first == 0 { 0 } else { u64::from(self.fanout[first - 1]) };
+        let length = self.id_bytes;
+        let to = u64::from(self.fanout[first]);
+        for start in (from..to).step_by(limits::INDEX_WINDOW as usize) {
+            let end = (start + limits::INDEX_WINDOW).min(to);
+            let names = self.index.copy(NAMES_AT + start * length..NAMES_AT + end * length)?;
+            let ids = names.chunks_exact(length as usize).filter_map(ObjectId::from_bytes);
+            for id in ids.filter(|id| prefix.fits(id)) {
+                if found.len() >= max {
+                    return Ok(());
+                }
+                found.push(id);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the offset of the object with this number.
@@ -155,7 +180,8 @@ fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
     let kind = match kind {
         1 => PackedKind::Whole(ObjectKind::Commit),
         2 => PackedKind::Whole(ObjectKind::Tree),
-        3 | 4 => PackedKind::Whole(ObjectKind::Other),
+        3 => PackedKind::Whole(ObjectKind::Blob),
+        4 => PackedKind::Whole(ObjectKind::Tag),
         6 => {
             let mut byte = rest.next()?;
             let mut distance = u64::from(byte & 0x7f);

@@ -1,4 +1,4 @@
-//! Resolves `HEAD` to a commit.
+//! Reads references.
 
 use forage_fs::{OpenError, RelPath, Root};
 
@@ -9,41 +9,79 @@ use crate::repository::read_small;
 
 /// Returns the commit that is checked out.
 pub(crate) fn head(root: &Root, git: &RelPath) -> Result<ObjectId, NoHistory> {
-    let mut name = b"HEAD".to_vec();
+    read(root, git, b"HEAD")?.ok_or(NoHistory::Unborn)
+}
+
+/// Returns the object of a reference, which may be a tag, or `None` if there is no such reference.
+pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, NoHistory> {
+    let mut name = name.to_vec();
     for _ in 0..limits::SYMBOLIC_REFS {
-        let path = name.split(|&byte| byte == b'/').fold(git.clone(), |path, part| path.join(part));
-        let text = match read_small(root, &path, limits::REFS_BYTES) {
-            Ok(text) => text,
-            Err(
-                OpenError::NotFound { .. } | OpenError::NotDirectory { .. } | OpenError::IsDirectory { .. },
-            ) => {
-                return packed(root, git, &name);
-            }
-            Err(error) => return Err(NoHistory::Unreadable(error.to_string())),
-        };
-        let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
-        let Some(next) = line.strip_prefix(b"ref:") else {
-            let unreadable = || NoHistory::Unreadable(path.display().into_owned());
-            return ObjectId::from_hex(line).ok_or_else(unreadable);
-        };
-        name = next.trim_ascii().to_vec();
-        if name == b"refs/heads/.invalid" {
-            return Err(NoHistory::RefFormat);
-        }
-        let is_safe = name.starts_with(b"refs/")
-            && name.split(|&byte| byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."));
-        if !is_safe {
-            return Err(NoHistory::Unreadable(path.display().into_owned()));
+        match follow(root, git, &name)? {
+            Some(RefValue::Id(id)) => return Ok(Some(id)),
+            Some(RefValue::Name(next)) => name = next,
+            None => return packed(root, git, &name),
         }
     }
-    Err(NoHistory::Unreadable(git.join(b"HEAD").display().into_owned()))
+    Err(NoHistory::Unreadable(path(git, b"HEAD").display().into_owned()))
+}
+
+/// Returns the name of the branch that is checked out, such as `refs/heads/main`.
+pub(crate) fn branch(root: &Root, git: &RelPath) -> Result<Option<Vec<u8>>, NoHistory> {
+    match follow(root, git, b"HEAD")? {
+        Some(RefValue::Name(name)) => Ok(Some(name)),
+        _ => Ok(None),
+    }
+}
+
+/// The content of a reference.
+enum RefValue {
+    Id(ObjectId),
+    Name(Vec<u8>),
+}
+
+fn path(git: &RelPath, name: &[u8]) -> RelPath {
+    name.split(|&byte| byte == b'/').fold(git.clone(), |path, part| path.join(part))
+}
+
+/// Reads the file of a reference. Returns `None` if it has no file of its own.
+fn follow(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<RefValue>, NoHistory> {
+    let path = path(git, name);
+    let unreadable = || NoHistory::Unreadable(path.display().into_owned());
+    let text = match read_small(root, &path, limits::REFS_BYTES) {
+        Ok(text) => text,
+        Err(OpenError::NotFound { .. } | OpenError::NotDirectory { .. } | OpenError::IsDirectory { .. }) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(NoHistory::Unreadable(error.to_string())),
+    };
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let Some(next) = line.strip_prefix(b"ref:") else {
+        // `FETCH_HEAD` has more after the id.
+        let id = line.split(|&byte| matches!(byte, b'\t' | b' ')).next().and_then(ObjectId::from_hex);
+        return id.map(|id| Some(RefValue::Id(id))).ok_or_else(unreadable);
+    };
+    let next = next.trim_ascii().to_vec();
+    if next == b"refs/heads/.invalid" {
+        return Err(NoHistory::RefFormat);
+    }
+    if is_safe(&next) && next.starts_with(b"refs/") {
+        Ok(Some(RefValue::Name(next)))
+    } else {
+        Err(unreadable())
+    }
+}
+
+/// Returns true if a name can be joined to the path of a repository.
+pub(crate) fn is_safe(name: &[u8]) -> bool {
+    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && !part.ends_with(b".lock");
+    name.len() <= limits::PATH_BYTES && !name.contains(&0) && name.split(|&byte| byte == b'/').all(is_plain)
 }
 
 /// Looks up a reference without a file of its own.
-fn packed(root: &Root, git: &RelPath, name: &[u8]) -> Result<ObjectId, NoHistory> {
+fn packed(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, NoHistory> {
     match read_small(root, &git.join(b"packed-refs"), limits::REFS_BYTES) {
-        Ok(text) => find(&text, name).ok_or(NoHistory::Unborn),
-        Err(OpenError::NotFound { .. }) => Err(NoHistory::Unborn),
+        Ok(text) => Ok(find(&text, name)),
+        Err(OpenError::NotFound { .. }) => Ok(None),
         Err(error) => Err(NoHistory::Unreadable(error.to_string())),
     }
 }

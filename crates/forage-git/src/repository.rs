@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use crate::commit::CommitObject;
 use crate::delta;
 use crate::error::{NoHistory, ObjectError, ObjectFault};
-use crate::id::ObjectId;
+use crate::id::{IdPrefix, ObjectId};
 use crate::inflate::{Inflater, inflate};
 use crate::limits;
 use crate::pack::{ObjectKind, Pack, PackedKind};
@@ -20,7 +20,7 @@ use crate::refs;
 use crate::tree::{TreeEntries, TreeEntryKind, below, differences};
 
 /// An object with its type.
-type Object = (ObjectKind, Rc<[u8]>);
+pub(crate) type Object = (ObjectKind, Rc<[u8]>);
 
 /// The location of an object: the number of its pack, and the offset in it.
 type PackPlace = (usize, u64);
@@ -216,7 +216,7 @@ impl Repository {
                         return Ok(None);
                     }
                     open.push((path, depth + 1, before, after));
-                } else if either.is_some_and(|entry| entry.kind == TreeEntryKind::File) {
+                } else if either.is_some_and(|entry| entry.kind.is_file()) {
                     found.push(path);
                     if found.len() > max {
                         return Ok(None);
@@ -242,8 +242,7 @@ impl Repository {
                 let entry = entry.ok_or(ObjectError::Damaged(tree))?;
                 match entry.kind {
                     TreeEntryKind::Directory => open.push(entry.id),
-                    TreeEntryKind::File => count += 1,
-                    TreeEntryKind::Submodule => {}
+                    kind => count += usize::from(kind.is_file()),
                 }
             }
             if count >= max || trees + open.len() > limits::COUNTED_TREES {
@@ -275,8 +274,42 @@ impl Repository {
         Ok(true)
     }
 
+    /// Reads the content of a file.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the object is missing, too large or not a file, or if the call had to end.
+    pub fn blob(&mut self, id: &ObjectId) -> Result<Rc<[u8]>, ObjectError> {
+        self.object(id, ObjectKind::Blob)
+    }
+
+    pub(crate) fn root(&self) -> &Arc<Root> {
+        &self.root
+    }
+
+    /// Returns the directory of the repository.
+    pub(crate) fn git(&self) -> &RelPath {
+        &self.git
+    }
+
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
+    pub(crate) fn id_bytes(&self) -> usize {
+        self.head.as_bytes().len()
+    }
+
     /// Returns the bytes of an object, which must have the given type.
-    fn object(&mut self, id: &ObjectId, kind: ObjectKind) -> Result<Rc<[u8]>, ObjectError> {
+    pub(crate) fn object(&mut self, id: &ObjectId, kind: ObjectKind) -> Result<Rc<[u8]>, ObjectError> {
+        match self.any_object(id)? {
+            (found, bytes) if found == kind => Ok(bytes),
+            _ => Err(ObjectError::Damaged(*id)),
+        }
+    }
+
+    /// Returns the type and the bytes of an object.
+    pub(crate) fn any_object(&mut self, id: &ObjectId) -> Result<Object, ObjectError> {
         if self.stop.check().is_some() {
             return Err(ObjectError::Stopped);
         }
@@ -284,11 +317,25 @@ impl Repository {
             Some(object) => Ok(Some(object)),
             None => self.loose(id),
         });
-        match object.map_err(|fault| fault.with_id(*id))? {
-            Some((found, bytes)) if found == kind => Ok(bytes),
-            Some(_) => Err(ObjectError::Damaged(*id)),
-            None => Err(ObjectError::Missing(*id)),
+        object.map_err(|fault| fault.with_id(*id))?.ok_or(ObjectError::Missing(*id))
+    }
+
+    /// Returns ids that begin with these digits, at most [`limits::PREFIX_OBJECTS`].
+    pub(crate) fn with_prefix(&mut self, prefix: &IdPrefix) -> Result<Vec<ObjectId>, ObjectError> {
+        let mut found = Vec::new();
+        for pack in &mut self.packs {
+            // A pack that can't be read has no objects.
+            let _ = pack.with_prefix(prefix, limits::PREFIX_OBJECTS, &mut found);
         }
+        let (directory, start) = prefix.loose();
+        let names = self.git.join(b"objects").join(directory.as_bytes());
+        for name in self.root.names(&names, limits::LOOSE_NAMES).unwrap_or_default() {
+            let id = [directory.as_bytes(), &name].concat();
+            if name.starts_with(start.as_bytes()) && found.len() < limits::PREFIX_OBJECTS {
+                found.extend(ObjectId::from_hex(&id));
+            }
+        }
+        if self.stop.check().is_some() { Err(ObjectError::Stopped) } else { Ok(found) }
     }
 
     fn loose(&mut self, id: &ObjectId) -> Result<Option<Object>, ObjectFault> {
@@ -439,7 +486,9 @@ fn loose_head(bytes: &[u8]) -> Option<(ObjectKind, usize)> {
     let kind = match kind {
         "commit" => ObjectKind::Commit,
         "tree" => ObjectKind::Tree,
-        _ => ObjectKind::Other,
+        "blob" => ObjectKind::Blob,
+        "tag" => ObjectKind::Tag,
+        _ => return None,
     };
     (size.parse() == Ok(bytes.len() - end - 1)).then_some((kind, end + 1))
 }

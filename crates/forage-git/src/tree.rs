@@ -16,10 +16,46 @@ pub(crate) struct TreeEntry<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TreeEntryKind {
     Directory,
-    /// A file or a symbolic link.
-    File,
+    File(FileMode),
+}
+
+/// The mode of a file as git records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FileMode {
+    /// A regular file.
+    Regular,
+    /// A regular file that may be executed.
+    Executable,
+    /// A symbolic link, whose content is its target.
+    Symlink,
     /// A commit of a submodule.
     Submodule,
+}
+
+impl FileMode {
+    /// Returns true for a regular file, executable or not.
+    #[must_use]
+    pub fn is_regular(self) -> bool {
+        matches!(self, Self::Regular | Self::Executable)
+    }
+}
+
+impl TreeEntryKind {
+    /// Returns the kind for a mode, as git normalizes it.
+    pub(crate) fn from_mode(mode: u32) -> Self {
+        match mode & 0o170_000 {
+            0o040_000 => Self::Directory,
+            0o160_000 => Self::File(FileMode::Submodule),
+            0o120_000 => Self::File(FileMode::Symlink),
+            _ if mode & 0o100 != 0 => Self::File(FileMode::Executable),
+            _ => Self::File(FileMode::Regular),
+        }
+    }
+
+    /// Returns true for files and symbolic links.
+    pub(crate) fn is_file(self) -> bool {
+        matches!(self, Self::File(mode) if mode != FileMode::Submodule)
+    }
 }
 
 impl TreeEntry<'_> {
@@ -56,11 +92,8 @@ impl<'a> TreeEntries<'a> {
         if name.is_empty() || name.contains(&b'/') || matches!(name, b"." | b"..") {
             return None;
         }
-        let kind = match mode {
-            b"40000" | b"040000" => TreeEntryKind::Directory,
-            b"160000" => TreeEntryKind::Submodule,
-            _ => TreeEntryKind::File,
-        };
+        let digits = mode.iter().map(|byte| u32::from(byte.wrapping_sub(b'0')));
+        let kind = TreeEntryKind::from_mode(digits.fold(0, |value, digit| value << 3 | digit & 7));
         Some(TreeEntry { name, kind, id: ObjectId::from_bytes(id)? })
     }
 }

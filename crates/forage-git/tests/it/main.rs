@@ -16,7 +16,14 @@ use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_git::{NoHistory, ObjectError, ObjectId, Repository};
 use tempfile::TempDir;
 
+mod changes;
+
 fn git(directory: &Path, arguments: &[&str]) -> String {
+    try_git(directory, arguments).unwrap_or_else(|| panic!("git {arguments:?} failed"))
+}
+
+/// Runs git, and returns its output if it succeeds.
+fn try_git(directory: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.current_dir(directory).args(arguments).env_clear().env("PATH", std::env::var("PATH").unwrap());
     command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("TZ", "UTC")]);
@@ -24,8 +31,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
         command.env(format!("GIT_{who}_NAME"), "A B").env(format!("GIT_{who}_EMAIL"), "a@b");
     }
     let output = command.output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
 fn root(directory: &Path) -> Arc<Root> {

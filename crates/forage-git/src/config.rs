@@ -1,0 +1,117 @@
+//! The few settings of a repository that say what its names mean: the upstream of a branch, and whether the
+//! permission to execute is recorded. Files that `.git/config` includes are not read.
+
+use forage_fs::{OpenError, RelPath, Root};
+
+use crate::limits;
+use crate::repository::read_small;
+
+/// The settings of `.git/config` in their order. A later value replaces an earlier one.
+pub(crate) struct GitConfig {
+    /// Sections in lower case with their subsection, keys in lower case, and values.
+    values: Vec<(String, String, String)>,
+}
+
+impl GitConfig {
+    /// Reads the settings; a file that can't be read has none.
+    pub(crate) fn read(root: &Root, git: &RelPath) -> Self {
+        match read_small(root, &git.join(b"config"), limits::CONFIG_BYTES) {
+            Ok(text) => Self::parse(&String::from_utf8_lossy(&text)),
+            Err(OpenError::NotFound { .. } | _) => Self { values: Vec::new() },
+        }
+    }
+
+    fn parse(text: &str) -> Self {
+        let (mut section, mut values) = (String::new(), Vec::new());
+        for line in text.lines().take(limits::CONFIG_LINES) {
+            let line = line.trim();
+            if let Some(head) = line.strip_prefix('[') {
+                let Some(head) = head.split(']').next() else { continue };
+                section = match head.split_once(char::is_whitespace) {
+                    Some((name, below)) => {
+                        format!("{}.{}", name.to_ascii_lowercase(), unquoted(below.trim()))
+                    }
+                    None => head.to_ascii_lowercase(),
+                };
+            } else if !line.starts_with(['#', ';']) && !line.is_empty() {
+                let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+                let key = key.trim().to_ascii_lowercase();
+                values.push((section.clone(), key, unquoted(value.trim())));
+            }
+        }
+        Self { values }
+    }
+
+    /// Returns the values of a key, the last one first.
+    pub(crate) fn all<'a>(&'a self, section: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let values = self.values.iter().rev();
+        values.filter(move |it| it.0 == section && it.1 == key).map(|it| it.2.as_str())
+    }
+
+    /// Returns the reference that a branch, such as `main`, is compared with.
+    pub(crate) fn upstream(&self, branch: &str) -> Option<String> {
+        let section = format!("branch.{branch}");
+        let remote = self.all(&section, "remote").next()?;
+        let merge = self.all(&section, "merge").next()?;
+        if remote == "." {
+            return Some(merge.to_owned());
+        }
+        let remote = format!("remote.{remote}");
+        self.all(&remote, "fetch").find_map(|rule| {
+            let (from, to) = rule.trim_start_matches('+').split_once(':')?;
+            match (from.strip_suffix('*'), to.strip_suffix('*')) {
+                (Some(from), Some(to)) => Some(format!("{to}{}", merge.strip_prefix(from)?)),
+                _ => (from == merge).then(|| to.to_owned()),
+            }
+        })
+    }
+
+    /// Returns true unless the permission to execute is not recorded here.
+    pub(crate) fn records_modes(&self) -> bool {
+        !self
+            .all("core", "filemode")
+            .next()
+            .is_some_and(|value| matches!(value, "false" | "no" | "off" | "0"))
+    }
+}
+
+/// Removes quotes, escapes and a comment from a value.
+fn unquoted(text: &str) -> String {
+    let (mut value, mut is_quoted) = (String::new(), false);
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '\\' => value.extend(rest.next()),
+            '#' | ';' if !is_quoted => break,
+            letter => value.push(letter),
+        }
+    }
+    value.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "[core]\n\tfilemode = false ; a comment\n[remote \"origin\"]\n\turl = x\n\
+        \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"a/b\"]\n\tremote = origin\n\
+        \tmerge = refs/heads/next\n[branch \"own\"]\n\tremote = .\n\tmerge = refs/heads/main\n";
+
+    #[test]
+    fn config_names_upstreams_and_modes() {
+        let config = GitConfig::parse(CONFIG);
+        assert_eq!(config.upstream("a/b").as_deref(), Some("refs/remotes/origin/next"));
+        assert_eq!(config.upstream("own").as_deref(), Some("refs/heads/main"));
+        assert_eq!(config.upstream("main"), None);
+        assert!(!config.records_modes());
+        assert!(GitConfig::parse("").records_modes());
+    }
+
+    #[test]
+    fn fuzz_any_config_has_an_upstream_or_none() {
+        forage_fuzz::target!(&forage_fuzz::seeds([CONFIG]), |bytes| {
+            let _ = GitConfig::parse(&String::from_utf8_lossy(bytes)).upstream("a/b");
+        });
+    }
+}

@@ -1,0 +1,95 @@
+//! Finds the best common ancestor of two commits as `git merge-base` does.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hashbrown::HashMap;
+
+use crate::error::ObjectError;
+use crate::id::ObjectId;
+use crate::limits;
+use crate::repository::Repository;
+
+/// Marks of a commit: from which side it can be reached, and whether it is below a common ancestor.
+const ONE: u8 = 1;
+const OTHER: u8 = 2;
+const STALE: u8 = 4;
+const RESULT: u8 = 8;
+
+impl Repository {
+    /// Returns the best common ancestor of two commits, the newest if there are several, or `None` if there is
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a commit can't be read, or if the call had to end.
+    pub fn merge_base(&mut self, one: &ObjectId, other: &ObjectId) -> Result<Option<ObjectId>, ObjectError> {
+        if one == other {
+            return Ok(Some(*one));
+        }
+        let mut bases = self.common(one, &[*other])?;
+        if bases.len() > 1 {
+            // A base that can be reached from another one is not a best one.
+            let all = bases.clone();
+            for base in &all {
+                let others: Vec<ObjectId> = bases.iter().filter(|it| *it != base).copied().collect();
+                if !others.is_empty() && self.common(base, &others)?.contains(base) {
+                    bases.retain(|it| it != base);
+                }
+            }
+        }
+        let mut newest: Option<(i64, ObjectId)> = None;
+        for base in bases {
+            let time = self.commit(&base)?.time;
+            if newest.is_none_or(|(best, _)| time > best) {
+                newest = Some((time, base));
+            }
+        }
+        Ok(newest.map(|(_, base)| base))
+    }
+
+    /// Returns the common ancestors of a commit and some others that are found first on the way down.
+    fn common(&mut self, one: &ObjectId, others: &[ObjectId]) -> Result<Vec<ObjectId>, ObjectError> {
+        let mut marks: HashMap<ObjectId, u8> = HashMap::new();
+        // The newest first, and among equal times the first one that was met.
+        let mut queue: BinaryHeap<(i64, Reverse<u64>, ObjectId)> = BinaryHeap::new();
+        let mut met = 0_u64;
+        let starts = std::iter::once((one, ONE)).chain(others.iter().map(|id| (id, OTHER)));
+        for (id, mark) in starts {
+            *marks.entry(*id).or_default() |= mark;
+            queue.push((self.commit(id)?.time, Reverse(met), *id));
+            met += 1;
+        }
+        let mut found = Vec::new();
+        let is_open = |queue: &BinaryHeap<(i64, Reverse<u64>, ObjectId)>, marks: &HashMap<ObjectId, u8>| {
+            queue.iter().any(|(.., id)| marks.get(id).is_some_and(|mark| mark & STALE == 0))
+        };
+        while is_open(&queue, &marks) {
+            let Some((_, _, id)) = queue.pop() else { break };
+            let mark = marks.get(&id).copied().unwrap_or(0);
+            let mut below = mark & (ONE | OTHER | STALE);
+            if below & !STALE == ONE | OTHER {
+                if mark & (RESULT | STALE) == 0 {
+                    marks.insert(id, mark | RESULT);
+                    found.push(id);
+                }
+                below |= STALE;
+            }
+            for parent in self.commit(&id)?.parents {
+                let known = marks.entry(parent).or_default();
+                if *known & below == below {
+                    continue;
+                }
+                *known |= below;
+                let time = self.commit(&parent)?.time;
+                queue.push((time, Reverse(met), parent));
+                met += 1;
+            }
+            if met > limits::MERGE_BASE_COMMITS as u64 {
+                return Err(ObjectError::Stopped);
+            }
+        }
+        found.retain(|id| marks.get(id).is_some_and(|mark| mark & STALE == 0));
+        Ok(found)
+    }
+}
