@@ -59,6 +59,7 @@ mod scan;
 mod shown_part;
 mod size;
 mod stepped;
+mod stored;
 mod whole_text;
 
 pub use backtracking::{BacktrackError, BacktrackMatcher};
@@ -71,3 +72,4 @@ pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
 pub use scan::{Decoding, FileBytes, FileReading, FileScan, search};
 pub use shown_part::{CHARACTER_BYTES, shown_part};
+pub use stored::{ReadStored, StoredTexts};

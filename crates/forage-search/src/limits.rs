@@ -254,3 +254,6 @@ pub const REREAD_STEPS: u64 = 720;
 
 /// Bytes after which a scrubbing step ends: a megabyte per second, or 90 GB per day.
 pub const REREAD_BYTES_PER_STEP: u64 = 64 << 20;
+
+/// Maximum number of stored texts that a thread searches before the results are passed on.
+pub const STORED_PIECE: usize = 2_048;

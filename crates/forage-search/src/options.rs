@@ -6,6 +6,7 @@ use forage_fs::RelPath;
 
 use crate::index::Index;
 use crate::limits;
+use crate::stored::StoredTexts;
 
 /// Options of a scan: what to keep of each file, and its limits.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct ScanOptions {
     pub after: Option<Delivered>,
     /// An index that rules out files without reading them.
     pub index: Option<Arc<Index>>,
+    /// Search these texts in place of the files of the tree.
+    pub stored: Option<Arc<dyn StoredTexts>>,
     /// If true, all results are wanted, so it pays to wait for the index.
     pub exhaustive: bool,
 }
@@ -87,6 +90,7 @@ impl Default for ScanOptions {
             max_spans: limits::LINE_SPANS,
             after: None,
             index: None,
+            stored: None,
             exhaustive: false,
         }
     }

@@ -22,6 +22,7 @@ use crate::lines::{LineFinder, MatchingLines};
 use crate::notebook::{SearchedNotebook, is_notebook};
 use crate::options::ScanOptions;
 use crate::pattern::Pattern;
+use crate::stored::search_stored;
 
 /// Per-thread state reused across files.
 pub(crate) struct ScanWorker<'a, S> {
@@ -271,6 +272,9 @@ pub fn search(
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
+    if let Some(texts) = &options.stored {
+        return Ok(search_stored(texts, start, walk_options, pattern, options, stop, receive));
+    }
     // We read the whole text if there is context, because context lines may be outside of the passages, and
     // continuing an earlier answer needs the lines before them.
     let by_passages = options.before_context == 0

@@ -1,0 +1,143 @@
+//! Searches texts that are not files of a tree, for example those of another revision.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_base::{Stop, map_in_threads};
+use forage_fs::{
+    DecodedText, RelPath, SkipReason, Skipped, WalkOptions, WalkReport, decode_head_as, is_binary,
+};
+
+use crate::buffer::search_text;
+use crate::event::FileEvents;
+use crate::limits;
+use crate::lines::LineFinder;
+use crate::notebook::{SearchedNotebook, is_notebook};
+use crate::options::ScanOptions;
+use crate::pattern::Pattern;
+use crate::scan::TextSearch as _;
+
+/// Reads one of some stored texts by its number, or returns the reason why it can't be read.
+pub type ReadStored<'a> = Box<dyn FnMut(usize) -> Result<Vec<u8>, SkipReason> + 'a>;
+
+/// Texts to search in place of the files of a tree.
+pub trait StoredTexts: fmt::Debug + Send + Sync {
+    /// Returns their paths, in path order.
+    fn paths(&self) -> &[RelPath];
+
+    /// Returns a reader for one thread.
+    fn reader(&self, stop: &Stop) -> ReadStored<'_>;
+}
+
+/// Searches stored texts as [`search`](crate::search) searches files. Only the globs, the exclusions and the
+/// start of the walk apply.
+pub(crate) fn search_stored(
+    texts: &Arc<dyn StoredTexts>,
+    start: &RelPath,
+    walk: &WalkOptions,
+    pattern: &Pattern,
+    options: &ScanOptions,
+    stop: &Stop,
+    mut receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
+) -> WalkReport {
+    let is_chosen = |path: &RelPath| {
+        let is_after = walk.from.as_ref().is_none_or(|from| path >= from);
+        is_after
+            && path.starts_with(start)
+            && walk.only.as_ref().is_none_or(|only| only.choose(path))
+            && walk.globs.as_ref().is_none_or(|globs| globs.choose(path))
+            && !walk.excludes.as_ref().is_some_and(|excludes| excludes.leave_out(path))
+    };
+    let paths = texts.paths();
+    let chosen: Vec<usize> = (0..paths.len()).filter(|&number| is_chosen(&paths[number])).collect();
+    let mut report = WalkReport::default();
+    let threads = walk.thread_count();
+    // The first pieces are small, because a caller may have enough soon.
+    let mut size = limits::STORED_PIECE / 16;
+    let mut rest = chosen.as_slice();
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at(rest.len().min(size * threads));
+        (rest, size) = (later, (size * 2).min(limits::STORED_PIECE));
+        let search = |numbers: &[usize]| {
+            let mut read = texts.reader(stop);
+            let finder = LineFinder::new(pattern, stop).inverted(options.invert);
+            let mut skipped = Skipped::default();
+            let found: Vec<Option<FileEvents>> = numbers
+                .iter()
+                .map_while(|&number| {
+                    let found =
+                        search_one(&mut read, &finder, (number, &paths[number]), options, stop, &mut skipped);
+                    // After a stop the text was not searched to its end.
+                    (stop.check().is_none() || found.is_some()).then_some(found)
+                })
+                .collect();
+            (found, skipped)
+        };
+        let parts = map_in_threads(piece.chunks(piece.len().div_ceil(threads)), threads, search);
+        for (found, skipped) in parts {
+            report.skipped.merge(&skipped);
+            for found in found {
+                report.visited += 1;
+                if found.is_some_and(|found| receive(found).is_break()) {
+                    report.broke_off = true;
+                    return report;
+                }
+            }
+        }
+        report.stopped = stop.check();
+        if report.stopped.is_some() {
+            break;
+        }
+    }
+    report
+}
+
+fn search_one(
+    read: &mut ReadStored<'_>,
+    finder: &LineFinder<'_>,
+    (number, path): (usize, &RelPath),
+    options: &ScanOptions,
+    stop: &Stop,
+    skipped: &mut Skipped,
+) -> Option<FileEvents> {
+    if !finder.begin(path) {
+        return None;
+    }
+    let bytes = match read(number) {
+        Ok(bytes) => bytes,
+        Err(reason) => {
+            skipped.add(reason);
+            return None;
+        }
+    };
+    if options.max_file_bytes.is_some_and(|max| bytes.len() as u64 > max) {
+        skipped.add(SkipReason::TooLarge);
+        return None;
+    }
+    let is_notebook = is_notebook(path.as_bytes());
+    if !is_notebook && finder.rules_out(&bytes) {
+        return None;
+    }
+    let encoding = finder.encoding(&bytes);
+    let DecodedText::Text { bytes: text, .. } = decode_head_as(&bytes, encoding) else {
+        skipped.add(SkipReason::Binary);
+        return None;
+    };
+    let notebook = is_notebook.then(|| SearchedNotebook::new(&text));
+    let text: &[u8] = notebook.as_ref().map_or(&text, |notebook| &notebook.text);
+    let found = search_text(finder, Some(finder), path, text, options, stop);
+    if notebook.as_ref().is_some_and(|notebook| notebook.leaves_out) {
+        skipped.add(SkipReason::NotebookOutputs);
+    }
+    if finder.take_too_slow() {
+        skipped.add(SkipReason::TooSlow);
+    }
+    let found = found?;
+    if is_binary(text) {
+        skipped.add(SkipReason::Binary);
+        return None;
+    }
+    let is_stored_notebook = notebook.is_some_and(|notebook| notebook.is_stored);
+    Some(FileEvents { detected: encoding.detected(), is_stored_notebook, ..found })
+}
