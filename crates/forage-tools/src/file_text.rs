@@ -3,11 +3,52 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode};
 
 use crate::error::ToolError;
 use crate::limits;
+use crate::place::PathTarget;
 use crate::text::{count, grouped};
+
+/// A file of the working tree or of another revision.
+#[derive(Clone, Debug)]
+pub(crate) struct FileSource {
+    pub(crate) root: Arc<Root>,
+    pub(crate) path: RelPath,
+    /// The path as callers can use it again.
+    pub(crate) shown: String,
+    /// The content, if it is not in the working tree.
+    pub(crate) stored: Option<Arc<[u8]>>,
+}
+
+impl FileSource {
+    /// Returns the file of a call. One of another revision is read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file of another revision can't be read.
+    pub(crate) fn new(target: &PathTarget, stop: &Stop) -> Result<Self, ToolError> {
+        let PathTarget { root, path, revision, .. } = target;
+        let mut shown = path.display().into_owned();
+        let mut stored = None;
+        if let Some(revision) = revision {
+            shown = revision.shown(&shown);
+            stored = Some(Arc::from(revision.read(root, path, stop)?));
+        }
+        Ok(Self { root: Arc::clone(root), path: path.clone(), shown, stored })
+    }
+
+    /// Returns the text as [`whole_text`] does.
+    pub(crate) fn whole_text(&self) -> Result<(String, &'static str, u64), ToolError> {
+        let Some(bytes) = &self.stored else { return whole_text(&self.root, &self.path) };
+        let size = bytes.len() as u64;
+        match decode(bytes) {
+            DecodedText::Binary => Err(is_binary(&self.path, size)),
+            DecodedText::Text { bytes, encoding } => Ok((lossy(bytes), encoding.name(), size)),
+        }
+    }
+}
 
 /// Returns the text of a file, the name of its encoding, and its size in bytes.
 ///

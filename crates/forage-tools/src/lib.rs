@@ -42,6 +42,7 @@
 mod answer_cache;
 mod arguments;
 mod border;
+mod changes;
 mod context;
 mod correction;
 mod cursor;
@@ -65,6 +66,7 @@ mod outlines;
 mod place;
 pub mod records;
 pub mod registry;
+mod revision;
 mod sanitize;
 pub mod schema;
 mod several;
@@ -83,6 +85,7 @@ mod workspace;
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use arguments::{Foreign, ForeignNames, read_arguments};
 pub use border::Hidden;
+pub use changes::ChangedFiles;
 pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,
     FilterMode, FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
@@ -100,6 +103,7 @@ pub use other_readings::other_readings;
 pub use outcome::{Answer, CallProblem, Limit, ToolOutcome};
 pub use outlines::{OutlineCache, enclosing_definition};
 pub use place::ROOT;
+pub use revision::RevisionFiles;
 pub use sanitize::{sanitize, sanitize_line};
 pub use several::{AboutRoots, OtherRoot};
 pub use shown::{ShownFile, ShownKind};

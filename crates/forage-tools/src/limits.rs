@@ -524,3 +524,21 @@ pub const JOURNAL_ERROR_BYTES: usize = 500;
 
 /// Maximum bytes of an error text; Claude Code shows about as many.
 pub const ERROR_BYTES: usize = 8_000;
+
+/// Number of changed files whose definitions are compared.
+pub const CHANGED_OUTLINES: usize = 300;
+
+/// Maximum number of definitions of a changed file that are named for each kind of change.
+pub const CHANGED_DEFINITIONS: usize = 20;
+
+/// Maximum bytes of the name of a changed definition.
+pub const CHANGED_SYMBOL_BYTES: usize = 160;
+
+/// Number of files that usually change with others and are named.
+pub const COMPANIONS: usize = 5;
+
+/// Maximum time for finding such files. A thousand commits of a small project take 0.1 s.
+pub const COMPANIONS_TIME: Duration = Duration::from_secs(1);
+
+/// Number of files of another revision whose lines are counted in a list.
+pub const LIST_REVISION_LINES: usize = 500;

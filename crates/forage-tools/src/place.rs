@@ -15,6 +15,7 @@ use crate::arguments::{escaped, split};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::names::ToolNames;
+use crate::revision::Revision;
 use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 
@@ -32,6 +33,8 @@ pub(crate) struct PathTarget {
     pub(crate) globs: Option<String>,
     /// A note if the path was not taken literally.
     pub(crate) note: Option<String>,
+    /// The commit whose files are meant, instead of those of the working tree.
+    pub(crate) revision: Option<Revision>,
 }
 
 impl Context {
@@ -79,6 +82,10 @@ impl Context {
                 let note = Some(sanitize_line(&note).into_owned());
                 return Ok(PathTarget { lines: reading.lines, note, ..PathTarget::of(root, path) });
             }
+        }
+        if let Some(found) = self.revision(text) {
+            let (root, path, revision) = found?;
+            return Ok(PathTarget { revision: Some(revision), ..PathTarget::of(root, path) });
         }
         if let Some((directory, globs)) = without_globs(text.trim())
             && Globs::new(&[globs]).is_ok()
@@ -187,6 +194,7 @@ impl PathTarget {
     /// Returns an error if the file may contain secrets.
     pub(crate) fn searchable(self) -> Result<Self, ToolError> {
         match self.root.locate(&self.path) {
+            _ if self.revision.is_some() => Ok(self),
             // If the path can't be located, the search reports the reason.
             Ok((path, false)) => match self.root.secrets().denies(&path) {
                 Some(rule) => {
@@ -197,6 +205,18 @@ impl PathTarget {
             },
             _ => Ok(self),
         }
+    }
+
+    /// Checks the path for tools that know only the working tree.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for another revision.
+    pub(crate) fn in_working_tree(self, names: &ToolNames) -> Result<Self, ToolError> {
+        let problem = "only the working tree is ranked; at another revision,[[ search with {grep_search}]][[ and read with \
+                       {read_file}]]";
+        let problem = names.fill(problem);
+        if self.revision.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
     }
 
     /// Checks the path for tools that take one file or directory.
@@ -212,7 +232,7 @@ impl PathTarget {
     }
 
     fn of(root: Arc<Root>, path: RelPath) -> Self {
-        Self { root, path, lines: None, globs: None, note: None }
+        Self { root, path, lines: None, globs: None, note: None, revision: None }
     }
 }
 

@@ -22,8 +22,11 @@ pub use keyword_search::{
     FromCache, KeywordFile, KeywordLine, KeywordRequest, KeywordResponse, KeywordSearch, LineRange,
     ModelRecord, ShownRecord, TermRecord,
 };
+pub use list_directory::{
+    ChangedDefinition, ChangedFile, CompanionFile, ListChanges, ListDirectory, ListEntry, ListRequest,
+    ListResponse,
+};
 pub(crate) use list_directory::{FileLineCounter, UncountedLines};
-pub use list_directory::{ListDirectory, ListEntry, ListRequest, ListResponse};
 pub use read_file::{OutlineEntry, ReadFile, ReadRequest, ReadResponse};
 pub use search::{
     CaseRule, Search, SearchData, SearchRecord, SearchRequest, SearchResponse, SearchText, Submatch,

@@ -2,6 +2,7 @@
 
 mod ask;
 mod call;
+mod changed;
 mod check;
 mod completions;
 mod doctor;

@@ -338,7 +338,7 @@ fn respond(
         None => !report.broke_off,
     };
     let response = GrepResponse {
-        path: search.start.display().into_owned(),
+        path: search.shown_start(),
         match_count: found.matches + rest.matches.max(more),
         file_count: found.files + rest.files.max(more_files),
         totals_exact: is_whole(report) && is_exact && search.cursor.is_none(),

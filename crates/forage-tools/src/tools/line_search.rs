@@ -14,6 +14,7 @@ use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_search::index::Index;
 use forage_search::{
     Delivered, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, SearchEvent,
+    StoredTexts,
 };
 use serde::Serialize;
 
@@ -22,6 +23,7 @@ pub(super) use self::engine::SearchEnd;
 use self::engine::SearchEngine;
 use crate::arguments::{file_globs, globs_at, split};
 use crate::border::{Border, Hidden};
+use crate::changes::ChangedFiles;
 use crate::context::{Context, EngineSetting};
 use crate::cursor::{Cursor, SealedCursor, fingerprint};
 use crate::error::ToolError;
@@ -30,6 +32,7 @@ use crate::names::ToolNames;
 use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
+use crate::revision::{Revision, RevisionTexts};
 use crate::text::quoted;
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, unseen_matches};
@@ -45,6 +48,8 @@ pub(super) struct LineRequest<'a> {
     pub(super) globs_argument: &'static str,
     /// Globs separated by commas that select from the files that ignore rules allow.
     pub(super) file_pattern: Option<&'a str>,
+    /// The range whose changed files alone are searched.
+    pub(super) changed: Option<&'a str>,
     /// Globs that override ignore rules.
     pub(super) globs: &'a [String],
     pub(super) hidden: bool,
@@ -169,6 +174,9 @@ pub(super) struct LineSearch<'a> {
     after: Option<Delivered>,
     has_globs_in_path: bool,
     has_globs: bool,
+    /// The revision that is searched in place of the working tree, and its files.
+    pub(super) revision: Option<Revision>,
+    pub(super) texts: Option<Arc<RevisionTexts>>,
 }
 
 impl<'a> LineSearch<'a> {
@@ -182,7 +190,7 @@ impl<'a> LineSearch<'a> {
         T::Request: Serialize,
     {
         let stop = context.stop.within(asked.timeout);
-        let PathTarget { root, path: start, globs: in_path, note, .. } =
+        let PathTarget { root, path: start, globs: in_path, note, revision, .. } =
             context.place(asked.path)?.searchable()?;
         asked.warnings.extend(note);
         let globs: Vec<String> = asked.globs.iter().filter(|glob| !glob.trim().is_empty()).cloned().collect();
@@ -198,10 +206,24 @@ impl<'a> LineSearch<'a> {
             true => None,
             false => Some(globs_at(asked.globs_argument, &globs, (&root, &start))?),
         };
+        let changed = asked.changed.map(|range| ChangedFiles::read(&root, range, &stop)).transpose()?;
+        if let Some(changed) = &changed {
+            changed.check(&root, &start)?;
+            asked.warnings.extend(changed.notes());
+        }
+        if revision.is_some() && (changed.is_some() || asked.best_first || asked.engine.is_some()) {
+            let problem =
+                "at another revision all files are searched, for lines and with the embedded engine";
+            return Err(ToolError::argument("path", problem));
+        }
+        let texts = match &revision {
+            Some(revision) => Some(revision.texts(&root, &start, &stop)?),
+            None => None,
+        };
         let (engine, note) = SearchEngine::choose(asked.engine, asked.options.fuzzy > 0)?;
         asked.warnings.extend(note);
         let open = || {
-            let index = engine.is_embedded().then(|| context.index(&root)).flatten()?;
+            let index = (engine.is_embedded() && texts.is_none()).then(|| context.index(&root)).flatten()?;
             if asked.all || asked.best_first {
                 index.prefetch();
             }
@@ -234,7 +256,8 @@ impl<'a> LineSearch<'a> {
             asked.warnings.push("look-around and backreferences are slower than other patterns".to_owned());
         }
         let index = index.or_else(open);
-        let bound = fingerprint::<T>(request, &root, &start, in_path.as_deref());
+        let bound_to = revision.as_ref().map(|revision| revision.name.as_str()).or(in_path.as_deref());
+        let bound = fingerprint::<T>(request, &root, &start, bound_to);
         let sealed = asked.cursor.map(|text| SealedCursor::parse(text, bound)).transpose()?;
         let mut walk = WalkOptions {
             globs,
@@ -244,8 +267,17 @@ impl<'a> LineSearch<'a> {
             no_ignore: asked.no_ignore,
             ..context.walk_options()
         };
+        if let Some(changed) = &changed {
+            walk = changed.narrow(walk);
+        }
         let known = index.as_ref().map(|index| index.walk_options(&walk));
-        let find = |sealed: SealedCursor| sealed.find(&root, &start, known.as_ref().unwrap_or(&walk), &stop);
+        let find = |sealed: SealedCursor| match &texts {
+            Some(texts) => {
+                let found = texts.paths().iter().find_map(|path| sealed.at(path));
+                found.ok_or_else(SealedCursor::unknown)
+            }
+            None => sealed.find(&root, &start, known.as_ref().unwrap_or(&walk), &stop),
+        };
         let cursor = sealed.map(find).transpose()?;
         let place = cursor.clone().filter(|_| !asked.best_first);
         walk.from = place.as_ref().map(|place| place.path.clone());
@@ -267,6 +299,8 @@ impl<'a> LineSearch<'a> {
             after,
             has_globs_in_path: in_path.is_some(),
             has_globs,
+            revision,
+            texts,
             asked,
         })
     }
@@ -275,6 +309,17 @@ impl<'a> LineSearch<'a> {
     pub(super) fn pattern(&self) -> Result<&Pattern, ToolError> {
         let only_external = || ToolError::argument("pattern", "only an external engine can read it");
         self.pattern.as_ref().ok_or_else(only_external)
+    }
+
+    /// Returns the texts that are searched in place of the files of the tree.
+    pub(super) fn stored(&self) -> Option<Arc<dyn StoredTexts>> {
+        self.texts.clone().map(|texts| texts as Arc<dyn StoredTexts>)
+    }
+
+    /// Returns the path of an answer as callers can use it again.
+    pub(super) fn shown_start(&self) -> String {
+        let start = self.start.display().into_owned();
+        self.revision.as_ref().map_or_else(|| start.clone(), |revision| revision.shown(&start))
     }
 
     /// Returns what the engine should keep of each file.
@@ -294,6 +339,7 @@ impl<'a> LineSearch<'a> {
             after: self.after.clone(),
             invert: self.asked.invert,
             index: self.index.clone(),
+            stored: self.stored(),
             exhaustive: limit.is_none() || self.asked.best_first,
             ..ScanOptions::default()
         };
@@ -378,6 +424,9 @@ impl<'a> LineSearch<'a> {
         let has_more = file.more && !is_of_files;
         let (encoding, is_stored_notebook) = (file.detected, file.is_stored_notebook);
         let mut file = FoundFile::new(file, border, self.asked.characters, self.asked.spans);
+        if let Some(revision) = &self.revision {
+            file.path = revision.shown(&file.path);
+        }
         if !is_of_files {
             file = file.counted();
         }
@@ -429,7 +478,7 @@ impl<'a> LineSearch<'a> {
         if self.has_globs_in_path && report.visited == 0 && report.stopped.is_none() {
             return Err(no_file_fits(self.asked.path));
         }
-        if !is_whole || self.cursor.is_some() || self.asked.invert {
+        if !is_whole || self.cursor.is_some() || self.asked.invert || self.revision.is_some() {
             return Ok(CallVerdict::none());
         }
         // Files excluded by the configuration stay excluded in any case.
@@ -461,7 +510,7 @@ impl<'a> LineSearch<'a> {
 
     /// Returns a warning with those of several globs that match no file.
     pub(super) fn unfit_globs(&self) -> Option<String> {
-        if !self.has_globs || self.cursor.is_some() {
+        if !self.has_globs || self.cursor.is_some() || self.revision.is_some() {
             return None;
         }
         let (globs, template) = match self.asked.file_pattern {

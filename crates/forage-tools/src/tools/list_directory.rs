@@ -1,6 +1,8 @@
 //! `list_directory`: lists a tree with line counts, or files by name.
 
+mod changes;
 mod find;
+mod revision;
 mod symbols;
 
 use crate::head::Counts;
@@ -10,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+
+pub use changes::{ChangedDefinition, ChangedFile, CompanionFile, ListChanges};
 
 use forage_fs::{
     Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, SkipReason, Skipped,
@@ -21,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::Border;
+use crate::changes::ChangedFiles;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
@@ -44,6 +49,8 @@ pub struct ListRequest {
     pub path: Option<String>,
     /// Find files below it by name: a glob ("*.rs", "src/**/*_test.go"), or a name, a part of one, or nearly one.
     pub name: Option<String>,
+    /// List files changed since "HEAD" (uncommitted), "main..." or in "A..B", with their changed definitions.
+    pub changed: Option<String>,
     /// List subdirectories too.
     pub recursive: Option<bool>,
     /// Levels of subdirectories to list, 0 to 20 (default: 2 when recursive).
@@ -63,6 +70,7 @@ impl ListRequest {
     setters! {
         path: String,
         name: String,
+        changed: String,
         recursive: bool,
         max_depth: i64,
         symbols: bool,
@@ -91,6 +99,26 @@ pub struct ListResponse {
     /// The name that files were asked for by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The change set that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ListChanges>,
+}
+
+impl ListResponse {
+    /// Creates the response for a change set, which has no entries.
+    fn of_changes(start: &RelPath) -> Self {
+        Self {
+            path: start.display().into_owned(),
+            max_depth: limits::LIST_DEPTH_MAX,
+            not_entered: 0,
+            entry_count: 0,
+            entries: Vec::new(),
+            pruned: Vec::new(),
+            hidden_count: None,
+            name: None,
+            changes: None,
+        }
+    }
 }
 
 /// A name in a directory.
@@ -162,8 +190,17 @@ impl Tool for ListDirectory {
         let depth = if recursive { depth } else { 0 };
         let levels = usize::try_from(depth + 1).unwrap_or(1);
         let include_ignored = request.include_ignored.unwrap_or(false);
-        let PathTarget { root, path: start, note, .. } =
+        let PathTarget { root, path: start, note, revision, .. } =
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
+        if let Some(revision) = &revision {
+            if request.changed.is_some() || request.symbols == Some(true) {
+                let problem = "at another revision files are listed alone; leave the other arguments out";
+                return Err(ToolError::argument("path", problem));
+            }
+            let name = request.name.filter(|name| !name.trim().is_empty());
+            let list = revision::RevisionList { root: &root, start: &start, revision, name, levels };
+            return list.run(context, clamp.warnings);
+        }
         let (_, is_directory) = root.locate(&start)?;
         if !is_directory {
             let what = match root.open_file(&start) {
@@ -177,13 +214,19 @@ impl Tool for ListDirectory {
             );
             return Err(ToolError::argument("path", problem));
         }
+        let changed = request.changed.filter(|range| !range.trim().is_empty());
         if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
             let mut warnings: Vec<String> = clamp.warnings.into_iter().chain(note).collect();
             if request.recursive.is_some() || request.max_depth.is_some() || request.symbols == Some(true) {
                 warnings
                     .push("with `name` all levels are looked through, and paths alone are shown".to_owned());
             }
-            return find::run(context, (&root, &start), name, include_ignored, warnings);
+            let only = changed.map(|range| ChangedFiles::read(&root, &range, &context.stop)).transpose()?;
+            return find::run(context, (&root, &start), (name, only), include_ignored, warnings);
+        }
+        if let Some(range) = changed {
+            let warnings = clamp.warnings.into_iter().chain(note).collect();
+            return changes::run(context, (&root, &start), &range, warnings);
         }
         let options = WalkOptions {
             hidden: include_ignored,
@@ -256,6 +299,7 @@ impl Tool for ListDirectory {
                 entries,
                 hidden_count: None,
                 name: None,
+                changes: None,
             },
             found,
         );
@@ -408,6 +452,9 @@ impl Render for ListResponse {
         let response = &outcome.response;
         if let Some(name) = &response.name {
             return find::render(outcome, name, budget);
+        }
+        if let Some(changes) = &response.changes {
+            return changes::render(outcome, changes, budget);
         }
         let (about, mut notes): (Vec<String>, Vec<String>) =
             notes(outcome, None).into_iter().partition(|note| note.starts_with("not "));

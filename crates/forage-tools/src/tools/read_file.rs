@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::Range;
-use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode};
+use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, Root, decode};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::{Border, BorderLine, Hidden, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::file_text::{is_binary, whole_text};
+use crate::file_text::{FileSource, is_binary};
 use crate::head::Counts;
 use crate::limits;
 use crate::notes::{notes, with_notes};
@@ -181,7 +180,8 @@ impl Tool for ReadFile {
 
     fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
         let (target, symbol) = structure::named(context, &request)?;
-        let PathTarget { root, path, lines, note, .. } = target;
+        let source = FileSource::new(&target, &context.stop.within(context.timeout))?;
+        let PathTarget { path, lines, note, .. } = target;
         // The note is not needed, because the answer shows the path and the lines.
         let note = note.filter(|_| lines.is_none());
         let stop = context.stop.within(context.timeout);
@@ -191,7 +191,7 @@ impl Tool for ReadFile {
                 let problem = "it is of the whole file; leave lines and names of definitions out";
                 return Err(ToolError::argument("outline", problem));
             }
-            return structure::answer(context, (&root, &path), lines, note, &stop);
+            return structure::answer(context, &source, lines, note, &stop);
         }
         let mut clamp = Clamp::new(&context.names, Self::NAME);
         let most = limits::GREP_CONTEXT_MAX;
@@ -201,7 +201,7 @@ impl Tool for ReadFile {
                 return Err(ToolError::argument("symbol", "it names the lines; leave their numbers out"));
             }
             Some(symbol) => {
-                let text = whole_text(&root, &path)?.0;
+                let text = source.whole_text()?.0;
                 structure::lines_of_all(context, (&path, &text), symbol, around, &stop)?
             }
             None => Vec::new(),
@@ -218,7 +218,7 @@ impl Tool for ReadFile {
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
         let mut room = context.text_bytes;
-        let wanted = WantedLines::read(room, (&root, &path), (start, end), &mut border, &stop)?;
+        let wanted = WantedLines::read(room, &source, (start, end), &mut border, &stop)?;
         let all = wanted.reader.lines_seen;
         let is_behind = wanted.reader.complete && start > all.max(1);
         // The requested end is compared with the first displayed line.
@@ -230,7 +230,7 @@ impl Tool for ReadFile {
             clamp.note("end_line", beyond, 1, all.max(1));
         }
         let WantedLines { reader, shown, encoding, size } = wanted;
-        let shown_path = path.display().into_owned();
+        let shown_path = source.shown.clone();
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
         let (mut cut, reader_complete) = (reader.out_of_room, reader.complete);
@@ -244,7 +244,7 @@ impl Tool for ReadFile {
             }
             let range = (of.start, Some(of.end));
             let WantedLines { reader, shown, .. } =
-                WantedLines::read(room, (&root, &path), range, &mut border, &stop)?;
+                WantedLines::read(room, &source, range, &mut border, &stop)?;
             room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
             cut = reader.out_of_room;
             redacted.extend(shown.redacted);
@@ -312,17 +312,34 @@ impl WantedLines {
     /// Reads lines of a file, limited to `room` bytes.
     fn read(
         room: usize,
-        (root, path): (&Arc<Root>, &RelPath),
+        source: &FileSource,
         (start, end): (u64, Option<u64>),
         border: &mut Border<'_>,
         stop: &Stop,
     ) -> Result<Self, ToolError> {
-        let mut file = root.open_file(path)?;
-        let size = file.size();
         let mut reader = LineReader::new(start, end, room, border.margin());
-        let encoding = read(&mut file, &mut reader, stop)?.ok_or_else(|| is_binary(path, size))?;
+        let (encoding, size) = match &source.stored {
+            Some(bytes) => (feed_whole(bytes, &mut reader, stop), bytes.len() as u64),
+            None => {
+                let mut file = source.root.open_file(&source.path)?;
+                let size = file.size();
+                (read(&mut file, &mut reader, stop)?, size)
+            }
+        };
+        let encoding = encoding.ok_or_else(|| is_binary(&source.path, size))?;
         let shown = reader.finish(border);
         Ok(Self { reader, shown, encoding, size })
+    }
+}
+
+/// Feeds a whole file to `lines`. Returns the name of its encoding, or `None` if the file is binary.
+fn feed_whole(bytes: &[u8], lines: &mut LineReader, stop: &Stop) -> Option<&'static str> {
+    match decode(bytes) {
+        DecodedText::Binary => None,
+        DecodedText::Text { bytes, encoding } => {
+            lines.complete = lines.feed_within(&bytes, stop);
+            Some(encoding.name())
+        }
     }
 }
 
@@ -335,13 +352,7 @@ fn read(
     let failed = |error: std::io::Error| ToolError::argument("path", format!("it can't be read: {error}"));
     let mut buffer = ReadBuffer::default();
     if file.read_into(&mut buffer, forage_fs::limits::DETECTION_BYTES).map_err(failed)? == Contents::Whole {
-        return Ok(match decode(&buffer) {
-            DecodedText::Binary => None,
-            DecodedText::Text { bytes, encoding } => {
-                lines.complete = lines.feed_within(&bytes, stop);
-                Some(encoding.name())
-            }
-        });
+        return Ok(feed_whole(&buffer, lines, stop));
     }
     let encoding = Encoding::detect(&buffer);
     let mut text = encoding.reader(Read::chain(&buffer[..], file.reader()));

@@ -51,6 +51,8 @@ pub struct RankRequest {
     pub path: Option<String>,
     /// Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
     pub file_pattern: Option<String>,
+    /// Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
+    pub changed: Option<String>,
     /// Such as "rust".
     pub languages: Option<Vec<String>>,
     /// Files to return, 1 to 100 (default: 10; with code up to 20).
@@ -74,6 +76,7 @@ impl RankRequest {
     setters! {
         path: String,
         file_pattern: String,
+        changed: String,
         languages: Vec<String>,
         limit: i64,
         code_tokens: i64,
@@ -278,7 +281,7 @@ impl Tool for SearchIndex {
         };
         let limit_for = |tokens: u64| asked_limit.unwrap_or_else(|| files(tokens)) as usize;
         let scope = RankScope::of(context, &request)?;
-        let RankScope { places, globs, note, .. } = &scope;
+        let RankScope { places, globs, notes, .. } = &scope;
         let (first_place, is_one) = (&places[0], places.len() == 1);
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
@@ -463,7 +466,7 @@ impl Tool for SearchIndex {
             outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());
         }
         outcome.root = (is_one && first_place.is_other).then(|| (first_place.root_path(), true));
-        outcome.warnings.extend(note.iter().cloned().chain(unfit));
+        outcome.warnings.extend(notes.iter().cloned().chain(unfit));
         for RankedRoot { place, ranked, .. } in &ranked.roots {
             let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);

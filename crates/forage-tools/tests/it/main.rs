@@ -10,6 +10,8 @@
 mod answers;
 mod arguments;
 mod border;
+#[cfg(unix)]
+mod changes;
 mod code_patterns;
 mod confinement;
 #[cfg(unix)]

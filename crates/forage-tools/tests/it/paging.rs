@@ -268,6 +268,12 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
     for file in 0..30 {
         tree.write(format!("src/{file:02}.rs"), "fn needle() { needle(); }\n");
     }
+    // All of these files are untracked.
+    for arguments in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "First"]] {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(tree.root()).args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
+        assert!(git.status().unwrap().success());
+    }
     let context = tree.context();
     let requests = [
         ("grep_search", json!({"pattern": "needle", "max_results": 3})),
@@ -287,6 +293,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
             }
             let value = match (name.as_str(), property["type"].as_str().unwrap()) {
                 ("path", _) => json!("src"),
+                ("changed", _) => json!("HEAD"),
                 ("file_pattern", _) => json!("*.rs"),
                 ("languages", _) => json!(["rust"]),
                 ("case", _) => json!("insensitive"),

@@ -13,13 +13,14 @@ use std::time::Instant;
 
 use anyhow::bail;
 use forage_fs::{
-    FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, display_below, walk,
+    Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, display_below,
+    walk,
 };
-use forage_search::{CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern};
+use forage_search::{CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern, ScanOptions, search};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
-    Context, ErrorCode, ROOT, Tool as _, ToolError, globs_without_files, hidden_matches, limits,
-    other_readings, telemetry,
+    ChangedFiles, Context, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError, globs_without_files,
+    hidden_matches, limits, other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -58,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if is_for_tool {
         return by_tool(arguments, &patterns, &named, global, output);
     }
-    let reads_stdin = !has_read_stdin && !arguments.files && grep_cli::is_readable_stdin();
+    let range = arguments.changed.range();
+    let reads_stdin = !has_read_stdin && !arguments.files && range.is_none() && grep_cli::is_readable_stdin();
     let paths = match named.as_slice() {
         [] if reads_stdin => vec![STREAM],
         named => named.to_vec(),
@@ -79,7 +81,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         find(&context, path)
             .is_ok_and(|(root, start)| root.locate(&start).is_ok_and(|(_, is_directory)| is_directory))
     };
-    let is_one_file = matches!(paths.as_slice(), [path] if *path == STREAM || !is_directory(path));
+    let is_one_file =
+        matches!(paths.as_slice(), [path] if *path == STREAM || !is_directory(path) && !names_revision(path));
 
     let mut style = Style::new(arguments, &patterns, &context.stop)?;
     style.json = global.json;
@@ -129,6 +132,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         has_failed: false,
         detected: BTreeMap::new(),
         stored_notebooks: 0,
+        changed: Vec::new(),
         reports: Vec::new(),
     };
     let began = Instant::now();
@@ -185,6 +189,11 @@ fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> 
     }
 }
 
+/// Returns true if a path does not exist and can name a revision.
+fn names_revision(named: &str) -> bool {
+    named.contains(':') && session::absolute(named).is_ok_and(|absolute| !Path::new(&absolute).exists())
+}
+
 /// A running search for lines.
 struct LineSearch<'a> {
     style: &'a Style<'a>,
@@ -205,6 +214,8 @@ struct LineSearch<'a> {
     detected: BTreeMap<&'static str, u64>,
     /// The number of notebooks that were searched in their stored form.
     stored_notebooks: u64,
+    /// The changed files of roots, if only these are searched.
+    changed: Vec<(Arc<Root>, ChangedFiles)>,
     /// The searched paths, for the notes at the end.
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
@@ -253,13 +264,110 @@ impl LineSearch<'_> {
 
     /// Searches a path that the user named.
     fn named(&mut self, named: &str) -> anyhow::Result<()> {
-        match find(self.context, named) {
+        let exists = |place: &(Arc<Root>, RelPath)| place.0.locate(&place.1).is_ok();
+        let found = find(self.context, named);
+        if names_revision(named)
+            && !found.as_ref().is_ok_and(exists)
+            && let Some(files) = RevisionFiles::named(self.context, named)
+        {
+            let context = self.context;
+            let told = |error: ToolError| ToldError {
+                code: error.code(),
+                text: error.told(GrepSearch::NAME, &context.names),
+            };
+            return self.revision(&files.map_err(told)?);
+        }
+        match found {
             Ok((root, start)) => self.place((&root, &start), Path::new(named)),
             Err(error) => {
                 self.failure(&error.to_string());
                 Ok(())
             }
         }
+    }
+
+    /// Searches the files of another revision.
+    fn revision(&mut self, files: &RevisionFiles) -> anyhow::Result<()> {
+        let arguments = self.style.arguments;
+        if arguments.changed.range().is_some() {
+            bail!("--changed and --since are about the working tree; leave them out for another revision");
+        }
+        let (root, start) = files.place();
+        if !arguments.types.0.is_empty() {
+            bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
+        }
+        let mut options = self.walk_options(root, start)?;
+        let is_exclusion = |glob: &String| glob.starts_with('!');
+        options.only = match options.globs.take() {
+            // Globs that only exclude are about all files.
+            Some(_) if arguments.iglob.is_empty() && arguments.glob.iter().all(is_exclusion) => {
+                let globs = [&["*".to_owned()], arguments.glob.as_slice()].concat();
+                Some(self.globs(root, start, &globs, &[]).map_err(|error| anyhow::anyhow!("-g: {error}"))?)
+            }
+            globs => globs,
+        };
+        let is_chosen = |path: &&RelPath| {
+            options.only.as_ref().is_none_or(|only| only.choose(path))
+                && !options.excludes.as_ref().is_some_and(|excludes| excludes.leave_out(path))
+        };
+        let (texts, stop) = (files.texts(), &self.context.stop);
+        let mut chosen: Vec<RelPath> = Vec::new();
+        let report = match &self.sieve {
+            Some(pattern) if !arguments.files => {
+                let scan = ScanOptions {
+                    count_only: true,
+                    max_file_matches: 1,
+                    max_file_bytes: arguments.max_filesize.or(self.context.max_file_bytes),
+                    stored: Some(Arc::clone(&texts)),
+                    ..ScanOptions::default()
+                };
+                search(root, start, &options, pattern, &scan, stop, |file| {
+                    chosen.push(file.path);
+                    ControlFlow::Continue(())
+                })?
+            }
+            _ => {
+                chosen.extend(texts.paths().iter().filter(is_chosen).cloned());
+                WalkReport { visited: chosen.len() as u64, ..WalkReport::default() }
+            }
+        };
+        self.reports.push((Arc::clone(root), start.clone(), options, report));
+        let mut read = texts.reader(stop);
+        let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
+        let mut worker = self.style.worker();
+        for path in chosen {
+            if self.is_done() {
+                break;
+            }
+            let shown = PathBuf::from(files.shown(&path));
+            if arguments.files {
+                self.has_match = true;
+                let end = if arguments.null { '\0' } else { '\n' };
+                self.output.bytes(format!("{}{end}", shown.display()).as_bytes());
+                continue;
+            }
+            let number = texts.paths().binary_search(&path).unwrap_or_default();
+            let bytes = match read(number) {
+                Ok(bytes) => bytes,
+                // Files that may hold secrets are counted, where a pattern chooses files.
+                Err(SkipReason::Denied) => continue,
+                Err(_) => {
+                    self.failure(&format!("{}: it can't be read", shown.display()));
+                    continue;
+                }
+            };
+            let encoding = match arguments.encoding {
+                Some(Decoding::As(encoding)) => encoding,
+                Some(Decoding::Stored) => Encoding::Utf8,
+                _ => Encoding::detect(&bytes),
+            };
+            let text = encoding.decode(&bytes);
+            self.output.next_file();
+            let access = Access { is_explicit, is_mapped: false };
+            let found = worker.pass_on(&shown, FileBytes::Whole(&text), access, &mut self.output, 0);
+            self.add(&shown, found);
+        }
+        Ok(())
     }
 
     /// Searches a file or a directory. Its path is printed as `named`.
@@ -275,7 +383,15 @@ impl LineSearch<'_> {
         if is_directory && arguments.max_depth == Some(0) {
             return Ok(());
         }
+        let changed = self.changed_files(root)?;
+        if changed.is_some_and(|changed| !is_directory && !changed.files.has(start)) {
+            return Ok(());
+        }
         let options = self.walk_options(root, start)?;
+        let options = match self.changed.iter().find(|(of, _)| Arc::ptr_eq(of, root)) {
+            Some((_, changed)) => changed.narrow(options),
+            None => options,
+        };
         let quotes_names = self.quotes_names;
         let shown = |path: &RelPath| match path == start {
             true => named.to_owned(),
@@ -344,6 +460,21 @@ impl LineSearch<'_> {
         let base = self.base(root);
         let globs = Globs::below(&base, exact, any_case)?;
         Ok(if start.starts_with(&base) { globs } else { globs.from_outside(&base) })
+    }
+
+    /// Returns the changed files of a root, if only these are searched.
+    fn changed_files(&mut self, root: &Arc<Root>) -> anyhow::Result<Option<&ChangedFiles>> {
+        let Some(range) = self.style.arguments.changed.range() else { return Ok(None) };
+        if !self.changed.iter().any(|(of, _)| Arc::ptr_eq(of, root)) {
+            let changed = ChangedFiles::read(root, range, &self.context.stop).map_err(|error| ToldError {
+                code: error.code(),
+                text: error.told(GrepSearch::NAME, &self.context.names),
+            })?;
+            changed.notes().iter().for_each(|note| self.output.note(note));
+            self.changed.push((Arc::clone(root), changed));
+        }
+        let of_root = self.changed.iter().find(|(of, _)| Arc::ptr_eq(of, root));
+        Ok(of_root.map(|(_, changed)| changed))
     }
 
     fn walk_options(&self, root: &Arc<Root>, start: &RelPath) -> anyhow::Result<WalkOptions> {
@@ -708,6 +839,7 @@ fn by_tool(
         let mut request = GrepRequest::new(pattern);
         let globs = globs()?;
         request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
+        request.changed = arguments.changed.range().map(str::to_owned);
         match arguments.ast {
             // The types of `-t` choose the files; the index looks for less if they are languages, too.
             true => {
@@ -726,6 +858,9 @@ fn by_tool(
         request.cursor.clone_from(&arguments.cursor);
         request.path = Some(path_argument(&context, path)?);
         return session::call::<GrepSearch>(request, &context, output);
+    }
+    if arguments.changed.range().is_some() {
+        bail!("--changed and --since do not go with --fuzzy and --engine; leave one out");
     }
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };

@@ -80,6 +80,7 @@ impl Manner for ForPeople {
 fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let name = match (id, argument) {
         (_, "file_pattern") => "glob",
+        (_, "changed") => "since",
         ("grep_search" | "read_file", "context_lines") => "context",
         ("grep_search", "include_ignored") => "unrestricted",
         ("list_directory", "pattern") => "name",

@@ -10,6 +10,7 @@ use forage_tools::tools::{RankRequest, SearchIndex};
 use forage_tools::{Context, Tool as _, registry};
 use serde_json::Value;
 
+use super::changed::ChangedArguments;
 use super::output::Terminal;
 use super::session::{self, for_people, path_argument};
 use super::{Global, Status};
@@ -42,6 +43,8 @@ pub(crate) struct Arguments {
     /// Files to show [default: 10; with code 30, of which the last are only named]
     #[arg(short = 'm', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
+    #[command(flatten)]
+    changed: ChangedArguments,
     /// Print the paths alone, as they are from here
     #[arg(short = 'l', long, conflicts_with = "code")]
     paths: bool,
@@ -87,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());
+    request.changed = arguments.changed.range().map(str::to_owned);
     request.limit = arguments.limit;
     request.code_tokens = Some(arguments.code.unwrap_or(0));
     request.explain = Some(output.wants_explanation());

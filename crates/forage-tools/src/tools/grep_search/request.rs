@@ -36,6 +36,8 @@ pub struct GrepRequest {
     pub path: Option<String>,
     /// Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
     pub file_pattern: Option<String>,
+    /// Only files changed since "HEAD" (uncommitted), "main..." or in "A..B".
+    pub changed: Option<String>,
     /// "uses": the definitions of a name, then its uses by function (default: "lines").
     pub output: Option<GrepOutput>,
     /// The pattern is code of this language ("rust", or "any") with metavariables: `spawn($A)`.
@@ -85,6 +87,7 @@ impl GrepRequest {
     setters! {
         path: String,
         file_pattern: String,
+        changed: String,
         output: GrepOutput,
         syntax: String,
         context_lines: i64,
@@ -127,6 +130,7 @@ impl GrepRequest {
             path: self.path.as_deref(),
             globs_argument: "file_pattern",
             file_pattern: self.file_pattern.as_deref(),
+            changed: self.changed.as_deref().filter(|range| !range.trim().is_empty()),
             globs: &[],
             hidden: include_ignored,
             follow: false,

@@ -149,6 +149,10 @@ fn run_for(
     };
     let asked = of_name.asked(context, ResultUnit::Matches, clamp);
     let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
+    if line_search.revision.is_some() {
+        let problem = "uses are those of the working tree; leave it out, or search for lines";
+        return Err(ToolError::argument("output", problem));
+    }
     let LineSearch { root, start, bound, cursor, .. } = &line_search;
     // The order of the files is known only when all files are known.
     let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
@@ -170,7 +174,9 @@ fn run_for(
         subtypes: HashSet::new(),
     };
     let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(root)?.watched(walk));
-    let kept = context.gathered_uses.as_ref().zip(tree());
+    // A commit changes the files of a range without changing the tree.
+    let is_kept = request.changed.is_none();
+    let kept = context.gathered_uses.as_ref().filter(|_| is_kept).zip(tree());
     let question = (*bound, context.max_file_bytes);
     let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(question, tree)) {
         Some(gathered) => gathered,

@@ -9,6 +9,7 @@ use forage_fs::{EntryKind, Globs, RelPath, Root, WalkOptions, WalkReport, WalkSt
 
 use super::{ListEntry, ListResponse};
 use crate::arguments::{globs_at, split};
+use crate::changes::ChangedFiles;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::{FileName, near, unfit_globs};
@@ -43,18 +44,18 @@ impl NameQuery {
         &self,
         context: &Context,
         (root, start): (&Arc<Root>, &RelPath),
-        include_ignored: bool,
+        (include_ignored, changed): (bool, Option<&ChangedFiles>),
         stop: &Stop,
     ) -> Result<(Vec<(RelPath, EntryKind)>, WalkReport), ToolError> {
-        let options =
-            WalkOptions { hidden: include_ignored, no_ignore: include_ignored, ..context.walk_options() };
+        let options = walk_options(context, include_ignored, None, changed);
         match self {
             Self::Near(name) => {
                 let (found, report) = near(context, (root, start), name, &options, stop)?;
                 Ok((found.into_iter().map(|(_, path, kind)| (path, kind)).collect(), report))
             }
             Self::Globs(globs) => {
-                let options = WalkOptions { only: Some(globs.clone()), ..options };
+                let only = Some(globs.clone());
+                let options = walk_options(context, include_ignored, only, changed);
                 let options = context.known_to_index(root, options);
                 let mut found = Vec::new();
                 let report = walk(
@@ -87,27 +88,46 @@ impl NameQuery {
     }
 }
 
+/// Returns the options of a walk for these files.
+fn walk_options(
+    context: &Context,
+    include_ignored: bool,
+    only: Option<Globs>,
+    changed: Option<&ChangedFiles>,
+) -> WalkOptions {
+    let options =
+        WalkOptions { hidden: include_ignored, no_ignore: include_ignored, only, ..context.walk_options() };
+    match changed {
+        Some(changed) => changed.narrow(options),
+        None => options,
+    }
+}
+
 pub(super) fn run(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
-    name: String,
+    (name, changed): (String, Option<ChangedFiles>),
     include_ignored: bool,
-    warnings: Vec<String>,
+    mut warnings: Vec<String>,
 ) -> Result<ToolOutcome<ListResponse>, ToolError> {
     let mut query = NameQuery::new(&name, root, start)?;
     let stop = context.stop.within(context.timeout);
-    let (mut found, mut report) = query.find(context, (root, start), include_ignored, &stop)?;
+    let changed = changed.as_ref();
+    warnings.extend(changed.into_iter().flat_map(ChangedFiles::notes));
+    let (mut found, mut report) = query.find(context, (root, start), (include_ignored, changed), &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
     if found.is_empty() && is_whole && name.contains(['[', '{']) && !name.contains(['*', '?']) {
         // A name may contain brackets.
         let literal = NameQuery::Near(FileName::new(&name));
-        let (near, report_of_near) = literal.find(context, (root, start), include_ignored, &stop)?;
+        let (near, report_of_near) =
+            literal.find(context, (root, start), (include_ignored, changed), &stop)?;
         if !near.is_empty() {
             (query, found, report) = (literal, near, report_of_near);
         }
     }
-    let hidden_count = if found.is_empty() && is_whole && !include_ignored {
-        Some(query.find(context, (root, start), true, &stop)?.0.len() as u64).filter(|count| *count > 0)
+    let hidden_count = if found.is_empty() && is_whole && !include_ignored && changed.is_none() {
+        Some(query.find(context, (root, start), (true, None), &stop)?.0.len() as u64)
+            .filter(|count| *count > 0)
     } else {
         None
     };
@@ -140,6 +160,7 @@ pub(super) fn run(
             entries: found.into_iter().map(entry).collect(),
             hidden_count,
             name: Some(name),
+            changes: None,
         },
         all > 0,
     );
@@ -147,12 +168,7 @@ pub(super) fn run(
     if let (NameQuery::Globs(globs), Some(name)) = (&query, &outcome.response.name)
         && all > 0
     {
-        let options = WalkOptions {
-            hidden: include_ignored,
-            no_ignore: include_ignored,
-            only: Some(globs.clone()),
-            ..context.walk_options()
-        };
+        let options = walk_options(context, include_ignored, Some(globs.clone()), changed);
         let argument = ("name", "{list_directory.name}");
         outcome.warnings.extend(unfit_globs(context, (root, start), options, argument, &split(name)));
     }

@@ -6,10 +6,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 use forage_base::{Stop, Stopped};
-use forage_fs::{RelPath, Root, display_text};
+use forage_fs::{RelPath, display_text};
 use forage_rank::{Definition, DefinitionKind, FileOutline};
 use forage_search::shown_part;
 use schemars::JsonSchema;
@@ -19,7 +18,7 @@ use super::{ReadRequest, ReadResponse};
 use crate::border::{Border, Excerpt, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::file_text::whole_text;
+use crate::file_text::FileSource;
 use crate::limits;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
@@ -54,7 +53,10 @@ pub(super) fn named(
     request: &ReadRequest,
 ) -> Result<(PathTarget, Option<String>), ToolError> {
     let place = |path: &str| context.place(Some(path))?.without_globs(&context.names);
-    let is_file = |target: &PathTarget| target.root.open_file(&target.path).is_ok();
+    let is_file = |target: &PathTarget| match &target.revision {
+        Some(revision) => revision.read(&target.root, &target.path, &context.stop).is_ok(),
+        None => target.root.open_file(&target.path).is_ok(),
+    };
     if request.symbol.is_none()
         && let Some((path, name)) = request.path.rsplit_once('#')
         && !name.is_empty()
@@ -70,12 +72,13 @@ pub(super) fn named(
 /// Returns the answer with the outline of a file, or of the definitions that overlap some lines.
 pub(super) fn answer(
     context: &Context,
-    (root, path): (&Arc<Root>, &RelPath),
+    source: &FileSource,
     lines: Option<RangeInclusive<i64>>,
     note: Option<String>,
     stop: &Stop,
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-    let (text, encoding, size) = whole_text(root, path)?;
+    let FileSource { path, .. } = source;
+    let (text, encoding, size) = source.whole_text()?;
     let mut hidden = Hidden::default();
     let shown_path = String::from_utf8_lossy(path.as_bytes());
     let found = context.outlines.outline(&shown_path, &text, stop);
@@ -95,7 +98,7 @@ pub(super) fn answer(
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
-            path: path.display().into_owned(),
+            path: source.shown.clone(),
             path_bytes: path_bytes(path),
             start_line: 1,
             end_line: 0,

@@ -145,6 +145,7 @@ impl SearchRequest {
             path: self.path.as_deref(),
             globs_argument: "glob",
             file_pattern: None,
+            changed: None,
             globs: self.glob.as_deref().unwrap_or_default(),
             hidden: self.hidden.unwrap_or(false),
             follow: self.follow.unwrap_or(false),

@@ -10,6 +10,7 @@ use forage_rank::{RankIndex, Ranking, known_language, language_of, search_all};
 use super::RankRequest;
 use super::provisional::ProvisionalSearch;
 use crate::arguments::file_globs;
+use crate::changes::ChangedFiles;
 use crate::context::{Context, NotRanked};
 use crate::error::ToolError;
 use crate::indexes::Ranked;
@@ -26,8 +27,8 @@ pub(super) struct RankScope {
     pub(super) query: String,
     /// Globs that were given in `path`.
     pub(super) globs: Option<String>,
-    /// A note if `path` was not taken literally.
-    pub(super) note: Option<String>,
+    /// Notes if `path` was not taken literally, and about changed files.
+    pub(super) notes: Vec<String>,
 }
 
 /// A root and the part of it that is ranked.
@@ -84,7 +85,7 @@ impl RankScope {
             (None, false) => (named, None),
             (None, true) if context.roots.all().len() > 1 => (context.roots.all().to_vec(), None),
             (path, true) => {
-                let target = context.place(path)?;
+                let target = context.place(path)?.in_working_tree(&context.names)?;
                 (vec![Arc::clone(&target.root)], Some(target))
             }
         };
@@ -107,16 +108,28 @@ impl RankScope {
             (None, globs) => file_globs(globs, (&roots[0], &start))?,
         };
         let is_one = roots.len() == 1;
-        let place = |root: Arc<Root>| RankedPlace {
-            // If a nested root is not searched itself, its files are searched as part of this one.
-            context: if is_one { context.clone() } else { context.only(&root) },
-            is_other: !context.is_first(&root),
-            start: start.clone(),
-            only: only.clone(),
-            languages: languages.clone(),
-            root,
+        let mut notes: Vec<String> = note.into_iter().collect();
+        let range = request.changed.as_deref().filter(|range| !range.trim().is_empty());
+        let mut place = |root: Arc<Root>| {
+            let mut only = only.clone();
+            if let Some(range) = range {
+                let changed = ChangedFiles::read(&root, range, &context.stop.within(context.timeout))?;
+                changed.check(&root, &start)?;
+                notes.extend(changed.notes());
+                only = Some(Globs::among(only, &changed.files));
+            }
+            Ok::<_, ToolError>(RankedPlace {
+                // If a nested root is not searched itself, its files are searched as part of this one.
+                context: if is_one { context.clone() } else { context.only(&root) },
+                is_other: !context.is_first(&root),
+                start: start.clone(),
+                only,
+                languages: languages.clone(),
+                root,
+            })
         };
-        Ok(Self { places: roots.into_iter().map(place).collect(), query, globs, note })
+        let places = roots.into_iter().map(&mut place).collect::<Result<_, _>>()?;
+        Ok(Self { places, query, globs, notes })
     }
 
     /// Returns what cursors are bound to in addition to the request and the first place.

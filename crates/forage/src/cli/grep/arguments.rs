@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use forage_fs::Encoding;
 use forage_search::Decoding;
 
+use crate::cli::changed::ChangedArguments;
 use crate::cli::setting_options::SettingOptions;
 use crate::config::SettingsCommand;
 
@@ -16,6 +17,7 @@ Examples:
   forage grep -l TODO | xargs wc -l             paths of files with matches
   git diff | forage grep '^\\+.*unwrap'          in the output of another command
   forage grep -P 'foo(?=bar)'                   look-around and backreferences (slower)
+  forage grep --since main... TODO              in files that this branch changes
   forage grep --uses parse_header               where it is defined, then who uses it, by function
   forage grep -Z 2 --best-first recieve_mesage  up to two edits away, the nearest first
   forage grep -Z 2 --json recieve_mesage        records, with the distance of each match
@@ -236,6 +238,8 @@ pub(crate) struct Arguments {
     #[arg(short = 'j', value_name = "N", hide_short_help = true, help_heading = "Output")]
     pub(super) jobs: Option<usize>,
 
+    #[command(flatten, next_help_heading = "Forage's own")]
+    pub(super) changed: ChangedArguments,
     /// The pattern is a name: print where it is defined, then the lines that use it, by enclosing definition
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first"], help_heading = "Forage's own")]
     pub(super) uses: bool,

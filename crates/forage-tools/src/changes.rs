@@ -1,0 +1,91 @@
+//! Scope by change: the files in which a commit and the working tree, or two commits, differ.
+
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{FileSet, Globs, RelPath, Root, WalkOptions};
+use forage_git::{ChangeKind, ChangeSet, Comparison, NoHistory, ObjectError, Repository, RevisionError};
+
+use crate::error::ToolError;
+use crate::limits;
+use crate::text::{clip, count, quoted};
+
+/// The name of the argument.
+pub(crate) const CHANGED: &str = "changed";
+
+/// The changed files of a root.
+#[derive(Clone, Debug)]
+pub struct ChangedFiles {
+    /// Those that still exist, where they are now.
+    pub files: Arc<FileSet>,
+    pub(crate) set: ChangeSet,
+    /// The range or revision as the caller wrote it.
+    pub(crate) range: String,
+}
+
+impl ChangedFiles {
+    /// Reads the changed files. `range` is a revision, which is compared with the working tree, `A...B`, or
+    /// `A..B`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the root has no readable repository, or the range names no commits.
+    pub fn read(root: &Arc<Root>, range: &str, stop: &Stop) -> Result<Self, ToolError> {
+        let refused = |problem: String| ToolError::argument(CHANGED, problem);
+        let mut repository = Repository::open(root, stop).map_err(|error| match error {
+            NoHistory::NoRepository => {
+                refused(format!("{} has no git repository at its top", root.path().display()))
+            }
+            error => refused(error.to_string()),
+        })?;
+        let set = repository.changes(&Comparison::parse(range)).map_err(|error| match error {
+            RevisionError::Object(ObjectError::Stopped) if stop.is_cancelled() => ToolError::Cancelled,
+            error => refused(clip(&error.to_string(), limits::NOTE_BYTES)),
+        })?;
+        let existing = set.files.iter().filter(|file| file.kind != ChangeKind::Deleted);
+        let path = |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).ok();
+        let files = existing.filter_map(|file| path(&file.path)).collect();
+        Ok(Self { files: Arc::new(files), set, range: range.trim().to_owned() })
+    }
+
+    /// Narrows a walk to these files. Ignore rules do not apply to what git tracks, and a hidden name that was
+    /// changed is searched as well.
+    #[must_use]
+    pub fn narrow(&self, options: WalkOptions) -> WalkOptions {
+        let only = Some(Globs::among(options.only, &self.files));
+        WalkOptions { only, hidden: true, no_ignore: true, snapshot: None, ..options }
+    }
+
+    /// Checks that a path is a directory or a changed file.
+    pub(crate) fn check(&self, root: &Root, path: &RelPath) -> Result<(), ToolError> {
+        let is_file = root.locate(path).is_ok_and(|(_, is_directory)| !is_directory);
+        if !is_file || self.files.has(path) {
+            return Ok(());
+        }
+        let problem = format!("{} has not changed; leave one of the two out", path.display());
+        Err(ToolError::argument(CHANGED, problem))
+    }
+
+    /// Returns notes about changed files that are not searched.
+    pub fn notes(&self) -> Vec<String> {
+        let range = quoted(if self.range.is_empty() { "HEAD" } else { &self.range });
+        if self.set.files.is_empty() {
+            return vec![format!("no file has changed ({range})")];
+        }
+        let deleted = self.set.files.iter().filter(|file| file.kind == ChangeKind::Deleted).count();
+        let deleted = (deleted > 0).then(|| match deleted {
+            1 => "1 changed file is deleted and was not searched".to_owned(),
+            _ => format!("{} are deleted and were not searched", count(deleted as u64, "changed file")),
+        });
+        deleted.into_iter().chain(self.incomplete()).collect()
+    }
+
+    /// Returns notes about limits that cut the change set.
+    pub(crate) fn incomplete(&self) -> impl Iterator<Item = String> {
+        let renames = (!self.set.has_all_renames)
+            .then(|| "too many files were added and deleted to find all renames of edited files".to_owned());
+        let untracked = (!self.set.has_all_untracked)
+            .then(|| "there are more untracked files than are listed".to_owned());
+        renames.into_iter().chain(untracked)
+    }
+}

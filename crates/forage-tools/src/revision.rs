@@ -1,0 +1,214 @@
+//! Files of another revision, read from the repository without a checkout: `REV:path`, or `ref:REV` for all of
+//! them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{OpenError, RelPath, Root, SkipReason};
+use forage_git::{FileMode, ObjectError, ObjectId, Repository, StoredEntry};
+use forage_search::{ReadStored, StoredTexts};
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::text::clip;
+
+/// The prefix of a revision without a path.
+const REF: &str = "ref:";
+
+/// A commit whose files are read in place of those of the working tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Revision {
+    id: ObjectId,
+    /// As the caller wrote it.
+    pub(crate) name: String,
+}
+
+/// An entry of a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RevisionEntry {
+    Directory,
+    File(ObjectId),
+}
+
+impl Context {
+    /// Reads `REV:path` or `ref:REV`. Returns `None` for a text that is not of this form, or whose first part
+    /// is not a revision.
+    pub(crate) fn revision(&self, text: &str) -> Option<Result<(Arc<Root>, RelPath, Revision), ToolError>> {
+        let (is_meant, rest) = match text.trim().strip_prefix(REF) {
+            Some(rest) => (true, rest),
+            None => (false, text.trim()),
+        };
+        let (name, path) = match rest.split_once(':') {
+            Some((name, path)) => (name, path),
+            None if is_meant => (rest, ""),
+            None => return None,
+        };
+        // A letter alone is a drive of Windows.
+        if name.is_empty() || !is_meant && name.len() == 1 {
+            return None;
+        }
+        let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
+        let root = Arc::clone(self.roots.main());
+        let resolved = Repository::open(&root, &self.stop)
+            .map_err(|error| refused(error.to_string()))
+            .and_then(|mut repository| repository.resolve(name).map_err(|error| refused(error.to_string())));
+        let id = match resolved {
+            Ok(id) => id,
+            Err(error) => return is_meant.then_some(Err(error)),
+        };
+        let path = RelPath::parse(if path.is_empty() { "." } else { path }, &RelPath::root());
+        let path = path.map_err(|error| refused(error.to_string()));
+        Some(path.map(|path| (root, path, Revision { id, name: name.to_owned() })))
+    }
+}
+
+impl Revision {
+    /// Returns a path as callers can use it again.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        format!("{}:{}", sanitize_line(&self.name), if path == "." { "" } else { path })
+    }
+
+    /// Returns the entry at a path.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is none, or it must not be read.
+    pub(crate) fn entry(
+        &self,
+        root: &Arc<Root>,
+        path: &RelPath,
+        stop: &Stop,
+    ) -> Result<RevisionEntry, ToolError> {
+        let shown = || self.shown(&path.display());
+        if let Some(rule) = root.secrets().denies(path) {
+            return Err(OpenError::Secret { path: shown(), rule: rule.to_owned() }.into());
+        }
+        match self.open(root, stop)?.entry(&self.id, path.as_bytes()).map_err(unread)? {
+            Some(StoredEntry::Directory) => Ok(RevisionEntry::Directory),
+            Some(StoredEntry::File(FileMode::Regular | FileMode::Executable, id)) => {
+                Ok(RevisionEntry::File(id))
+            }
+            Some(StoredEntry::File(..)) => Err(OpenError::NotRegular { path: shown() }.into()),
+            None => Err(OpenError::NotFound { path: shown() }.into()),
+        }
+    }
+
+    /// Reads a file.
+    pub(crate) fn read(&self, root: &Arc<Root>, path: &RelPath, stop: &Stop) -> Result<Vec<u8>, ToolError> {
+        match self.entry(root, path, stop)? {
+            RevisionEntry::File(id) => Ok(self.open(root, stop)?.blob(&id).map_err(unread)?.to_vec()),
+            RevisionEntry::Directory => {
+                Err(OpenError::IsDirectory { path: self.shown(&path.display()) }.into())
+            }
+        }
+    }
+
+    /// Returns the regular files below a directory, or the file at a path.
+    pub(crate) fn texts(
+        &self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        stop: &Stop,
+    ) -> Result<Arc<RevisionTexts>, ToolError> {
+        let files = match self.entry(root, start, stop)? {
+            RevisionEntry::File(id) => vec![(start.clone(), id)],
+            RevisionEntry::Directory => {
+                let files = self.open(root, stop)?.files_below(&self.id, start.as_bytes()).map_err(unread)?;
+                let path = |path: &[u8]| RelPath::from_bytes(path, &RelPath::root()).ok();
+                let mut files: Vec<(RelPath, ObjectId)> = files
+                    .into_iter()
+                    .filter(|file| file.1.is_regular())
+                    .filter_map(|file| Some((path(&file.0)?, file.2)))
+                    .collect();
+                files.sort();
+                files
+            }
+        };
+        let (paths, ids) = files.into_iter().unzip();
+        Ok(Arc::new(RevisionTexts { root: Arc::clone(root), paths, ids }))
+    }
+
+    fn open(&self, root: &Arc<Root>, stop: &Stop) -> Result<Repository, ToolError> {
+        let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
+        Repository::open(root, stop).map_err(|error| refused(error.to_string()))
+    }
+}
+
+/// The files of another revision, for a caller that prints their lines itself.
+#[derive(Clone, Debug)]
+pub struct RevisionFiles {
+    revision: Revision,
+    root: Arc<Root>,
+    start: RelPath,
+    texts: Arc<RevisionTexts>,
+}
+
+impl RevisionFiles {
+    /// Reads which files `REV:path` or `ref:REV` names. Returns `None` for a text of another form.
+    #[must_use]
+    pub fn named(context: &Context, text: &str) -> Option<Result<Self, ToolError>> {
+        let found = context.revision(text)?.and_then(|(root, start, revision)| {
+            let texts = revision.texts(&root, &start, &context.stop)?;
+            Ok(Self { revision, root, start, texts })
+        });
+        Some(found)
+    }
+
+    /// Returns the root, and the directory or file below it that was named.
+    #[must_use]
+    pub fn place(&self) -> (&Arc<Root>, &RelPath) {
+        (&self.root, &self.start)
+    }
+
+    /// Returns the files.
+    #[must_use]
+    pub fn texts(&self) -> Arc<dyn StoredTexts> {
+        Arc::clone(&self.texts) as Arc<dyn StoredTexts>
+    }
+
+    /// Returns a path as it can be used again.
+    #[must_use]
+    pub fn shown(&self, path: &RelPath) -> String {
+        self.revision.shown(&path.display())
+    }
+}
+
+fn unread(error: ObjectError) -> ToolError {
+    ToolError::argument("path", error.to_string())
+}
+
+/// The regular files of a revision.
+pub(crate) struct RevisionTexts {
+    root: Arc<Root>,
+    paths: Vec<RelPath>,
+    ids: Vec<ObjectId>,
+}
+
+impl fmt::Debug for RevisionTexts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RevisionTexts").field("files", &self.paths.len()).finish_non_exhaustive()
+    }
+}
+
+impl StoredTexts for RevisionTexts {
+    fn paths(&self) -> &[RelPath] {
+        &self.paths
+    }
+
+    fn reader(&self, stop: &Stop) -> ReadStored<'_> {
+        let mut repository = Repository::open(&self.root, stop).ok();
+        Box::new(move |number| {
+            if self.root.secrets().denies(&self.paths[number]).is_some() {
+                return Err(SkipReason::Denied);
+            }
+            let repository = repository.as_mut().ok_or(SkipReason::Unreadable)?;
+            repository.blob(&self.ids[number]).map(|bytes| bytes.to_vec()).map_err(|error| match error {
+                ObjectError::TooLarge(_) => SkipReason::TooLarge,
+                _ => SkipReason::Unreadable,
+            })
+        })
+    }
+}

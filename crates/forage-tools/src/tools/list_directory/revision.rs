@@ -1,0 +1,136 @@
+//! `list_directory` at another revision: the tree of its files, or files by name.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use forage_fs::{DecodedText, RelPath, Root, SkipReason, count_lines, decode};
+use forage_search::StoredTexts as _;
+
+use super::{ListEntry, ListResponse};
+use crate::arguments::{globs_at, split};
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::{Limit, ToolOutcome};
+use crate::revision::Revision;
+use crate::sanitize::path_bytes;
+
+/// What is listed.
+pub(super) struct RevisionList<'a> {
+    pub(super) root: &'a Arc<Root>,
+    pub(super) start: &'a RelPath,
+    pub(super) revision: &'a Revision,
+    /// Globs, or a part of paths.
+    pub(super) name: Option<String>,
+    /// Levels of the tree.
+    pub(super) levels: usize,
+}
+
+impl RevisionList<'_> {
+    pub(super) fn run(
+        self,
+        context: &Context,
+        warnings: Vec<String>,
+    ) -> Result<ToolOutcome<ListResponse>, ToolError> {
+        let Self { root, start, revision, name, levels } = self;
+        let stop = context.stop.within(context.timeout);
+        let texts = revision.texts(root, start, &stop)?;
+        let all = texts.paths();
+        let deepest = start.depth() + levels;
+        let mut not_entered = 0;
+        let mut entries: Vec<ListEntry> = match &name {
+            Some(name) => {
+                let fits = name_filter(name, (root, start))?;
+                all.iter().filter(|path| fits(path)).map(|path| entry(revision, path, "file")).collect()
+            }
+            None => {
+                let mut directories: BTreeSet<RelPath> = BTreeSet::new();
+                for path in all {
+                    let mut above = path.parent();
+                    while let Some(directory) = above.filter(|directory| directory.depth() > start.depth()) {
+                        above = directory.parent();
+                        if !directories.insert(directory) {
+                            break;
+                        }
+                    }
+                }
+                let files = all.iter().filter(|path| path.depth() <= deepest).map(|path| (path, "file"));
+                let above = directories.iter().filter(|path| path.depth() <= deepest);
+                let directories = above.map(|path| (path, "directory"));
+                let mut entries: Vec<ListEntry> =
+                    files.chain(directories).map(|(path, kind)| entry(revision, path, kind)).collect();
+                entries.sort_by(|a, b| a.place.cmp(&b.place));
+                for it in entries.iter_mut().filter(|it| it.kind == "directory") {
+                    it.is_entered = it.place.depth() < deepest;
+                    not_entered += u64::from(!it.is_entered);
+                }
+                entries
+            }
+        };
+        let entry_count = entries.len() as u64;
+        let most = if name.is_some() { limits::LIST_FOUND } else { limits::LIST_ENTRIES_READ };
+        entries.truncate(most);
+        let mut read = texts.reader(&stop);
+        for it in entries.iter_mut().filter(|it| it.kind == "file").take(limits::LIST_REVISION_LINES) {
+            let number = all.binary_search(&it.place).unwrap_or_default();
+            match read(number) {
+                Ok(bytes) => match decode(&bytes) {
+                    DecodedText::Text { bytes, .. } => it.lines = Some(count_lines(&bytes)),
+                    DecodedText::Binary => it.note = Some("binary".to_owned()),
+                },
+                Err(SkipReason::Denied) => it.note = Some("may hold secrets".to_owned()),
+                Err(_) => it.note = Some("unreadable".to_owned()),
+            }
+        }
+        for it in entries.iter_mut().filter(|it| it.kind == "file" && it.lines.is_none() && it.note.is_none())
+        {
+            it.note = Some("lines not counted".to_owned());
+        }
+        let found = entry_count > 0;
+        let mut outcome = ToolOutcome::new(
+            ListResponse {
+                path: revision.shown(&start.display()),
+                max_depth: levels as u64 - 1,
+                not_entered,
+                entry_count,
+                entries,
+                name,
+                ..ListResponse::of_changes(start)
+            },
+            found,
+        );
+        outcome.warnings = warnings;
+        outcome.truncated_by = (entry_count > most as u64).then_some(Limit::Entries);
+        Ok(outcome)
+    }
+}
+
+/// Returns which paths a name chooses: globs, or a part of the path in any case.
+fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<Box<dyn Fn(&RelPath) -> bool>, ToolError> {
+    if name.contains(['*', '?', '[', '{']) || name.starts_with('!') {
+        let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();
+        if globs.iter().all(|glob| glob.starts_with('!')) {
+            globs.insert(0, "*".to_owned());
+        }
+        let globs = globs_at("name", &globs, place)?;
+        return Ok(Box::new(move |path| globs.choose(path)));
+    }
+    let name = name.to_lowercase();
+    Ok(Box::new(move |path| String::from_utf8_lossy(path.as_bytes()).to_lowercase().contains(&name)))
+}
+
+fn entry(revision: &Revision, path: &RelPath, kind: &'static str) -> ListEntry {
+    ListEntry {
+        path: revision.shown(&path.display()),
+        path_bytes: path_bytes(path),
+        kind,
+        lines: None,
+        symbols: Vec::new(),
+        symbols_more: 0,
+        note: None,
+        target: None,
+        place: path.clone(),
+        is_entered: false,
+        name: RelPath::root().join(path.file_name()).display().into_owned(),
+    }
+}

@@ -1,0 +1,219 @@
+//! The scope by change of the tools that search and list.
+
+use std::process::Command;
+
+use forage_tools::{Context, ErrorCode};
+use serde_json::{Value, json};
+
+use super::support::{Tree, answer, call};
+
+fn git(tree: &Tree, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.current_dir(tree.root()).args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
+    command.env_clear().env("PATH", std::env::var("PATH").unwrap()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    assert!(command.output().unwrap().status.success(), "git {arguments:?}");
+}
+
+/// Creates a repository with two commits, a branch that has left in between, and a changed working tree.
+fn repository() -> Tree {
+    let tree = Tree::new();
+    git(&tree, &["init", "-q", "-b", "main"]);
+    tree.write("src/one.rs", "fn one() {\n    needle();\n}\n\nfn old() {}\n");
+    tree.write("src/two.rs", "fn two() {\n    needle();\n}\n");
+    tree.write("gone.rs", "fn gone() {}\n");
+    tree.write(".gitignore", "*.log\n");
+    for number in 0..3 {
+        tree.write("docs/one.md", format!("Needle {number}.\n"));
+        tree.write("src/one.rs", format!("fn one() {{\n    needle({number});\n}}\n\nfn old() {{}}\n"));
+        git(&tree, &["add", "-A"]);
+        git(&tree, &["commit", "-q", "-m", "Change"]);
+    }
+    git(&tree, &["checkout", "-q", "-b", "feature"]);
+    tree.write("src/two.rs", "fn two() {\n    needle(2);\n}\n");
+    git(&tree, &["commit", "-q", "-a", "-m", "Feature"]);
+    tree.write("src/one.rs", "fn one() {\n    needle(7);\n}\n\nfn new() {}\n");
+    tree.write(".hidden/new.rs", "needle();\n");
+    tree.write("debug.log", "needle\n");
+    std::fs::remove_file(tree.root().join("gone.rs")).unwrap();
+    tree
+}
+
+fn files(context: &Context, tool: &str, request: Value) -> Vec<String> {
+    let records = answer(context, tool, request).records().clone();
+    let files = records["files"].as_array().or(records["entries"].as_array()).unwrap();
+    files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn changed_files_are_the_scope_of_a_search() {
+    let tree = repository();
+    let context = tree.context();
+    let grep =
+        |changed: &str| files(&context, "grep_search", json!({ "pattern": "needle", "changed": changed }));
+    for uncommitted in ["HEAD", "working tree", "feature"] {
+        assert_eq!(grep(uncommitted), [".hidden/new.rs", "src/one.rs"], "{uncommitted}");
+    }
+    assert_eq!(grep("main..."), ["src/two.rs"]);
+    assert_eq!(grep("main..feature"), ["src/two.rs"]);
+    assert_eq!(grep("main"), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
+    assert_eq!(grep(""), ["src/one.rs", "src/two.rs"]);
+    let uses = json!({ "pattern": "needle", "output": "uses", "changed": "main..." });
+    assert_eq!(files(&context, "grep_search", uses), ["src/two.rs"]);
+    let below = json!({ "pattern": "needle", "path": "src", "file_pattern": "*.rs", "changed": "main" });
+    assert_eq!(files(&context, "grep_search", below), ["src/one.rs", "src/two.rs"]);
+    let ranked = json!({ "query": "needle", "changed": "main...", "code_tokens": 0 });
+    assert_eq!(files(&context, "search_index", ranked), ["src/two.rs"]);
+    let named = json!({ "name": "*.rs", "changed": "main" });
+    assert_eq!(files(&context, "list_directory", named), [".hidden/new.rs", "src/one.rs", "src/two.rs"]);
+}
+
+#[test]
+fn changed_files_are_searched_as_they_are_now() {
+    let tree = repository();
+    let context = tree.context();
+    let grep = || {
+        files(&context, "grep_search", json!({ "pattern": "needle", "output": "uses", "changed": "HEAD" }))
+    };
+    assert_eq!(grep(), [".hidden/new.rs", "src/one.rs"]);
+    // A commit changes the scope without changing a file.
+    git(&tree, &["add", "-A"]);
+    git(&tree, &["commit", "-q", "-m", "All"]);
+    assert!(grep().is_empty());
+    let text = answer(&context, "grep_search", json!({ "pattern": "needle", "changed": "HEAD" })).text;
+    assert!(text.contains("no file has changed (`HEAD`)"), "{text}");
+}
+
+#[test]
+fn a_change_set_names_its_definitions_and_companions() {
+    let tree = repository();
+    let text = answer(&tree.context(), "list_directory", json!({ "changed": "HEAD" })).text;
+    let expected = "3 files changed (`HEAD`):\n\
+        D gone.rs\n    removed: fn gone 1\n\
+        M src/one.rs\n    added: fn new 5\n    changed: fn one 1-3\n    removed: fn old 5\n\
+        ? .hidden/new.rs\n\
+        Not changed, though commits usually change it too:\n  docs/one.md (in 3 of 3 commits of src/one.rs)\n";
+    assert!(text.starts_with(expected), "{text}");
+    let below =
+        answer(&tree.context(), "list_directory", json!({ "path": "src", "changed": "main..." })).text;
+    assert!(
+        below.starts_with("1 file changed in src (`main...`):\nM src/two.rs\n    changed: fn two 1-3\n"),
+        "{below}"
+    );
+}
+
+#[test]
+fn ranges_that_name_nothing_are_refused() {
+    let tree = repository();
+    for (request, expected) in [
+        (json!({ "pattern": "x", "changed": "nowhere..." }), "there is no branch, tag or commit `nowhere`"),
+        (json!({ "pattern": "x", "changed": "HEAD", "path": "src/two.rs" }), "src/two.rs has not changed"),
+    ] {
+        let error = call(&tree.context(), "grep_search", request).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Argument);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    let without = Tree::new();
+    let error = call(&without.context(), "list_directory", json!({ "changed": "HEAD" })).unwrap_err();
+    assert!(error.to_string().contains("has no git repository at its top"), "{error}");
+}
+
+/// A secret file that has changed is named, and nothing of it is read.
+#[test]
+fn changed_secret_files_are_not_opened() {
+    let tree = repository();
+    tree.write(".env", "PASSWORD=needle\n");
+    let context = tree.context();
+    let text = answer(&context, "grep_search", json!({ "pattern": "PASSWORD", "changed": "HEAD" })).text;
+    assert!(!text.contains("PASSWORD=") && text.contains("that may hold secrets"), "{text}");
+    let text = answer(&context, "list_directory", json!({ "changed": "HEAD" })).text;
+    assert!(text.contains("? .env\n"), "{text}");
+}
+
+fn output(tree: &Tree, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(tree.root()).args(arguments).env_clear().env("PATH", std::env::var("PATH").unwrap());
+    String::from_utf8(command.output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn another_revision_is_searched_as_git_greps_it() {
+    let tree = repository();
+    git(&tree, &["gc", "-q"]);
+    let context = tree.context();
+    for (place, arguments) in [
+        ("ref:main", &["main"][..]),
+        ("HEAD~1:", &["HEAD~1"]),
+        ("HEAD~3:src", &["HEAD~3", "--", "src"]),
+        ("feature:src/two.rs", &["feature", "--", "src/two.rs"]),
+        ("ref:HEAD~2:docs", &["HEAD~2", "--", "docs"]),
+    ] {
+        let request = json!({ "pattern": "eedle", "path": place, "context_lines": 0 });
+        let records = answer(&context, "grep_search", request).records().clone();
+        let mut lines = Vec::new();
+        for file in records["files"].as_array().unwrap() {
+            for line in file["lines"].as_array().unwrap() {
+                let (path, text) = (file["path"].as_str().unwrap(), line["text"].as_str().unwrap());
+                lines.push(format!("{path}:{}:{text}", line["line_number"]));
+            }
+        }
+        lines.sort();
+        let expected = output(&tree, &[&["grep", "-n", "eedle"][..], arguments].concat());
+        let mut expected: Vec<&str> = expected.lines().collect();
+        expected.sort();
+        assert_eq!(lines, expected, "{place}");
+        assert!(!lines.is_empty());
+    }
+    let globs = json!({ "pattern": "eedle", "path": "ref:main", "file_pattern": "*.md" });
+    assert_eq!(files(&context, "grep_search", globs), ["main:docs/one.md"]);
+    let first = json!({ "pattern": "eedle", "path": "ref:main", "max_results": 1 });
+    let first = answer(&context, "grep_search", first).records().clone();
+    assert_eq!((&first["match_count"], &first["files"][0]["path"]), (&json!(3), &json!("main:docs/one.md")));
+    let next =
+        json!({ "pattern": "eedle", "path": "ref:main", "max_results": 9, "cursor": first["next_cursor"] });
+    assert_eq!(files(&context, "grep_search", next), ["main:src/one.rs", "main:src/two.rs"]);
+}
+
+#[test]
+fn files_of_another_revision_are_read_and_listed() {
+    let tree = repository();
+    let context = tree.context();
+    let read = |request: Value| answer(&context, "read_file", request).text;
+    let text = read(json!({ "path": "main~1:src/one.rs" }));
+    for line in output(&tree, &["show", "main~1:src/one.rs"]).lines() {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(read(json!({ "path": "HEAD:src/one.rs#old" })).contains("fn old() {}"));
+    assert!(read(json!({ "path": "HEAD:src/one.rs", "outline": true })).contains("fn old"));
+    let listed = files(&context, "list_directory", json!({ "path": "HEAD:", "name": "*.rs" }));
+    assert_eq!(listed, ["HEAD:gone.rs", "HEAD:src/one.rs", "HEAD:src/two.rs"]);
+    let tree_text = answer(&context, "list_directory", json!({ "path": "ref:HEAD", "recursive": true })).text;
+    assert!(tree_text.contains("gone.rs (1 line)") && tree_text.contains("src/\n"), "{tree_text}");
+    for (tool, request, expected) in [
+        ("read_file", json!({ "path": "HEAD:none.rs" }), "HEAD:none.rs does not exist"),
+        ("read_file", json!({ "path": "ref:nowhere" }), "there is no branch, tag or commit `nowhere`"),
+        ("search_index", json!({ "query": "needle", "path": "ref:HEAD" }), "only the working tree is ranked"),
+        ("grep_search", json!({ "pattern": "x", "path": "ref:HEAD", "output": "uses" }), "uses are those"),
+        (
+            "grep_search",
+            json!({ "pattern": "x", "path": "ref:HEAD", "changed": "HEAD" }),
+            "at another revision",
+        ),
+    ] {
+        let error = call(&context, tool, request).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// Secret files of another revision are as closed as those of the working tree.
+#[test]
+fn secret_files_of_another_revision_are_not_opened() {
+    let tree = repository();
+    tree.write(".env", "PASSWORD=needle\n");
+    git(&tree, &["add", "-f", ".env"]);
+    git(&tree, &["commit", "-q", "-m", "Secret"]);
+    let context = tree.context();
+    let text = answer(&context, "grep_search", json!({ "pattern": "PASSWORD", "path": "ref:HEAD" })).text;
+    assert!(!text.contains("PASSWORD=") && text.contains("that may hold secrets"), "{text}");
+    let error = call(&context, "read_file", json!({ "path": "HEAD:.env" })).unwrap_err().to_string();
+    assert!(error.contains("secret"), "{error}");
+}

@@ -1,0 +1,19 @@
+//! The options that narrow a command to changed files.
+
+/// Which changed files a command is about.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ChangedArguments {
+    /// Only files that differ from the last commit, untracked ones included
+    #[arg(long)]
+    changed: bool,
+    /// Only files that differ from REV, such as HEAD~3 or v1.2; `main...` since the branch left main, `A..B` between two
+    #[arg(long, value_name = "REV", conflicts_with = "changed")]
+    since: Option<String>,
+}
+
+impl ChangedArguments {
+    /// Returns the range as tools take it.
+    pub(crate) fn range(&self) -> Option<&str> {
+        self.since.as_deref().or(self.changed.then_some("HEAD"))
+    }
+}
