@@ -49,7 +49,7 @@ pub struct ListRequest {
     pub path: Option<String>,
     /// Find files below it by name: a glob ("*.rs", "src/**/*_test.go"), or a name, a part of one, or nearly one.
     pub name: Option<String>,
-    /// List files changed since "HEAD" (uncommitted), "main..." or in "A..B", with their changed definitions.
+    /// List changes since "HEAD" (uncommitted), "main..." or in "A..B"; searches take it too.
     pub changed: Option<String>,
     /// List subdirectories too.
     pub recursive: Option<bool>,

@@ -236,7 +236,7 @@ impl Tool for SearchIndex {
     const METHOD: &'static str = "rank";
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
-    const UNADVERTISED: &'static [&'static str] = &["explain", "history", "languages"];
+    const UNADVERTISED: &'static [&'static str] = &["changed", "explain", "history", "languages"];
     const ABOUT: AboutRoots = AboutRoots::Together;
     const FOREIGN: &'static [ForeignNames] = &[
         (&["question", "pattern", "q", "search", "text"], Foreign::Same("query")),

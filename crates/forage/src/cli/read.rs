@@ -13,12 +13,13 @@ Examples:
   forage read src/main.rs                      all of it, within the limit of an answer
   forage read src/main.rs:40-80                lines 40 to 80
   forage read src/client.rs --outline          what it defines, with ranges of lines
-  forage read src/client.rs --symbol send      one definition";
+  forage read src/client.rs --symbol send      one definition
+  forage read HEAD~3:src/main.rs               as it was three commits ago";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// File to read
+    /// File to read; REV:PATH is one of another revision
     path: String,
     /// First line, counted from 1
     #[arg(long, value_name = "LINE")]

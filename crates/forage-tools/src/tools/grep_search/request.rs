@@ -70,6 +70,7 @@ impl GrepRequest {
     /// Arguments that are not advertised: their effect can be reached with other arguments, or models know
     /// them from `grep`.
     pub(super) const UNADVERTISED: &[&str] = &[
+        "changed",
         "before_context",
         "after_context",
         "ignore_case",
