@@ -1,7 +1,7 @@
 //! The few settings of a repository that say what its names mean: the upstream of a branch, and whether the
 //! permission to execute is recorded. Files that `.git/config` includes are not read.
 
-use forage_fs::{OpenError, RelPath, Root};
+use forage_fs::{RelPath, Root};
 
 use crate::limits;
 use crate::repository::read_small;
@@ -17,7 +17,7 @@ impl GitConfig {
     pub(crate) fn read(root: &Root, git: &RelPath) -> Self {
         match read_small(root, &git.join(b"config"), limits::CONFIG_BYTES) {
             Ok(text) => Self::parse(&String::from_utf8_lossy(&text)),
-            Err(OpenError::NotFound { .. } | _) => Self { values: Vec::new() },
+            Err(_) => Self { values: Vec::new() },
         }
     }
 

@@ -2,6 +2,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::panic,
     reason = "tests make their own repositories, with git, and fail where that does"
 )]
 
@@ -16,6 +17,7 @@ use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_git::{NoHistory, ObjectError, ObjectId, Repository};
 use tempfile::TempDir;
 
+#[cfg(unix)]
 mod changes;
 
 fn git(directory: &Path, arguments: &[&str]) -> String {
