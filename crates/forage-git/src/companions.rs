@@ -10,6 +10,9 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::Repository;
 
+/// For each given file, the number of its commits, and how many of them changed other files.
+type CompanionCounts<'a> = HashMap<&'a [u8], (usize, HashMap<Vec<u8>, usize>)>;
+
 /// A file that history changes together with one of some given files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Companion {
@@ -36,7 +39,7 @@ impl Repository {
         from: &ObjectId,
         paths: &std::collections::HashSet<&[u8]>,
     ) -> Result<Vec<Companion>, ObjectError> {
-        let mut counts: HashMap<&[u8], (usize, HashMap<Vec<u8>, usize>)> = HashMap::new();
+        let mut counts: CompanionCounts<'_> = HashMap::new();
         let mut queue = BinaryHeap::from([(self.commit(from)?.time, Reverse(*from))]);
         let mut met: HashSet<ObjectId> = std::iter::once(*from).collect();
         let mut read = 0;
@@ -69,7 +72,7 @@ impl Repository {
 fn count<'a>(
     files: &[Vec<u8>],
     paths: &std::collections::HashSet<&'a [u8]>,
-    counts: &mut HashMap<&'a [u8], (usize, HashMap<Vec<u8>, usize>)>,
+    counts: &mut CompanionCounts<'a>,
 ) {
     for given in files.iter().filter_map(|file| paths.get(file.as_slice())) {
         let (commits, others) = counts.entry(given).or_default();
@@ -81,7 +84,7 @@ fn count<'a>(
 }
 
 /// Returns each file once, with the given file that it goes with most often.
-fn chosen(counts: HashMap<&[u8], (usize, HashMap<Vec<u8>, usize>)>) -> Vec<Companion> {
+fn chosen(counts: CompanionCounts<'_>) -> Vec<Companion> {
     let mut best: HashMap<Vec<u8>, Companion> = HashMap::new();
     for (with, (commits, others)) in counts {
         for (path, both) in others {

@@ -121,7 +121,7 @@ impl Repository {
         let upstream = upstream.filter(|name| refs::is_safe(name.as_bytes()));
         let found =
             upstream.and_then(|name| refs::read(self.root(), self.git(), name.as_bytes()).transpose());
-        found.transpose()?.ok_or_else(|| RevisionError::NoUpstream(branch))
+        found.transpose()?.ok_or(RevisionError::NoUpstream(branch))
     }
 
     /// Resolves a name: a whole id, a reference, the result of `git describe`, or the first digits of an id.
