@@ -9,7 +9,7 @@ use clap::builder::{StyledStr, Styles};
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Search", &["grep", "rank", "keyword", "lookup", "files", "list", "read", "ask"]),
     ("Agents", &["setup", "mcp", "ui"]),
-    ("Index", &["index", "sparse"]),
+    ("Index", &["index"]),
     ("Inspect", &["why", "doctor", "config"]),
     ("Scripts", &["call"]),
 ];
