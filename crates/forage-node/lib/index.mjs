@@ -20,7 +20,7 @@ export const {
   ModelsFailedError,
   NoEngineError,
   EngineError,
-  IndexError,
+  SearchIndexError,
   CollectionError,
   UnfinishedError,
   NoAnswerError,
