@@ -72,7 +72,8 @@ fn gather<'a>(
 /// Returns, for keys that several tools have with the same meaning, the key with `NAME` for the tool and its
 /// defaults.
 fn of_several_tools<'k>(keys: &'k [Key<'_>]) -> BTreeMap<&'k str, (String, String)> {
-    let mut by_meaning: BTreeMap<(&str, Option<String>), Vec<(&str, &str, String)>> = BTreeMap::new();
+    // By name and meaning, each key with its tool and default.
+    let mut by_meaning: BTreeMap<_, Vec<(&str, &str, String)>> = BTreeMap::new();
     for (key, value) in keys {
         if let Some((tool, name)) = key.strip_prefix("tools.").and_then(|rest| rest.split_once('.')) {
             by_meaning.entry((name, about(value))).or_default().push((key, tool, default(value)));

@@ -99,8 +99,8 @@ which everyone who opens the project gets. `forage setup other` prints the forms
 - **Your file stays yours.** Comments, layout and other entries are kept, and `--remove` restores the file byte by byte.
   A file that Forage does not understand is left as it is.
 - **The entry is tried.** Forage starts the command as the client starts it, and calls a tool. Then it asks the client for
-  its servers (`claude mcp list`), in an empty home, because clients rewrite their files when they list them. "Works"
-  means that the entry is on that list; if the client can't be asked, the entry is "written, not tried". The exit status
+  its servers (`claude mcp list`), in an empty home, because clients rewrite their files when they list them. \"Works\"
+  means that the entry is on that list; if the client can't be asked, the entry is \"written, not tried\". The exit status
   is 2 if the server does not answer or the client does not list it; `--no-check` leaves all of this out. `forage doctor` does the same for every client, and reports what hides the
   tools from the model. From a project's file, it starts only entries that run this very program.
 - **The command** is `forage mcp`, with the absolute path if `forage` on your `PATH` is another program. In a project's
@@ -160,7 +160,7 @@ fn client_section<'a>(
     let _ = write!(page, "\n## {title}\n\n`forage setup {name} --write` writes to {project}.");
     match shown.iter().find(|(_, other)| *other == snippet) {
         Some((other, _)) => {
-            let _ = write!(page, " The entry is that of {other}.\n");
+            let _ = writeln!(page, " The entry is that of {other}.");
         }
         None => {
             let _ = write!(page, "\n\n```{format}\n{snippet}```\n");

@@ -31,8 +31,7 @@ fn path(schema: &Value, name: &str) -> Result<String, String> {
 const COMMON: usize = 5;
 
 fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
-    let mut page = RecordsPage::default();
-    page.text = format!(
+    let text = format!(
         "# Records\n\n{WRITTEN}\n\n\
          With `--json` a command prints one document on one line. `forage grep` prints [ripgrep's lines](grep.md#output)\n\
          instead, unless you use `--uses`, `--ast` or `--fuzzy`. Over MCP, the same records are the `structuredContent`.\n\n\
@@ -42,6 +41,7 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          - New fields can appear at any time. The version in a schema's `$id` grows when a field changes or goes.\n\
          - Sentences for people, such as those in `warnings`, can change in any version.\n"
     );
+    let mut page = RecordsPage { text, ..RecordsPage::default() };
     page.common(schemas)?;
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
         page.document(name, schema)?;
