@@ -517,5 +517,5 @@ fn definitions_are_of_all_tools_or_of_those_that_are_named() {
     assert!(all.contains(&"grep_search".to_owned()) && !all.contains(&"Search".to_owned()), "{all:?}");
     assert_eq!(names(Some(&["read_file", "Search"])).unwrap(), ["read_file", "Search"]);
     let unknown = names(Some(&["readfile"])).unwrap_err();
-    assert!(unknown.starts_with("`only` names readfile, which is none of keyword_search, "), "{unknown}");
+    assert!(unknown.starts_with("`only` names readfile, which is none of search_index, "), "{unknown}");
 }

@@ -227,12 +227,12 @@ mod tests {
 
     /// Arguments that are only available in JSON calls.
     const JSON_ONLY: &[&str] = &[
+        "search_index explain",
+        "search_index history",
         // `--uses`, `-l` and `-c` select it.
         "grep_search output",
         // `--ast` selects syntax search, and `-t` or file names select the language.
         "grep_search syntax",
-        "search_index explain",
-        "search_index history",
         // `-i` and `-S` select it.
         "Search case",
         "Search timeout_ms",

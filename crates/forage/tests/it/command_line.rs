@@ -214,10 +214,10 @@ fn fr_ls_01_search_by_all_its_names() {
         let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>()
     };
-    assert_eq!(names(), ["keyword_search", "grep_search", "search_index", "list_directory", "read_file"]);
+    assert_eq!(names(), ["search_index", "grep_search", "keyword_search", "list_directory", "read_file"]);
     project.configure("[tools.search]\nenabled = true\n");
     assert_eq!(
         names(),
-        ["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "Search"]
+        ["search_index", "grep_search", "keyword_search", "list_directory", "read_file", "Search"]
     );
 }

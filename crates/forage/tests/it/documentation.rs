@@ -33,9 +33,14 @@ fn unpacked(package: &str) -> PathBuf {
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap();
     let registries = std::fs::read_dir(home.join("registry/src")).unwrap();
     let mut places = registries.map(|registry| registry.unwrap().path().join(package));
-    places.find(|place| place.is_dir()).unwrap_or_else(|| {
-        panic!("{package} is not unpacked; if Cargo.lock has another version, update the pages that name it")
-    })
+    let place = places.find(|place| place.is_dir());
+    place
+        .ok_or_else(|| {
+            format!(
+                "{package} is not unpacked; if Cargo.lock has another version, update the pages that name it"
+            )
+        })
+        .unwrap()
 }
 
 fn read(name: &str) -> Page {

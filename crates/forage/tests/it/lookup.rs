@@ -24,7 +24,7 @@ fn agents_are_told_of_it_by_the_name_that_is_free() {
     project.configure("[retrieval]\nenable_keyword_tool = true\n[tools.keyword_search]\nenabled = false\n");
     assert_eq!(
         tool_names(&project),
-        ["grep_search", "search_index", "list_directory", "read_file", "keyword_search"]
+        ["search_index", "grep_search", "list_directory", "read_file", "keyword_search"]
     );
     project.configure("[tools.keyword_lookup]\nenabled = true\nname = \"keyword_search\"\n");
     for command in [&["tools"][..], &["mcp"]] {

@@ -35,7 +35,7 @@ fn a_file_with_a_nul_byte_is_left_out() {
     let [ours, theirs] = both(&project, &["-l", "needle", "-g", "*.bin"]);
     assert_eq!((ours.status, theirs.status), (1, 0));
     assert!(ours.stderr.contains("binary files were not searched; -a searches them"), "{ours:?}");
-    project.write("o.bin", "\0needle\n");
+    project.write("o.bin", "a\0needle\n");
     for arguments in [
         &["-a", "-l", "needle"][..],
         &["--binary", "-c", "needle"],

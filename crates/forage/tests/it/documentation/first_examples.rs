@@ -23,13 +23,7 @@ const OTHERS: &[(&str, Option<&str>, &str)] = &[
         Some("cargo xtask package            # into target/package"),
         "it builds for minutes, and `check --all` does",
     ),
-    (
-        "python.md",
-        Some(
-            "cargo xtask python               # builds, installs and tests it; the wheel is in target/bindings/python/wheels",
-        ),
-        "it builds for minutes, and `check --all` does",
-    ),
+    ("python.md", Some("pip install ."), "it builds for minutes, and `check --all` does"),
     ("ripgrep.md", None, "a table of differences, without an example"),
     (
         "typescript.md",

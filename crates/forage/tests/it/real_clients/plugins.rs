@@ -29,19 +29,21 @@ fn project_is_searched(client: &'static table::Client, commands: [&[&str]; 2]) {
     assert!(result.contains(&format!("[root: {}]", stage.project.root.display())), "{result}");
     // No text names a tool by a prefix that it doesn't have there.
     let mut shown = Vec::new();
-    texts(&stage.conversation()[0]["body"], &mut shown);
+    let conversation = stage.conversation();
+    texts(&conversation[0]["body"], &mut shown);
     assert!(!shown.iter().any(|text| text.contains("mcp__forage__")), "{shown:?}");
 }
 
+/// Adds the marketplace.
+const ADD: [&str; 4] = ["plugin", "marketplace", "add", "REPOSITORY"];
+
 #[test]
 fn of_claude_code() {
-    let add: &[&str] = &["plugin", "marketplace", "add", "REPOSITORY"];
-    project_is_searched(&CLAUDE_CODE, [add, &["plugin", "install", "forage@forage"]]);
+    project_is_searched(&CLAUDE_CODE, [&ADD[..], &["plugin", "install", "forage@forage"]]);
 }
 
 /// It starts the server in the plugin's directory.
 #[test]
 fn of_copilot_cli() {
-    let add: &[&str] = &["plugin", "marketplace", "add", "REPOSITORY"];
-    project_is_searched(&table::COPILOT_CLI, [add, &["plugin", "install", "forage@forage"]]);
+    project_is_searched(&table::COPILOT_CLI, [&ADD[..], &["plugin", "install", "forage@forage"]]);
 }
