@@ -33,10 +33,13 @@ pub(crate) enum RevisionEntry {
     File(ObjectId),
 }
 
+/// The root of a repository, a path in it, and the revision to read it at.
+pub(crate) type RevisionPlace = (Arc<Root>, RelPath, Revision);
+
 impl Context {
     /// Reads `REV:path` or `ref:REV`. Returns `None` for a text that is not of this form, or whose first part
     /// is not a revision.
-    pub(crate) fn revision(&self, text: &str) -> Option<Result<(Arc<Root>, RelPath, Revision), ToolError>> {
+    pub(crate) fn revision(&self, text: &str) -> Option<Result<RevisionPlace, ToolError>> {
         let (is_meant, rest) = match text.trim().strip_prefix(REF) {
             Some(rest) => (true, rest),
             None => (false, text.trim()),

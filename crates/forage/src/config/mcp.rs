@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Config;
+use super::{Config, UserPath};
 
 /// The beginning of the server's instructions if its settings can't be used.
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
@@ -11,8 +11,8 @@ impl Config {
     /// Returns the directories beneath which a client may choose the roots. `standing` is the client's own
     /// directory, if it is known.
     pub(crate) fn client_roots(&self, standing: Option<&Path>) -> Vec<PathBuf> {
-        let absolute = |directory: &PathBuf| match directory.is_absolute() {
-            true => Some(directory.clone()),
+        let absolute = |directory: &UserPath| match directory.is_absolute() {
+            true => Some(directory.to_path_buf()),
             false => Some(standing?.join(directory)),
         };
         match &self.settings.mcp.client_roots {

@@ -345,7 +345,8 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, changes: &ListChanges,
         .filter(|file| file.letter != 'D')
         .for_each(|file| named.named(&file.path, 0));
     let text = with_notes(text(shown, has_definitions), &notes);
-    Rendered { text, is_cut: shown < all || !has_definitions, shown: named.into_files() }
+    let is_cut = shown < all || !has_definitions;
+    Rendered { text, is_cut, hides_results: is_cut, shown: named.into_files() }
 }
 
 /// Formats the definitions of a file by how they have changed.

@@ -105,8 +105,10 @@ impl RevisionList<'_> {
     }
 }
 
+type PathFilter = Box<dyn Fn(&RelPath) -> bool>;
+
 /// Returns which paths a name chooses: globs, or a part of the path in any case.
-fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<Box<dyn Fn(&RelPath) -> bool>, ToolError> {
+fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<PathFilter, ToolError> {
     if name.contains(['*', '?', '[', '{']) || name.starts_with('!') {
         let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();
         if globs.iter().all(|glob| glob.starts_with('!')) {
