@@ -125,7 +125,7 @@ fn an_empty_answer_says_what_is_hidden_and_by_what() {
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
         let context = tree.context();
         let hidden =
-            format!("2 matching lines in 1 file hidden by `{rule}` in src/{file}, such as src/backdoor.rs");
+            format!("2 matching lines in 1 file hidden by `{rule}` in src/{file}:1, such as src/backdoor.rs");
         for (tool, request) in [
             ("grep_search", json!({"pattern": NEEDLE})),
             ("grep_search", json!({"pattern": NEEDLE, "path": "src"})),
