@@ -55,7 +55,10 @@ fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
             "--quiet",
         ]);
         let text = printed(&mut command, &format!("`forage {}`", arguments.join(" ")))?;
-        typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), text.trim_end()));
+        // A cursor depends on the place of the project.
+        let lines: Vec<&str> =
+            text.trim_end().lines().filter(|line| !line.contains("more results: ")).collect();
+        typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), lines.join("\n")));
     }
     themed(&Term::new().render_svg(typed.trim_end()))
 }
