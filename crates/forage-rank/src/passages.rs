@@ -481,8 +481,8 @@ mod tests {
         tokens + model_tokens("a.rs") + limits::PASSAGE_HEAD_TOKENS
     }
 
-    /// The lines that are chosen of files for the query `two`, with all that is left out.
-    fn passages(files: &[TestFile], tokens: usize, words: &QueryWords) -> Vec<Passages> {
+    /// Returns what is chosen of files, for a requested budget or without one.
+    fn choose(files: &[TestFile], tokens: usize, words: &QueryWords, is_asked_for: bool) -> Vec<Passages> {
         let outlines: Vec<FileOutline> =
             files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never())).collect();
         let files: Vec<PassageFile<'_>> = files
@@ -491,7 +491,12 @@ mod tests {
             .map(|((hit, text, known), outline)| PassageFile { hit, text, outline, known })
             .collect();
         let budget = PassageBudget { tokens, bytes: usize::MAX };
-        PassageSearch { files: &files, words, budget, is_asked_for: true }.choose()
+        PassageSearch { files: &files, words, budget, is_asked_for }.choose()
+    }
+
+    /// Returns what is chosen for a requested budget.
+    fn passages(files: &[TestFile], tokens: usize, words: &QueryWords) -> Vec<Passages> {
+        choose(files, tokens, words, true)
     }
 
     type TestFile = (FileHit, String, Vec<RangeInclusive<u32>>);
@@ -532,17 +537,7 @@ mod tests {
 
     /// The lines that are chosen without a requested budget.
     fn earned(files: &[TestFile]) -> Vec<Vec<RangeInclusive<u32>>> {
-        let outlines: Vec<FileOutline> =
-            files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never())).collect();
-        let files: Vec<PassageFile<'_>> = files
-            .iter()
-            .zip(&outlines)
-            .map(|((hit, text, known), outline)| PassageFile { hit, text, outline, known })
-            .collect();
-        let budget = PassageBudget { tokens: 4_000, bytes: usize::MAX };
-        let search =
-            PassageSearch { files: &files, words: &QueryWords::default(), budget, is_asked_for: false };
-        search.choose().into_iter().map(|found| found.ranges).collect()
+        choose(files, 4_000, &QueryWords::default(), false).into_iter().map(|found| found.ranges).collect()
     }
 
     #[test]

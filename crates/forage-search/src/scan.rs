@@ -305,23 +305,7 @@ pub fn search(
                 None
             }
             ScanText::Whole(text, encoding) => {
-                let notebook = is_notebook.then(|| SearchedNotebook::new(text));
-                let text = notebook.as_ref().map_or(text, |notebook| &notebook.text);
-                let found = search_text(finder, Some(finder), &entry.path, text, options, stop);
-                if notebook.as_ref().is_some_and(|notebook| notebook.leaves_out) {
-                    skipped.add(SkipReason::NotebookOutputs);
-                }
-                if finder.take_too_slow() {
-                    skipped.add(SkipReason::TooSlow);
-                }
-                let found = found?;
-                // We check this only now, because nearly all files have neither a match nor a late NUL byte.
-                if is_binary(text) {
-                    skipped.add(SkipReason::Binary);
-                    return None;
-                }
-                let is_stored_notebook = notebook.is_some_and(|notebook| notebook.is_stored);
-                Some(FileEvents { detected: encoding.detected(), is_stored_notebook, ..found })
+                search_decoded(finder, &entry.path, (text, encoding), options, stop, skipped)
             }
             ScanText::Pieces(text, encoding) => {
                 let found = search_pieces(finder, Some(finder), text, &entry.path, options, stop, skipped);
@@ -519,6 +503,34 @@ impl FileScan<'_> {
         }
         visit(FileBytes::Whole(&text), reading)
     }
+}
+
+/// Searches the decoded text of a file, of a notebook only the cells. Counts what is left out in `skipped`.
+pub(crate) fn search_decoded(
+    finder: &LineFinder<'_>,
+    path: &RelPath,
+    (text, encoding): (&[u8], Encoding),
+    options: &ScanOptions,
+    stop: &Stop,
+    skipped: &mut Skipped,
+) -> Option<FileEvents> {
+    let notebook = is_notebook(path.as_bytes()).then(|| SearchedNotebook::new(text));
+    let text = notebook.as_ref().map_or(text, |notebook| &notebook.text);
+    let found = search_text(finder, Some(finder), path, text, options, stop);
+    if notebook.as_ref().is_some_and(|notebook| notebook.leaves_out) {
+        skipped.add(SkipReason::NotebookOutputs);
+    }
+    if finder.take_too_slow() {
+        skipped.add(SkipReason::TooSlow);
+    }
+    let found = found?;
+    // We check this only now, because nearly all files have neither a match nor a late NUL byte.
+    if is_binary(text) {
+        skipped.add(SkipReason::Binary);
+        return None;
+    }
+    let is_stored_notebook = notebook.is_some_and(|notebook| notebook.is_stored);
+    Some(FileEvents { detected: encoding.detected(), is_stored_notebook, ..found })
 }
 
 /// Like [`search_text`], for a decoded text that arrives in pieces.

@@ -5,18 +5,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::{
-    DecodedText, RelPath, SkipReason, Skipped, WalkOptions, WalkReport, decode_head_as, is_binary,
-};
+use forage_fs::{DecodedText, RelPath, SkipReason, Skipped, WalkOptions, WalkReport, decode_head_as};
 
-use crate::buffer::search_text;
 use crate::event::FileEvents;
 use crate::limits;
 use crate::lines::LineFinder;
-use crate::notebook::{SearchedNotebook, is_notebook};
+use crate::notebook::is_notebook;
 use crate::options::ScanOptions;
 use crate::pattern::Pattern;
-use crate::scan::TextSearch as _;
+use crate::scan::{TextSearch as _, search_decoded};
 
 /// Reads one of some stored texts by its number, or returns the reason why it can't be read.
 pub type ReadStored<'a> = Box<dyn FnMut(usize) -> Result<Vec<u8>, SkipReason> + 'a>;
@@ -115,8 +112,7 @@ fn search_one(
         skipped.add(SkipReason::TooLarge);
         return None;
     }
-    let is_notebook = is_notebook(path.as_bytes());
-    if !is_notebook && finder.rules_out(&bytes) {
+    if !is_notebook(path.as_bytes()) && finder.rules_out(&bytes) {
         return None;
     }
     let encoding = finder.encoding(&bytes);
@@ -124,20 +120,5 @@ fn search_one(
         skipped.add(SkipReason::Binary);
         return None;
     };
-    let notebook = is_notebook.then(|| SearchedNotebook::new(&text));
-    let text: &[u8] = notebook.as_ref().map_or(&text, |notebook| &notebook.text);
-    let found = search_text(finder, Some(finder), path, text, options, stop);
-    if notebook.as_ref().is_some_and(|notebook| notebook.leaves_out) {
-        skipped.add(SkipReason::NotebookOutputs);
-    }
-    if finder.take_too_slow() {
-        skipped.add(SkipReason::TooSlow);
-    }
-    let found = found?;
-    if is_binary(text) {
-        skipped.add(SkipReason::Binary);
-        return None;
-    }
-    let is_stored_notebook = notebook.is_some_and(|notebook| notebook.is_stored);
-    Some(FileEvents { detected: encoding.detected(), is_stored_notebook, ..found })
+    search_decoded(finder, path, (&text, encoding), options, stop, skipped)
 }
