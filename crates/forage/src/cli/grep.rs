@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         arguments.files || arguments.max_count != Some(0) && (!patterns.is_empty() || arguments.invert_match);
     let mut search = LineSearch {
         sieve: style.prints_matches_alone().then(|| sieve(arguments, &patterns, &context.stop)).flatten(),
-        is_mapped: paths.len() <= MAPPED_PATHS
+        is_mapped: (1..=MAPPED_PATHS).contains(&paths.len())
             && !paths.iter().any(|path| *path == STREAM || is_directory(path)),
         style: &style,
         patterns: &patterns,

@@ -35,8 +35,15 @@ fn a_file_with_a_nul_byte_is_left_out() {
     let [ours, theirs] = both(&project, &["-l", "needle", "-g", "*.bin"]);
     assert_eq!((ours.status, theirs.status), (1, 0));
     assert!(ours.stderr.contains("binary files were not searched; -a searches them"), "{ours:?}");
-    for arguments in [&["-a", "-l", "needle"][..], &["--binary", "-c", "needle"], &["-c", "needle", "n.bin"]]
-    {
+    project.write("o.bin", "a\0needle\n");
+    for arguments in [
+        &["-a", "-l", "needle"][..],
+        &["--binary", "-c", "needle"],
+        &["-c", "needle", "n.bin"],
+        &["--binary", "-C1", "needle"],
+        &["--binary", "--heading", "needle"],
+        &["--binary", "-n", "needle", "o.bin", "a.txt"],
+    ] {
         let [ours, theirs] = both(&project, arguments);
         assert_eq!((ours.status, ours.stdout), (theirs.status, theirs.stdout), "{arguments:?}");
     }
