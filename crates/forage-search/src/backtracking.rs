@@ -4,12 +4,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::{CompileError, Regex, RegexBuilder};
 use forage_base::Stop;
 use grep_matcher::{Captures, Match, Matcher};
 
+use crate::detached;
+use crate::error::PatternError;
 use crate::limits;
 use crate::pattern::Case;
+use crate::size;
 
 /// Errors of a [`BacktrackMatcher`].
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -26,6 +29,9 @@ pub enum BacktrackError {
     /// The call was cancelled or reached its deadline.
     #[error("the search had to end")]
     Stopped,
+    /// The compiled pattern would exceed [`limits::BACKTRACKING_BYTES`].
+    #[error("{}", PatternError::TooLarge)]
+    TooLarge,
 }
 
 /// A matcher for regular expressions with look-around and backreferences.
@@ -45,7 +51,8 @@ impl BacktrackMatcher {
     ///
     /// # Errors
     ///
-    /// Returns [`BacktrackError::Syntax`] for an invalid pattern.
+    /// Returns [`BacktrackError::Syntax`] for an invalid pattern, [`BacktrackError::TooLarge`] for one that is too
+    /// large, and [`BacktrackError::Stopped`] if the call has to end before it is compiled.
     pub fn new(
         patterns: &[String],
         case: Case,
@@ -70,10 +77,29 @@ impl BacktrackMatcher {
         };
         let mut builder = RegexBuilder::new(&source);
         builder.multi_line(true).case_insensitive(insensitive).dot_matches_new_line(dot_all);
+        // The parts without look-around and backreferences are regexes of their own, each with two automata.
+        let automata = 2 * parts_at_most(&source);
+        let cache_bytes = limits::BACKTRACKING_CACHES_BYTES / automata;
+        let share = limits::BACKTRACKING_BYTES / automata;
+        let part_bytes = match size_of_parts(&source, insensitive) {
+            Some(bytes) if bytes <= limits::BACKTRACKING_BYTES as u64 => limits::COMPILED_PATTERN_BYTES,
+            _ => share.min(limits::COMPILED_PATTERN_BYTES),
+        };
         builder
             .backtrack_limit(limits::BACKTRACKING_STEPS)
-            .delegate_size_limit(limits::COMPILED_PATTERN_BYTES);
-        let regex = builder.build().map_err(|error| BacktrackError::Syntax(error.to_string()))?;
+            .delegate_size_limit(part_bytes)
+            .delegate_dfa_size_limit(
+                cache_bytes.clamp(
+                    *limits::BACKTRACKING_CACHE_BYTES.start(),
+                    *limits::BACKTRACKING_CACHE_BYTES.end(),
+                ),
+            );
+        let built =
+            detached::run_with_timeout(stop, move || builder.build()).ok_or(BacktrackError::Stopped)?;
+        let regex = built.map_err(|error| match is_too_large(&error) {
+            true => BacktrackError::TooLarge,
+            false => BacktrackError::Syntax(error.to_string()),
+        })?;
         let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
         Ok(Self { regex: Arc::new(regex), names, stop: stop.clone() })
     }
@@ -81,6 +107,69 @@ impl BacktrackMatcher {
     fn look(&self) -> Result<(), BacktrackError> {
         if self.stop.check().is_some() { Err(BacktrackError::Stopped) } else { Ok(()) }
     }
+}
+
+fn is_too_large(error: &fancy_regex::Error) -> bool {
+    let fancy_regex::Error::CompileError(error) = error else { return false };
+    match &**error {
+        CompileError::InnerError(error) => error.size_limit().is_some(),
+        CompileError::DfaBuildError(_, reason) => reason.contains("size limit"),
+        CompileError::PatternTooComplex => true,
+        _ => false,
+    }
+}
+
+/// Returns an upper bound for the number of regexes of which a pattern consists. A new one can begin only at a
+/// group, at an alternative and after a backreference.
+fn parts_at_most(source: &str) -> usize {
+    let is_border = |escaped: u8| escaped.is_ascii_alphanumeric() && !b"dDfnpPrsStuvwWx".contains(&escaped);
+    let (mut borders, mut bytes) = (0, source.bytes());
+    while let Some(byte) = bytes.next() {
+        borders += match byte {
+            b'\\' => bytes.next().map_or(0, |escaped| usize::from(is_border(escaped))),
+            b'(' | b'|' => 1,
+            _ => 0,
+        };
+    }
+    // The last one looks for the places at which the whole can begin.
+    2 * borders + 2
+}
+
+/// Returns an approximate upper bound for the size of all automata in bytes. Returns `None` if the pattern has
+/// constructs other than look-around, atomic groups and backreferences.
+fn size_of_parts(source: &str, insensitive: bool) -> Option<u64> {
+    // The same parts in one pattern without look-around.
+    let (mut plain, mut rest) = (String::with_capacity(source.len()), source);
+    while let Some(next) = rest.chars().next() {
+        let group = ["(?=", "(?!", "(?<=", "(?<!", "(?>"].into_iter().find(|group| rest.starts_with(group));
+        let mut escaped = rest.chars().skip(1);
+        let length = match (next, group) {
+            (_, Some(group)) => {
+                plain.push_str("(?:");
+                group.len()
+            }
+            ('\\', None) => match escaped.next()? {
+                '1'..='9' => 1 + escaped.take_while(char::is_ascii_digit).count() + 1,
+                other => {
+                    plain.extend(['\\', other]);
+                    1 + other.len_utf8()
+                }
+            },
+            _ => {
+                plain.push(next);
+                next.len_utf8()
+            }
+        };
+        rest = rest.get(length..)?;
+    }
+    let ast = regex_syntax::ast::parse::Parser::new().parse(&plain).ok()?;
+    if size::class_work(&ast, insensitive) > limits::CLASS_WORK {
+        return None;
+    }
+    let mut translator = regex_syntax::hir::translate::TranslatorBuilder::new();
+    let hir = translator.case_insensitive(insensitive).utf8(false).build().translate(&plain, &ast).ok()?;
+    // Each part is compiled forwards and backwards, and again to find where the whole can begin.
+    Some(size::automaton_bytes_at_most(&hir).saturating_mul(4))
 }
 
 /// Returns the part of a pattern that this engine reads in another way than PCRE2, which users of `-P` expect: `\h` is a blank
@@ -204,6 +293,35 @@ mod tests {
         assert_eq!(found("foo(?=bar)", b"foo foobar"), Some((4, 7)));
         assert_eq!(found(r"(\w)\1", b"\xff\xe9 abb"), Some((4, 6)));
         assert_eq!(found("(?<!a)b", b"ab"), None);
+    }
+
+    /// Regression: each part had the limit of a whole pattern, so 300 parts took 1.3 GB and half a minute.
+    #[test]
+    fn parts_share_the_size_of_one_pattern() {
+        let many: String = (100..400).map(|count| format!(r"(?=\pL{{{count}}}x)")).collect();
+        let build = |pattern: &str| {
+            BacktrackMatcher::new(
+                &[pattern.to_owned()],
+                Case::Sensitive,
+                (false, false, false),
+                &Stop::never(),
+            )
+        };
+        assert_eq!(build(&many).err(), Some(BacktrackError::TooLarge));
+        let began = std::time::Instant::now();
+        let lookbehinds: String = (10..310).map(|count| format!(r"(?<!\pL{{{count}}})")).collect();
+        assert_eq!(build(&lookbehinds).err(), Some(BacktrackError::TooLarge));
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+        // One large part may take what many small ones may.
+        let alternatives = format!("(?<=a)({})(?!b)", vec![r"(\w{4}x)"; 40].join("|"));
+        for pattern in [
+            r"(?<!\w)\pL{90}x(?=\s)",
+            r"(?<!a)(?:(\w+)\s+){3}\1",
+            r"(?i)(?=.*é)(a|b|c|d|e|f)\w+(?!x)",
+            &alternatives,
+        ] {
+            assert!(build(pattern).is_ok(), "{pattern}");
+        }
     }
 
     #[test]

@@ -33,6 +33,16 @@ pub const PREFILTER_LITERAL_BYTES: usize = 64;
 /// Maximum number of steps of a backtracking matcher on one line: at most a tenth of a second.
 pub const BACKTRACKING_STEPS: usize = 1_000_000;
 
+/// Maximum size in bytes of all automata of a pattern with look-around or backreferences, which consists of several
+/// regexes. With the limit of a whole pattern for each, 300 of them took 1.5 GB and half a minute.
+pub const BACKTRACKING_BYTES: usize = 32 << 20;
+
+/// Size in bytes of the caches of all lazy automata of such a pattern, per thread, and the bounds of each. The upper
+/// one is the engine's default.
+pub const BACKTRACKING_CACHES_BYTES: usize = 32 << 20;
+/// See [`BACKTRACKING_CACHES_BYTES`].
+pub const BACKTRACKING_CACHE_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=2 << 20;
+
 /// Maximum length of a pattern in bytes; longer ones are data, not patterns.
 pub const PATTERN_BYTES: usize = 16 << 10;
 

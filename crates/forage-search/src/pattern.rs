@@ -8,7 +8,7 @@ use grep_regex::RegexMatcherBuilder;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
 
-use crate::backtracking::BacktrackMatcher;
+use crate::backtracking::{BacktrackError, BacktrackMatcher};
 use crate::code::required;
 use crate::detached;
 use crate::error::PatternError;
@@ -149,8 +149,12 @@ impl Pattern {
 
     fn backtracking(source: String, options: &PatternOptions, stop: &Stop) -> Result<Self, PatternError> {
         let shape = (options.word, false, options.multiline);
-        let matcher = BacktrackMatcher::new(&[source], options.case, shape, stop)
-            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
+        let matcher =
+            BacktrackMatcher::new(&[source], options.case, shape, stop).map_err(|error| match error {
+                BacktrackError::TooLarge => PatternError::TooLarge,
+                BacktrackError::Stopped => PatternError::Stopped,
+                error => PatternError::Syntax { message: one_line(&error.to_string()) },
+            })?;
         Ok(Self {
             matcher: PatternMatcher::Backtracking(matcher),
             spans_lines: options.multiline,

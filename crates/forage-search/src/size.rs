@@ -50,6 +50,20 @@ pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, Pat
     if stopped { Err(PatternError::Stopped) } else { Ok(states.saturating_mul(STATE_BYTES)) }
 }
 
+/// Returns an approximate upper bound for the size of the pattern's automaton in bytes, without building any
+/// part of it.
+pub(crate) fn automaton_bytes_at_most(hir: &Hir) -> u64 {
+    // Measured for `\w` and `\pL`: 34 bytes per range. A single range has up to ten sequences of bytes.
+    fold(hir, &mut |class| match class {
+        Class::Bytes(class) => 1 + class.ranges().len() as u64 / 4,
+        Class::Unicode(class) => {
+            let per_class = if class.is_ascii() { 1 } else { 38 };
+            per_class + class.ranges().len() as u64 * 5 / 4
+        }
+    })
+    .saturating_mul(2 * STATE_BYTES)
+}
+
 /// Returns the size in bytes of the automaton of a class, which is built separately for each copy of it.
 fn class_bytes(class: &ClassUnicode) -> u64 {
     let config = thompson::Config::new().utf8(false).which_captures(WhichCaptures::None);
@@ -279,6 +293,41 @@ mod tests {
         }
         let many = hir(&"[ab]c?".repeat(2_000));
         assert!(outline(&many, 100).to_string().len() < 1_000);
+    }
+
+    fn built_bytes(hir: &Hir) -> u64 {
+        let config = thompson::Config::new().utf8(false).which_captures(WhichCaptures::Implicit);
+        thompson::Compiler::new().configure(config).build_from_hir(hir).unwrap().memory_usage() as u64
+    }
+
+    /// What is not measured must be about as small as it is taken for.
+    #[test]
+    fn estimated_bytes_are_an_upper_bound() {
+        for pattern in [
+            "abc",
+            r"\w",
+            r"\pL{20}",
+            "[α-ω]{30}",
+            ".",
+            "(?i)kelvin",
+            r"[^a]{40}",
+            r"(\w|\d){9}",
+            r"\b\w+\s",
+            "[a-z]{300}",
+            "(?-u:[^a]){99}",
+            r"\PL{7}",
+            r"(?i)[\pL\pN]{10}",
+            "a|bb|ccc|dé",
+            "",
+            "(a?){50}",
+            r"[\x{10000}-\x{10ffff}]{20}",
+            "(é|è|ê|ë){20}",
+        ] {
+            let hir = hir(pattern);
+            let (built, estimated) = (built_bytes(&hir), automaton_bytes_at_most(&hir));
+            // The states around the pattern are a few hundred bytes.
+            assert!(built <= estimated * 3 / 2 + 1_000, "{pattern}: {built} of {estimated}");
+        }
     }
 
     /// A pattern that is refused early would also fail to compile, and one that is far too large is refused

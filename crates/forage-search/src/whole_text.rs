@@ -100,7 +100,9 @@ impl WholeTextFinder {
         found.unwrap_or_else(|error| {
             match error {
                 BacktrackError::Stopped => self.is_stopped.set(true),
-                BacktrackError::TooSlow | BacktrackError::Syntax(_) => self.is_too_slow.set(true),
+                BacktrackError::TooSlow | BacktrackError::TooLarge | BacktrackError::Syntax(_) => {
+                    self.is_too_slow.set(true);
+                }
             }
             None
         })
