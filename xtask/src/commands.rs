@@ -5,20 +5,49 @@ use std::fmt::Write as _;
 use crate::cargo::Workspace;
 use crate::generate::escaped;
 
-/// An argument, an option or a subcommand with its description.
-type Entry = (String, String);
+/// An argument, an option or a subcommand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    /// The heading of its list.
+    heading: String,
+    /// Its names, with the name of its value.
+    name: String,
+    about: String,
+}
+
+impl Entry {
+    /// Returns the first of its names, without the name of its value.
+    fn flag(&self) -> &str {
+        self.name.split([',', ' ', '[', '<']).next().unwrap_or(&self.name).trim_end_matches("...")
+    }
+}
+
+/// The help of a command.
+struct Help {
+    name: String,
+    about: String,
+    entries: Vec<Entry>,
+}
+
+/// The headings of options that are not ripgrep's.
+const OWN_HEADINGS: [&str; 4] = ["Arguments", "Options", "Commands", "Forage's own"];
 
 /// Returns the page with the short help of every command.
 pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
     let mut page = String::from(
         "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
-         `forage help COMMAND` also prints the rare options, and more examples. [Which command?](which.md) helps you to\n\
-         choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted.\n",
+         This page lists all commands; `forage help COMMAND` also prints rare options and examples. [Which command?](which.md)\n\
+         helps you to choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted.\n",
     );
     let names = workspace.forage_text(&["man", "--list"])?;
-    for name in names.lines() {
-        let help = workspace.forage_text(&[name, "-h"])?;
-        section(&mut page, name, &help)?;
+    let read = |name: &str| parsed(name, &workspace.forage_text(&[name, "-h"])?);
+    let helps: Vec<Help> = names.lines().map(read).collect::<Result<_, _>>()?;
+    let shared = shared(&helps);
+    helps.iter().for_each(|help| section(&mut page, help, &shared));
+    page.push_str("\n## Options of several commands\n\n| | | |\n|---|---|---|\n");
+    for (entry, names) in &shared {
+        let about = cell(&entry.about);
+        let _ = writeln!(page, "| `{}` | {} | {about} |", entry.name, names.join(", "));
     }
     let help = workspace.forage_text(&["--help"])?;
     let of_all = part(&help, "Options of every command:").ok_or("the help has no common options")?;
@@ -27,21 +56,57 @@ pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
     Ok(page)
 }
 
-fn section(page: &mut String, name: &str, help: &str) -> Result<(), String> {
-    let lacks = |what: &str| format!("the help of `forage {name}` has no {what}");
-    let about = help.lines().next().ok_or_else(|| lacks("description"))?;
-    let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).ok_or_else(|| lacks("usage"))?;
-    let usage = usage.split_once(' ').map_or(usage, |(_, arguments)| arguments);
-    let _ = write!(page, "\n## `forage {name}`\n\n{}. `forage {usage}`\n", escaped(about));
+fn parsed(name: &str, help: &str) -> Result<Help, String> {
+    let about =
+        help.lines().next().ok_or_else(|| format!("the help of `forage {name}` has no description"))?;
     let own = help.split("\nOptions of every command:").next().unwrap_or(help);
     let entries: Vec<Entry> =
-        entries(own).into_iter().filter(|(name, _)| !name.contains("--help") && name != "help").collect();
-    table(page, &entries);
-    if let Some(examples) = part(help, "Examples:") {
-        let examples: Vec<&str> = examples.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let _ = write!(page, "\n```text\n{}\n```\n", examples.join("\n"));
+        entries(own).into_iter().filter(|it| !it.name.contains("--help") && it.name != "help").collect();
+    Ok(Help { name: name.to_owned(), about: about.to_owned(), entries })
+}
+
+/// Returns the options that several commands have with the same description, with the names of the commands.
+fn shared(helps: &[Help]) -> Vec<(Entry, Vec<&str>)> {
+    let mut found: Vec<(Entry, Vec<&str>)> = Vec::new();
+    for help in helps {
+        for entry in help.entries.iter().filter(|entry| entry.name.starts_with('-')) {
+            match found.iter_mut().find(|(known, _)| known.name == entry.name && known.about == entry.about) {
+                Some((_, names)) => names.push(&help.name),
+                None => found.push((entry.clone(), vec![&help.name])),
+            }
+        }
     }
-    Ok(())
+    found.retain(|(_, names)| names.len() > 1);
+    found
+}
+
+fn section(page: &mut String, help: &Help, shared: &[(Entry, Vec<&str>)]) {
+    let _ = write!(page, "\n## `forage {}`\n\n{}.\n", help.name, escaped(&help.about));
+    let is_shared = |entry: &&Entry| {
+        shared.iter().any(|(known, _)| known.name == entry.name && known.about == entry.about)
+    };
+    let is_own = |entry: &&Entry| OWN_HEADINGS.contains(&entry.heading.as_str());
+    let own: Vec<Entry> = help.entries.iter().filter(|it| is_own(it) && !is_shared(it)).cloned().collect();
+    table(page, &own);
+    let mut headings: Vec<&str> = Vec::new();
+    for entry in help.entries.iter().filter(|entry| !is_own(entry)) {
+        if !headings.contains(&entry.heading.as_str()) {
+            headings.push(&entry.heading);
+        }
+    }
+    if !headings.is_empty() {
+        page.push_str("\nThe other options are [ripgrep's](ripgrep.md):\n\n| | |\n|---|---|\n");
+    }
+    for heading in headings {
+        let flags = help.entries.iter().filter(|entry| entry.heading == heading);
+        let flags: Vec<String> = flags.map(|entry| format!("`{}`", entry.flag())).collect();
+        let _ = writeln!(page, "| {} | {} |", heading.to_lowercase(), flags.join(" "));
+    }
+    let also: Vec<String> =
+        help.entries.iter().filter(is_shared).map(|entry| format!("`{}`", entry.flag())).collect();
+    if !also.is_empty() {
+        let _ = write!(page, "\n[Also](#options-of-several-commands) {}.\n", also.join(", "));
+    }
 }
 
 /// Returns the text below a heading, up to the next one.
@@ -58,26 +123,27 @@ fn part<'a>(help: &'a str, heading: &str) -> Option<&'a str> {
 /// lines that are indented further.
 fn entries(help: &str) -> Vec<Entry> {
     let mut found: Vec<Entry> = Vec::new();
-    let mut is_list = false;
+    let mut heading = None;
     for line in help.lines() {
         let text = line.trim_start();
         let indent = line.len() - text.len();
         if indent == 0 {
             // Only the parts with a heading are lists.
-            is_list = text.ends_with(':') || is_list && text.is_empty();
+            heading = text.strip_suffix(':').or(heading.filter(|_| text.is_empty()));
             continue;
         }
+        let Some(heading) = heading else { continue };
         let is_command = indent == 2 && text.starts_with(|c: char| c.is_ascii_lowercase());
         let is_entry = indent <= 6 && text.starts_with(['-', '<', '[']) || is_command;
         match found.last_mut() {
-            _ if !is_list => {}
             _ if is_entry => {
-                let (name, description) = text.split_once("  ").unwrap_or((text, ""));
-                found.push((name.to_owned(), description.trim().to_owned()));
+                let (name, about) = text.split_once("  ").unwrap_or((text, ""));
+                let (name, about) = (name.to_owned(), about.trim().to_owned());
+                found.push(Entry { heading: heading.to_owned(), name, about });
             }
-            Some((_, description)) if !text.is_empty() => {
-                let space = if description.is_empty() { "" } else { " " };
-                let _ = write!(description, "{space}{text}");
+            Some(entry) if !text.is_empty() => {
+                let space = if entry.about.is_empty() { "" } else { " " };
+                let _ = write!(entry.about, "{space}{text}");
             }
             _ => {}
         }
@@ -90,9 +156,14 @@ fn table(page: &mut String, entries: &[Entry]) {
         return;
     }
     page.push_str("\n| | |\n|---|---|\n");
-    for (name, description) in entries {
-        let _ = writeln!(page, "| `{name}` | {} |", escaped(description).replace('|', "\\|"));
+    for entry in entries {
+        let _ = writeln!(page, "| `{}` | {} |", entry.name, cell(&entry.about));
     }
+}
+
+/// Returns text for a cell of a table.
+fn cell(text: &str) -> String {
+    escaped(text).replace('|', "\\|").replace("[possible values: ", "[")
 }
 
 #[cfg(test)]
@@ -100,15 +171,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_has_arguments_options_and_examples() {
+    fn a_section_has_arguments_and_options() {
         let help = "Find <it>\n\nUsage: forage find [OPTIONS] <NAME>\n\nArguments:\n  <NAME>  Name, which\n          is long\n\n\
-            Options:\n  -a, --all     All|each\n      --n <N>\n          Number\n  -h, --help    Print help\n\n\
+            Options:\n  -a, --all     All|each [possible values: a, b]\n      --n <N>\n          Number\n  -h, --help    Print help\n\n\
+            Files:\n  -u, --unrestricted...  More\n      --code[=<TOKENS>]  Code\n\n\
             Options of every command:\n      --json  JSON\n\nExamples:\n  forage find a    how\n";
+        let helps = [
+            parsed("find", help).unwrap(),
+            parsed("seek", "Seek\n\nOptions:\n      --n <N>  Number\n").unwrap(),
+        ];
+        let shared = shared(&helps);
+        assert_eq!(shared[0].1, ["find", "seek"]);
         let mut page = String::new();
-        section(&mut page, "find", help).unwrap();
-        let expected = "\n## `forage find`\n\nFind &lt;it>. `forage find [OPTIONS] <NAME>`\n\n| | |\n|---|---|\n\
-            | `<NAME>` | Name, which is long |\n| `-a, --all` | All\\|each |\n| `--n <N>` | Number |\n\n\
-            ```text\nforage find a    how\n```\n";
+        section(&mut page, &helps[0], &shared);
+        let expected = "\n## `forage find`\n\nFind &lt;it>.\n\n| | |\n|---|---|\n\
+            | `<NAME>` | Name, which is long |\n| `-a, --all` | All\\|each [a, b] |\n\n\
+            The other options are [ripgrep's](ripgrep.md):\n\n| | |\n|---|---|\n| files | `-u` `--code` |\n\n\
+            [Also](#options-of-several-commands) `--n`.\n";
         assert_eq!(page, expected);
         assert_eq!(part(help, "Options of every command:").unwrap().trim(), "--json  JSON");
     }

@@ -14,12 +14,11 @@ type Key<'a> = (String, &'a Value);
 pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
-         Your settings are in `~/.config/forage/config.toml`, or in the file that `--config` or `FORAGE_CONFIG` names. The\n\
-         environment overrides the file, and the command line overrides both.\n\n\
-         ```sh\nforage config --all         # every key, its value and where it comes from\nforage config --schema      # a JSON Schema of the file, for your editor\n```\n\n\
-         A project can have a `.forage.toml`, which can only narrow: lower `limits.text_bytes`, `limits.timeout_ms` and\n\
-         `limits.max_file_bytes`, and add to `search.exclude`. `limits.timeout_ms = 5000` and `[limits]` with\n\
-         `timeout_ms = 5000` mean the same.\n\n\
+         Your settings are in `~/.config/forage/config.toml`, or in the file of `--config` or `FORAGE_CONFIG`. Environment\n\
+         variables override the file, and options of [commands](commands.md) override both.\n\n\
+         ```sh\nforage config --all         # every key with its value\nforage config --schema      # a JSON Schema of the file, for your editor\n```\n\n\
+         A `.forage.toml` in a project must only narrow your settings: it can lower `limits.text_bytes`, `limits.timeout_ms`\n\
+         and `limits.max_file_bytes`, and add to `search.exclude`.\n\n\
          | key | default | |\n|---|---|---|\n",
     );
     let (mut keys, mut first_keys) = (Vec::new(), Vec::new());
@@ -119,10 +118,8 @@ fn about(value: &Value) -> Option<String> {
     if let Some(most) = value.get("maximum") {
         let _ = write!(about, "; {} to {most}", value.get("minimum")?);
     }
-    let named = [&value["x-variable"], &value["x-option"]];
-    let named: Vec<String> = named.iter().filter_map(|it| Some(format!("`{}`", it.as_str()?))).collect();
-    if !named.is_empty() {
-        let _ = write!(about, " ({})", named.join(", "));
+    if let Some(variable) = value["x-variable"].as_str() {
+        let _ = write!(about, " (`{variable}`)");
     }
     Some(about)
 }
@@ -138,7 +135,7 @@ mod tests {
         let schema = json!({ "properties": {
             "mode": { "enum": ["a", "b"], "default": "a", "description": "Who <does> it.", "x-variable": "MODE" },
             "part": { "anyOf": [{}, { "properties": {
-                "n": { "type": "integer", "minimum": 1, "maximum": 9, "description": "How\nmany|few" , "x-option": "--n" },
+                "n": { "type": "integer", "minimum": 1, "maximum": 9, "description": "How\nmany|few" },
             } }] },
             "tools": { "properties": {
                 "x": { "properties": { "on": on(true) } },
@@ -149,7 +146,7 @@ mod tests {
         let page = page(&schema).unwrap();
         let expected = "\n| key | default | |\n|---|---|---|\n\
             | `mode` | `\"a\"` | Who &lt;does> it: `\"a\"`, `\"b\"` (`MODE`) |\n\
-            | `part.n` |  | How many\\|few; 1 to 9 (`--n`) |\n\
+            | `part.n` |  | How many\\|few; 1 to 9 |\n\
             | `tools.NAME.on` | `true`; `false` for `y` | Whether |\n\
             | `tools.y.own` |  | Own |\n\
             \n`part = VALUE` means `part.n = VALUE`.\n";

@@ -103,7 +103,7 @@ const LLMS: &str = "\
 > Code search for coding agents: an MCP server, a command line and a library. It ranks files and functions for a question or a bug
 > report, searches lines as ripgrep does, and reads definitions. It needs no model, no key and no network. It only reads.
 
-Forage 0.1.0 is not published: `cargo install --locked --path crates/forage` builds it from a clone. `forage setup CLIENT --write`
+Forage 0.1.0 is not published yet: `cargo install --locked --path crates/forage` builds it from a clone. `forage setup CLIENT --write`
 adds the server to a client. Agents get the tools `search_index` (a question), `grep_search` (a pattern or a name), `read_file`
 and `list_directory`, and `keyword_search` if a model is configured. The tools `Search` and `keyword_lookup` are off by default.
 ";

@@ -86,45 +86,48 @@ const CLIENTS: &str = "\
 
 <!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->
 
+`forage setup` adds Forage to the configuration of a client:
+
 ```sh
 forage setup                        # the clients on this machine
-forage setup claude-code            # shows what it would write
-forage setup claude-code --write    # writes it, and tries it
-forage setup claude-code --remove   # takes it out again
+forage setup claude-code            # shows the changes
+forage setup claude-code --write    # writes the entry, and tests it
+forage setup claude-code --remove   # removes it
 ```
 
-`--detected` in place of a name means all clients on this machine. `--scope project` takes the file of the project,
-which everyone who opens the project gets. `forage setup other` prints the forms that other clients take.
+Use `--detected` instead of a name for all clients on this machine. `--scope project` changes the file of the project, so
+that everyone who opens the project gets the entry. `forage setup other` prints entries for other clients.
 
 - **Your file stays yours.** Comments, layout and other entries are kept, and `--remove` restores the file byte by byte.
-  A file that Forage does not understand is left as it is.
-- **The entry is tried.** Forage starts the command as the client starts it, and calls a tool. Then it asks the client for
-  its servers (`claude mcp list`), in an empty home, because clients rewrite their files when they list them. \"Works\"
-  means that the entry is on that list; if the client can't be asked, the entry is \"written, not tried\". The exit status
-  is 2 if the server does not answer or the client does not list it; `--no-check` leaves all of this out. `forage doctor` does the same for every client, and reports what hides the
-  tools from the model. From a project's file, it starts only entries that run this very program.
+  If Forage can't parse a file, it does not change it.
+- **The entry is tested.** Forage starts the command as the client starts it, and calls a tool. Then it asks the client for
+  its servers (`claude mcp list`). This happens in an empty home, because clients rewrite their files when they list them.
+  \"Works\" means that the entry is on that list; if the client can't be asked, the entry is \"written, not tried\". The
+  exit status is 2 if the server does not answer or the client does not list it. `--no-check` skips the test.
+- `forage doctor` runs this test for every client, and reports if the model can't see the tools. From a project's file, it
+  only starts entries that run this very program.
 - **The command** is `forage mcp`, with the absolute path if `forage` on your `PATH` is another program. In a project's
-  file it is always the bare name. `--command` sets another.
+  file it must be the bare name. `--command` sets another command.
 
-## More than the entry
+## Additions to the entry
 
-`--with` adds more, separated by commas; `all` means all that the client takes. `--remove` takes it out, too, and
-`--remove --with WHAT` only that.
+`--with` adds more, for example `--with permission,skill`; `all` selects everything that the client supports. `--remove`
+removes these additions, too, and `--remove --with WHAT` only the named ones.
 
-| `--with` | what it adds |
+| `--with` | addition |
 |---|---|
 | `permission` | permission to call Forage's tools without asking each time; all of them only read |
-| `variables` | names of variables that the client hands on, such as those of keys; never their values |
+| `variables` | names of variables that the client passes on, such as those of keys; never their values |
 | `instructions` | a few lines for the model, between marks in its Markdown file. Your own lines there always stay |
-| `skill` | the same as a skill |
-| `agent` | a sub-agent `forage-search`, which searches and answers with files and lines |
-| `hooks` | `forage hook`, which advises at the start of a session, and before the client's own searches: for one name its definition and the number of its uses, for several words the best files. It never blocks, and says nothing if it has no answer within 1.5 seconds. Codex runs it only after you have trusted it (`/hooks`) |
+| `skill` | the same lines as a skill |
+| `agent` | a sub-agent `forage-search`, which searches and returns files and lines |
+| `hooks` | `forage hook`, which advises at the start of a session and before the client's own searches. For one name it returns the definition and the number of uses, and for several words the best files. It never blocks, and returns nothing after 1.5 seconds. Codex runs it only after you have trusted it (`/hooks`) |
 
 ## As a plugin
 
 Forage's repository is a marketplace of plugins for Claude Code, Codex and Copilot CLI, and an extension for Gemini CLI.
-The plugin has the server, the skill, the sub-agent and the hooks. `forage` must be on the `PATH`, and `REPOSITORY` is
-the repository's address or a clone.
+The plugin has the server, the skill, the sub-agent and the hooks. `forage` must be on the `PATH`. `REPOSITORY` is the
+address of the repository, or a clone.
 
 ```text
 claude plugin marketplace add REPOSITORY && claude plugin install forage@forage
@@ -160,7 +163,7 @@ fn client_section<'a>(
     let _ = write!(page, "\n## {title}\n\n`forage setup {name} --write` writes to {project}.");
     match shown.iter().find(|(_, other)| *other == snippet) {
         Some((other, _)) => {
-            let _ = writeln!(page, " The entry is that of {other}.");
+            let _ = writeln!(page, " It uses the same entry as {other}.");
         }
         None => {
             let _ = write!(page, "\n\n```{format}\n{snippet}```\n");
@@ -206,7 +209,8 @@ fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String>
     let (tools, told, on) = (array(tools)?, array(told)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
-         This page has what a model reads about each tool, word for word, and the arguments.\n\n\
+         This page has the descriptions that models read, word for word, and the arguments. Models do not see *hidden*\n\
+         arguments, but the tools accept them.\n\n\
          ```sh\nforage call grep_search '{\"pattern\": \"fn main\"}'     # a call, as an agent makes it\nforage tools --format openai                          # the definitions for a provider\n```\n",
     );
     for tool in &tools {
@@ -225,30 +229,49 @@ fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option
     if !is_on {
         page.push_str("Off by default. Enable it in the configuration.\n\n");
     }
-    for line in tool["description"].as_str()?.lines() {
-        page.push_str(format!("> {}", escaped(line)).trim_end());
-        page.push('\n');
-    }
+    let _ = write!(page, "```text\n{}```\n", wrapped(tool["description"].as_str()?));
     let schema = &tool["inputSchema"];
     let arguments = schema["properties"].as_object()?;
     if arguments.is_empty() {
         page.push_str("\nNo arguments.\n");
         return Some(());
     }
-    page.push_str("\n| argument | type | required | meaning |\n|---|---|---|---|\n");
+    page.push_str("\n| argument | type | | meaning |\n|---|---|---|---|\n");
     for (argument, property) in arguments {
         let required =
             schema["required"].as_array().is_some_and(|names| names.contains(&argument.as_str().into()));
-        let required = if required { "yes" } else { "no" };
-        let meaning = meaning(property).replace('|', "\\|");
-        let meaning = if told[argument].is_null() {
-            format!("{meaning} Not in the definition that models see.")
-        } else {
-            meaning
+        let need = match (required, told[argument].is_null()) {
+            (true, _) => "required",
+            (false, false) => "",
+            (false, true) => "hidden",
         };
-        let _ = writeln!(page, "| `{argument}` | {} | {required} | {meaning} |", kind(property)?);
+        let meaning = meaning(property).replace('|', "\\|");
+        let _ = writeln!(page, "| `{argument}` | {} | {need} | {meaning} |", kind(property)?);
     }
     Some(())
+}
+
+/// Maximum width of a line of a description.
+const WIDTH: usize = 110;
+
+/// Breaks the lines of a text at blanks.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    for line in text.lines() {
+        let mut width = 0;
+        for word in line.split(' ') {
+            let space = match width {
+                0 => "",
+                _ if width + 1 + word.len() > WIDTH => "\n",
+                _ => " ",
+            };
+            width = if space == "\n" { word.len() } else { width + space.len() + word.len() };
+            lines.push_str(space);
+            lines.push_str(word);
+        }
+        lines.push('\n');
+    }
+    lines
 }
 
 /// Describes the type of a property in words.
@@ -313,13 +336,20 @@ mod tests {
         let mut told = tools.clone();
         told[0]["inputSchema"]["properties"].as_object_mut().unwrap().remove("mode");
         let page = tools_page(&tools, &told, &tools).unwrap();
-        let expected = "\n## `find_it`\n\nFind it.\n\n> Finds &lt;it>.\n>\n> With `a<b>`.\n\n\
-            | argument | type | required | meaning |\n|---|---|---|---|\n\
-            | `terms` | array of string | yes | One \\| many |\n\
-            | `depth` | integer | no | Levels. From 0 to 9. |\n\
-            | `mode` | string | no | One of `\"a\"`, `\"b\"`. Not in the definition that models see. |\n\
-            \n## `rest`\n\nRest.\n\n> Nothing.\n\nNo arguments.\n";
+        let expected = "\n## `find_it`\n\nFind it.\n\n```text\nFinds <it>.\n\nWith `a<b>`.\n```\n\n\
+            | argument | type | | meaning |\n|---|---|---|---|\n\
+            | `terms` | array of string | required | One \\| many |\n\
+            | `depth` | integer |  | Levels. From 0 to 9. |\n\
+            | `mode` | string | hidden | One of `\"a\"`, `\"b\"`. |\n\
+            \n## `rest`\n\nRest.\n\n```text\nNothing.\n```\n\nNo arguments.\n";
         assert!(page.ends_with(expected), "{page}");
+    }
+
+    #[test]
+    fn long_lines_are_wrapped() {
+        assert_eq!(wrapped("a b\n\nc"), "a b\n\nc\n");
+        let word = "x".repeat(WIDTH / 2);
+        assert_eq!(wrapped(&format!("{word} {word} y")), format!("{word}\n{word} y\n"));
     }
 
     #[test]
@@ -341,7 +371,7 @@ mod tests {
         let expected = format!(
             "| Edit | `edit` | 1.2 |\n| Same | `edit` | not tried; written from its documentation |\n\
             \n## Edit\n\n`forage setup edit --write` writes to `~/edit.json`.\n\n```json\n{{}}\n```\n\n{rest}\
-            \n## Same\n\n`forage setup edit --write` writes to `~/edit.json`. The entry is that of Edit.\n\n{rest}"
+            \n## Same\n\n`forage setup edit --write` writes to `~/edit.json`. It uses the same entry as Edit.\n\n{rest}"
         );
         assert!(page.ends_with(&expected), "{page}");
         assert!(clients_page(&json!([{ "client": "edit" }])).is_err());

@@ -38,7 +38,8 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          ```sh\nforage schema                # the names of the schemas\nforage schema grep-uses      # the JSON Schema of `forage grep --uses --json`\n```\n\n\
          - A command that fails prints an [error](errors.md), or adds `error` and `code` to its answer.\n\
          - A command about several paths prints `{{\"answers\": […]}}`.\n\
-         - New fields can appear at any time. The version in a schema's `$id` grows when a field changes or goes.\n\
+         - Each heading links to the JSON Schema of the document.\n\
+         - New fields can appear at any time. If a field changes or is removed, the version in the schema's `$id` must grow.\n\
          - Sentences for people, such as those in `warnings`, can change in any version.\n"
     );
     let mut page = RecordsPage { text, ..RecordsPage::default() };
@@ -56,6 +57,8 @@ struct RecordsPage<'a> {
     common: BTreeSet<(&'a str, &'a str)>,
     /// The parts that were described.
     parts: BTreeSet<&'a str>,
+    /// The fields of the documents that were described, with their commands.
+    documents: Vec<(&'a Value, String)>,
 }
 
 impl<'a> RecordsPage<'a> {
@@ -63,14 +66,17 @@ impl<'a> RecordsPage<'a> {
     fn common(&mut self, schemas: &'a Map<String, Value>) -> Result<(), String> {
         let mains: Vec<&Value> =
             schemas.values().filter_map(main_part).filter(|main| is_of_tool(main)).collect();
-        let first = mains.first().and_then(|main| main["properties"].as_object());
-        self.text.push_str("\n## Fields of every answer of a tool\n\n| field | type | |\n|---|---|---|\n");
-        for (field, schema) in first.ok_or("no schema is that of a tool")? {
-            let about = description(schema);
-            if mains.iter().filter(|main| description(&main["properties"][field]) == about).count() >= COMMON
-            {
-                row(&mut self.text, field, mains[0], schema, true);
-                self.common.insert((field, about));
+        if mains.is_empty() {
+            return Err("no schema is that of a tool".to_owned());
+        }
+        self.text.push_str("\n## Common fields of the tools\n\n| field | type | |\n|---|---|---|\n");
+        for main in &mains {
+            for (field, schema) in main["properties"].as_object().into_iter().flatten() {
+                let about = description(schema);
+                let users = mains.iter().filter(|main| description(&main["properties"][field]) == about);
+                if users.count() >= COMMON && self.common.insert((field, about)) {
+                    row(&mut self.text, field, main, schema, true);
+                }
             }
         }
         Ok(())
@@ -84,9 +90,16 @@ impl<'a> RecordsPage<'a> {
         let command = command.ok_or_else(|| format!("the title of {name} names no command"))?;
         let file = path(schema, name)?;
         let file = file.trim_start_matches("docs/");
-        let _ = write!(self.text, "\n## `{command}`\n\nSchema: [`{file}`]({file})\n");
+        let _ = write!(self.text, "\n## [`{command}`]({file})\n");
         let parts = schema["$defs"].as_object().ok_or_else(|| format!("{name} has no parts"))?;
         let Some(main) = main_part(schema) else { return Ok(()) };
+        if let Some((_, equal)) = self.documents.iter().find(|(known, _)| *known == &main["properties"]) {
+            let _ = write!(self.text, "\nThe same as `{equal}`.\n");
+            return Ok(());
+        }
+        if main["properties"].is_object() {
+            self.documents.push((&main["properties"], command.to_owned()));
+        }
         // The parts of other documents than the answers of tools are left to their schemas.
         let is_tool = is_of_tool(main);
         self.describe(main, is_tool);
@@ -245,12 +258,13 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let codes = words(&schema["$defs"]["ErrorCode"]).ok_or("the codes of errors are no choice of words")?;
     let mut page = format!(
         "# Errors\n\n{WRITTEN}\n\n\
-         An error is a sentence on stderr. With `--json` the same sentence is in a document on stdout, with a `code` for\n\
-         programs. The exit status is 2, or 130 after an interruption, or 1 if a model gave no answer:\n\n\
+         An error is a message on stderr. With `--json` the message is in a document on stdout, with a `code`: programs should\n\
+         test this code and not the text. The exit status is 2, or 130 after an interruption, or 1 if a model returned no\n\
+         answer:\n\n\
          ```console\n$ forage grep --json '('\n? 2\n\
          {{\"type\":\"error\",\"error\":\"regex parse error:\\n    (?:()\\n    ^\\nerror: unclosed group\\n-F takes the pattern as plain text.\",\"code\":\"pattern\"}}\n```\n\n\
-         An answer that has found something can also have `error` and `code`, if one of several paths failed. If a limit has\n\
-         cut it, it has `truncated_by` instead. The `error_type` of [telemetry](telemetry.md) is the same code.\n\n\
+         An answer with results can also have `error` and `code`, for example if one of several paths failed. An answer that a\n\
+         limit has cut has `truncated_by` instead. The `error_type` of [telemetry](telemetry.md) is the same code.\n\n\
          | `code` | what happened | what to do |\n|---|---|---|\n"
     );
     for (code, text) in codes {
