@@ -30,14 +30,14 @@ use view::{Shown, View};
                   printed)."
 )]
 pub(crate) struct Arguments {
-    /// What you want to know about the repository
+    /// The question about the repository
     question: String,
     #[command(flatten)]
     settings: SettingOptions<{ SettingsCommand::Ask as u8 }>,
-    /// Calls of a turn that run at the same time; 1 runs them one after the other [default: 8]
+    /// Calls of a turn that run at the same time [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     parallel: Option<u16>,
-    /// Go on from the last question about this root, and its answer
+    /// Continue the last conversation about this root
     #[arg(long = "continue")]
     goes_on: bool,
     #[command(flatten)]

@@ -21,7 +21,7 @@ const EXAMPLES: &str = r#"Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Name of the tool, as agents are told it, or its own
+    /// Name of the tool, built-in or configured
     tool: String,
     /// Its arguments as a JSON object; `-` reads them from stdin
     #[arg(default_value = "{}", value_name = "JSON")]

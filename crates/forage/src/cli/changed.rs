@@ -3,10 +3,10 @@
 /// Which changed files a command is about.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ChangedArguments {
-    /// Only files that differ from the last commit, untracked ones included
+    /// Only files that differ from the last commit, including untracked ones
     #[arg(long)]
     changed: bool,
-    /// Only files that differ from REV, such as HEAD~3 or v1.2; `main...` since the branch left main, `A..B` between two
+    /// Only files that differ from REV, such as HEAD~3; `main...` for the changes of this branch, `A..B` between commits
     #[arg(long, value_name = "REV", conflicts_with = "changed")]
     since: Option<String>,
 }

@@ -22,7 +22,7 @@ pub(super) use records::{Diagnosis, StartReport};
     after_long_help = "Examples:\n  forage doctor              what works, what does not, and what to do about it\n  forage doctor --online     the providers' lists of models, too\n\nExit status: 0 when Forage is usable, 2 when something is broken."
 )]
 pub(crate) struct Arguments {
-    /// Read the providers' lists of models, too; without it nobody is asked, and kept lists are used
+    /// Read the providers' lists of models instead of using cached ones
     #[arg(long)]
     online: bool,
 }
@@ -98,7 +98,7 @@ const TO_TRY: &str = "\
 Try:
   forage rank how are failed requests retried     the best files for a question, without a model
   forage grep 'TODO|FIXME'                        matching lines, with ripgrep's flags and output
-  forage setup --detected                         what your agents would be set up with; --write does it
+  forage setup --detected                         set up your agents; add --write to do it
 `forage help` lists all commands, `forage help COMMAND` has examples.
 ";
 

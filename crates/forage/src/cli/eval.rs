@@ -30,34 +30,32 @@ pub(super) use records::Evaluation;
     after_long_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: what they say, and what they touched\n  forage eval --from-git --ablate          # what each rule of the ranking gives\n  forage eval sets.json --checkouts DIR --lines    # how many of the right lines an answer shows\n\nThe index is made in memory. `--from-git` and `--at-revision` run git to read the history; nothing else does."
 )]
 pub(crate) struct Arguments {
-    /// File with a set of queries as JSON, or several
+    /// JSON file with one or more sets of queries
     #[arg(value_name = "SET.json", required_unless_present = "from_git", conflicts_with = "from_git")]
     set: Option<PathBuf>,
-    /// The set to run, of several; may be given several times with --checkouts
+    /// Set to run (repeatable with --checkouts)
     #[arg(long, value_name = "NAME", conflicts_with = "from_git")]
     name: Vec<String>,
-    /// Run each set on the directory by its name in DIR
+    /// Run each set on the directory of its name in DIR
     #[arg(long, value_name = "DIR", conflicts_with_all = ["from_git", "root"])]
     checkouts: Option<PathBuf>,
-    /// Put the queries to the files as they were at the set's revision, read with git
+    /// Search the files of the set's revision, read with git
     #[arg(long, conflicts_with = "from_git")]
     at_revision: bool,
-    /// Make the set of the last N commits, read with git: their messages ask for the files that they touched, among the
-    /// files as they were before them [default: 400, or half of the history if that is shorter]
+    /// Make a set of the last N commits, with their messages as queries [default: 400, or half of a shorter history]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::COMMITS_MOST))]
     from_git: Option<Option<usize>>,
     /// Write that set to a new file
     #[arg(long, value_name = "FILE", requires = "from_git")]
     save: Option<PathBuf>,
-    /// Show what each rule of the ranking gives: its weight, and NDCG@10 without it
+    /// Show each rule of the ranking: its weight, and NDCG@10 without it
     #[arg(long)]
     ablate: bool,
-    /// Ask for code too, of N tokens, and say how many of the lines that the queries are about are shown [default: 8000]
+    /// Also request N tokens of code, and measure the share of the right lines [default: 8000]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "8000")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=forage_tools::limits::CODE_TOKENS_MAX))]
     lines: Option<u64>,
-    /// Compare with the answers of another program or build to the same queries, as --json prints them with --lines; may be
-    /// given several times
+    /// Compare with another program's answers, in the format of --json --lines (repeatable)
     #[arg(long, value_name = "NAME=FILE", requires = "lines")]
     beside: Vec<NamedAnswers>,
 }

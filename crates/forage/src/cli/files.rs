@@ -11,22 +11,22 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage files '*.rs'               files of a kind, in the order of paths, the first 200
+  forage files '*.rs'               by extension, in path order
   forage files 'src/**/*_test.go'   by path
-  forage files mian                 nearly so called: the nearest first
-  forage files --changed            what differs from the last commit, with the definitions
-  forage files --since main...      what this branch changes
-  forage files --since v1.2 '*.rs'  by name, among those that differ from a tag";
+  forage files mian                 fuzzy, the nearest first
+  forage files --changed            changes since the last commit, with the definitions
+  forage files --since main...      changes of this branch
+  forage files --since v1.2 '*.rs'  by name, among the changes since a tag";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Globs between commas ('!' excludes), or a name or a part of one, typing errors included
+    /// Comma-separated globs ('!' excludes), or a name or a part of one, even misspelt
     #[arg(required_unless_present_any = ["changed", "since"])]
     name: Option<String>,
     /// Directory to look in
     path: Option<String>,
-    /// Ignored and hidden names too
+    /// Include ignored and hidden names
     #[arg(short = 'u', long)]
     include_ignored: bool,
     #[command(flatten)]

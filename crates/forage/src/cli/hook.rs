@@ -47,7 +47,7 @@ const SYMBOL_BYTES: usize = 80;
                   definition or index, if the call is no search, or after 1.5 seconds. It always exits with 0."
 )]
 pub(crate) struct Arguments {
-    /// When it is called
+    /// The event of the client
     #[arg(value_enum)]
     event: When,
     /// The client that calls it
@@ -57,9 +57,9 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum When {
-    /// At the start of a session: a sentence on Forage's tools
+    /// At the start of a session: introduces Forage's tools
     SessionStart,
-    /// Before or after a search: what Forage ranks for the same words
+    /// Before or after a search: lists the files that Forage ranks for the same words
     Search,
 }
 

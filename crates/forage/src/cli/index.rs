@@ -26,8 +26,8 @@ use crate::config::{self, CommandLineSettings, Config, Needs};
 
 const EXAMPLES: &str = "\
 Examples:
-  forage index build               so that searches read only files that can match
-  forage index build --ranked      what `forage rank` makes at its first use
+  forage index build               searches then read only files that can match
+  forage index build --ranked      the index of `forage rank`, which its first use would build
   forage index status
   forage index drop";
 
@@ -40,17 +40,17 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, clap::Subcommand)]
 enum Command {
-    /// Show whether there is an index, how large it is, and how much of it is as the tree is now
+    /// Show the size of the index, and how much of it is up to date
     Status,
-    /// Make the index, or bring it up to date
+    /// Create or update the index
     Build {
-        /// The ranked index of `forage rank`, which its first use makes otherwise
+        /// Build the ranked index of `forage rank`; otherwise its first use does
         #[arg(long)]
         ranked: bool,
     },
-    /// Remove the index, and the ranked one
+    /// Remove the index and the ranked index
     Drop,
-    /// Derive the index anew from the text of every file, and compare searches with it and without it
+    /// Rebuild the index from every file, and compare searches with it and without it
     Verify,
 }
 

@@ -15,9 +15,9 @@ use crate::config::{CommandLineSettings, SettingsCommand};
     after_long_help = "Examples:\n  forage keyword --filter lexical 'how are failed requests retried' 'retry_after' 'backoff'\n  forage keyword 'where are passwords checked' 'password' 'bcrypt|argon2'"
 )]
 pub(crate) struct Arguments {
-    /// What you are trying to find or learn, in a sentence
+    /// The question, in a sentence
     query: String,
-    /// Search terms in order of importance: regexes, case-insensitive; many specific ones work best
+    /// Search terms, most important first: case-insensitive regexes; many specific ones work best
     #[arg(required = true, value_name = "TERM")]
     terms: Vec<String>,
     #[command(flatten)]

@@ -10,25 +10,25 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage list                      the tree of where you are, with numbers of lines
+  forage list                      the working directory, with line counts
   forage list crates -d 3          three levels deep
-  forage list src --symbols        what each file defines";
+  forage list src --symbols        the definitions in each file";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Directory to list
     path: Option<String>,
-    /// List subdirectories too
+    /// List subdirectories, too
     #[arg(long)]
     recursive: bool,
     /// Levels to list, as `tree` counts them [default: 3 with --recursive, else 1]
     #[arg(short = 'd', long, value_name = "N", visible_alias = "depth")]
     max_depth: Option<i64>,
-    /// Show what each file defines, for a directory of at most 200 files
+    /// Show the definitions in each file, for a directory of at most 200 files
     #[arg(long)]
     symbols: bool,
-    /// List ignored and hidden names too
+    /// List ignored and hidden names, too
     #[arg(short = 'u', long)]
     include_ignored: bool,
 }

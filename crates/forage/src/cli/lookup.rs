@@ -14,7 +14,7 @@ use crate::config::{CommandLineSettings, SettingsCommand};
     after_long_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n  forage lookup --where 'modality=text' --where 'page_id>=10' ORA-00942\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration says where collections are."
 )]
 pub(crate) struct Arguments {
-    /// Words to look up: an error code, an identifier, an id
+    /// Words to look up, such as an error code, an identifier or an id
     #[arg(required = true, value_name = "WORD")]
     query: Vec<String>,
     #[command(flatten)]
@@ -22,14 +22,14 @@ pub(crate) struct Arguments {
     /// Repository to look in
     #[arg(long, value_name = "NAME")]
     repo: Option<String>,
-    /// File to look in, by its whole path in the collection
+    /// File to look in, by its full path in the collection
     #[arg(short, long, value_name = "PATH")]
     path: Option<String>,
     /// Language to look in, such as rust
     #[arg(short = 't', long, visible_alias = "type", value_name = "NAME")]
     language: Option<String>,
-    /// Condition on a payload field, of which all must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
-    /// FIELD>=NUMBER (>, <=, <); may be given several times
+    /// Condition on a payload field: FIELD=VALUE, FIELD=VALUE|VALUE, or FIELD>=NUMBER (>, <=, <); all must hold
+    /// (repeatable)
     #[arg(long = "where", visible_alias = "filter", value_name = "FIELD=VALUE")]
     conditions: Vec<String>,
     /// Results to show [default: 10]

@@ -12,9 +12,9 @@ use super::{Status, commands, version};
     after_long_help = "Examples:\n  forage man grep | man -l -     as `man forage-grep` shows it where it is installed"
 )]
 pub(crate) struct Arguments {
-    /// The command; without one, the page of the program
+    /// The command [default: the program]
     command: Option<String>,
-    /// Print the names of the commands that have a page
+    /// Print the names of all commands
     #[arg(long, conflicts_with = "command")]
     list: bool,
 }

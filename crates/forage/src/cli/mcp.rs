@@ -36,38 +36,37 @@ use crate::retrieval::Home;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage mcp                               as clients start it; `forage setup` writes that into them
-  forage mcp --http 127.0.0.1:8080         for clients that come over HTTP, at /mcp
+  forage mcp                               for a client on stdio; `forage setup` writes this command into clients
+  forage mcp --http 127.0.0.1:8080         for clients over HTTP, at /mcp
   forage mcp --http 127.0.0.1:8080 --tokens tokens.toml --audit calls.jsonl --metrics
                                            for a team, behind a proxy: docs/team.md
-  forage mcp --root ~/src/shop --verbose   beneath one directory, with a line for each call";
+  forage mcp --root ~/src/shop --verbose   for one directory, with a log line for each call";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Listen on this address (127.0.0.1:8080) at /mcp instead of serving stdin and stdout. With FORAGE_MCP_TOKEN set,
-    /// clients must send it as bearer token; an address that other machines reach needs one
+    /// Serve HTTP on this address (127.0.0.1:8080) at /mcp. Clients must send FORAGE_MCP_TOKEN if it is set; an address
+    /// that other machines can reach requires it
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// A file of tokens with names and rights, of which HTTP clients must send one (docs/team.md)
+    /// File of tokens with names and rights; HTTP clients must send one of them (docs/team.md)
     #[arg(long, value_name = "FILE", requires = "http")]
     tokens: Option<PathBuf>,
-    /// Add a line for each call to this file: time, token, tool, outcome; nothing of what was asked or answered
+    /// Append a line for each call to this file: time, token, tool and outcome
     #[arg(long, value_name = "FILE", requires = "http")]
     audit: Option<PathBuf>,
-    /// Show numbers of calls at /metrics, for Prometheus
+    /// Serve metrics for Prometheus at /metrics
     #[arg(long, requires = "http")]
     metrics: bool,
-    /// Another name by which HTTP clients may call this machine; may be given several times
+    /// Another host name that HTTP clients may use (repeatable)
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
-    /// Keep up to N sessions for HTTP clients of older protocol revisions, so that the server can ask for their roots
-    /// and their model
+    /// Sessions for HTTP clients of older protocol revisions, which can then offer roots and a model
     #[arg(long, value_name = "N", requires = "http", default_value_t = 0)]
     sessions: usize,
     #[command(flatten)]
     settings: SettingOptions<{ SettingsCommand::Mcp as u8 }>,
-    /// Serve only behind the kernel's wall (Linux with Landlock), whatever `sandbox` of the configuration says
+    /// Serve only inside the kernel's sandbox (Linux with Landlock)
     #[arg(long)]
     require_sandbox: bool,
 }

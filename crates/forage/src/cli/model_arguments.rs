@@ -6,7 +6,7 @@ use crate::config::{CommandLineSettings, ExchangeFiles, NamedModel};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelArguments {
-    /// Model to ask instead of a chosen one: provider/id as `forage models` shows them, or an id
+    /// Model to ask: provider/id as in `forage models`, or an id
     #[arg(long, value_name = "ID")]
     model: Option<String>,
     /// Address of the model's API, such as http://127.0.0.1:11434/v1
@@ -15,10 +15,10 @@ pub(super) struct ModelArguments {
     /// Environment variable that holds the API key
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
-    /// Record what the models are sent and answer, without keys, to a new file
+    /// Record the exchange with the models, without keys, in a new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     record: Option<PathBuf>,
-    /// Answer from a recording; nothing is sent, no key is needed
+    /// Answer from a recording, without a network or a key
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 }

@@ -36,16 +36,16 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
 Examples:
-  forage models                    what would be asked, and why
-  forage models --check            whether it answers";
+  forage models                    the chosen models, with reasons
+  forage models --check            test if they answer";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Ask each chosen model for one word, which costs some tokens
+    /// Ask each chosen model for one word, for a few tokens
     #[arg(long)]
     check: bool,
-    /// Read the providers' lists of models again, although they are cached for a day
+    /// Read the providers' lists of models again instead of using the cache
     #[arg(long)]
     refresh: bool,
 }

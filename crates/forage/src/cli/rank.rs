@@ -24,8 +24,8 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
     after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -t rust -p src RetryPolicy\n  forage rank -l RetryPolicy | xargs wc -l\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
 )]
 pub(crate) struct Arguments {
-    /// What to find: a question, words, names, or a whole bug report; "quoted words" stand together, path:PART and
-    /// lang:NAME narrow, -WORD leaves out; `-` reads it from standard input
+    /// A question, names or a bug report; "quoted words" must be adjacent, path:PART and lang:NAME narrow, -WORD excludes;
+    /// `-` reads standard input
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// Directory or file to search
@@ -34,24 +34,24 @@ pub(crate) struct Arguments {
     /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs')
     #[arg(short = 'g', long, value_name = "GLOB", visible_alias = "file-pattern")]
     glob: Option<String>,
-    /// Languages to search, such as rust or typescript; may be given several times
+    /// Languages to search, such as rust or typescript (repeatable)
     #[arg(short = 't', long = "language", visible_alias = "type", value_name = "NAME")]
     languages: Vec<String>,
-    /// Print code instead of single lines: whole definitions of the best files, about so many tokens [default: 8000]
+    /// Print the code of the best files, within this number of tokens [default: 8000]
     #[arg(long, value_name = "TOKENS", num_args = 0..=1, require_equals = true, default_missing_value = "8000")]
     code: Option<i64>,
-    /// Files to show [default: 10; with code 30, of which the last are only named]
+    /// Files to show [default: 10; with --code 30, the last ones by name only]
     #[arg(short = 'm', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
     #[command(flatten)]
     changed: ChangedArguments,
-    /// Print the paths alone, as they are from here
+    /// Print only paths, relative to the working directory
     #[arg(short = 'l', long, conflicts_with = "code")]
     paths: bool,
-    /// Leave the messages of the project's commits out of account
+    /// Ignore commit messages
     #[arg(long)]
     no_history: bool,
-    /// Go on where a previous answer ended
+    /// Continue a previous answer
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }

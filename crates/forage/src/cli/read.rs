@@ -10,16 +10,16 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage read src/main.rs                      all of it, within the limit of an answer
+  forage read src/main.rs                      the whole file, within the limit of an answer
   forage read src/main.rs:40-80                lines 40 to 80
-  forage read src/client.rs --outline          what it defines, with ranges of lines
+  forage read src/client.rs --outline          its definitions, with line ranges
   forage read src/client.rs --symbol send      one definition
-  forage read HEAD~3:src/main.rs               as it was three commits ago";
+  forage read HEAD~3:src/main.rs               the file of three commits ago";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// File to read; REV:PATH is one of another revision
+    /// File to read; REV:PATH reads another revision
     path: String,
     /// First line, counted from 1
     #[arg(long, value_name = "LINE")]
@@ -27,13 +27,13 @@ pub(crate) struct Arguments {
     /// Last line, inclusive
     #[arg(long, value_name = "LINE")]
     end_line: Option<i64>,
-    /// Definitions to read instead of lines, between commas: names, or qualified ones, such as Client::send
+    /// Comma-separated names of definitions to read, such as send or Client::send
     #[arg(long, value_name = "NAME", conflicts_with_all = ["start_line", "end_line"])]
     symbol: Option<String>,
-    /// With --symbol: lines around each definition
+    /// With --symbol: context lines
     #[arg(short = 'C', long, value_name = "LINES", requires = "symbol")]
     context: Option<i64>,
-    /// Show what the file defines, with ranges of lines, instead of its text
+    /// Print the definitions with their line ranges
     #[arg(long, conflicts_with_all = ["start_line", "end_line", "symbol"])]
     outline: bool,
 }

@@ -28,7 +28,7 @@ use super::setup::{ClientSetup, KnownClient, OtherClient, PluginFiles};
 const EXAMPLES: &str = "\
 Examples:
   forage schema                    the names of the schemas
-  forage schema grep-uses          what `forage grep --uses --json` prints
+  forage schema grep-uses          the output of `forage grep --uses --json`
   forage schema --json             all of them, by name";
 
 #[derive(Debug, clap::Args)]

@@ -15,8 +15,8 @@ use crate::config::{self, CommandLineSettings, DEFAULT, Needs};
 
 const EXAMPLES: &str = "\
 Examples:
-  forage config                    what differs from the defaults, and where it comes from
-  forage config --all              every key with its value; a file with these lines says the same
+  forage config                    changed values, with their sources
+  forage config --all              all values, in the format of the file
   forage config --schema           the JSON Schema of the file, for editors";
 
 #[derive(Debug, clap::Args)]

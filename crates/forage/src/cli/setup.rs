@@ -26,31 +26,30 @@ use report::{refused, report};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = after_help())]
 pub(crate) struct Arguments {
-    /// The client to set up; any other name shows what other clients take
+    /// Client to set up; `other` shows the entries for other clients
     client: Option<String>,
     /// Set up all clients that are found on this machine
     #[arg(long, conflicts_with = "client")]
     detected: bool,
-    /// Write the files; without it, what would be written is shown
+    /// Write the files; without it, only show the changes
     #[arg(long)]
     write: bool,
-    /// Take Forage's entry and all beside it out again, and nothing else; with --with, only what it names
+    /// Remove Forage's entry and all additions; with --with, only the named additions
     #[arg(long, conflicts_with = "write")]
     remove: bool,
     /// Only show what --remove would do
     #[arg(long, conflicts_with = "write")]
     dry_run: bool,
-    /// What to put in beside the entry, separated by commas
+    /// Additions to the entry, comma-separated
     #[arg(long, value_name = "WHAT", value_parser = with_parser(), value_delimiter = ',')]
     with: Vec<Vec<With>>,
-    /// Whose file [default: user]
+    /// File to change [default: user]
     #[arg(long, value_name = "SCOPE", value_enum)]
     scope: Option<SetupScope>,
-    /// The command that the client runs [default: `forage` if that is this program on the PATH, else its absolute path; in a
-    /// project's file always `forage`]
+    /// Command that the client runs [default: `forage`, or the absolute path if that is another program]
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
-    /// Don't try what was written: by default the command is started as the client would start it, and called
+    /// Do not test the new entry; by default its command is started and called as the client does
     #[arg(long)]
     no_check: bool,
     /// Print the files by which this repository is a plugin, as JSON

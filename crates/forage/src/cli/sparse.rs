@@ -43,20 +43,18 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Fill a collection with the files of directories, or bring it up to date: only what has changed is written, and what
-    /// has gone is removed. What was interrupted goes on when it is called again
+    /// Fill or update a collection with the files of directories; repeat the command to continue after an interruption
     Index {
-        /// Directories, each a repository of its own in the collection
+        /// Directories; each becomes a repository in the collection
         #[arg(required_unless_present = "repositories", value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Index many repositories: a directory of clones, called by their paths in it, or a file with a path, or a name, a
-        /// tab and a path, on each line
+        /// Many repositories: a directory of clones, or a file with a path, or a name, a tab and a path, on each line
         #[arg(long, value_name = "LIST", conflicts_with_all = ["paths", "repo"])]
         repositories: Option<PathBuf>,
-        /// Remove what the collection has of repositories that are not among them
+        /// Remove all other repositories from the collection
         #[arg(long, requires = "repositories")]
         prune: bool,
-        /// Name of the repository in the collection [default: the name of the directory]
+        /// Name of the repository [default: the name of the directory]
         #[arg(long, value_name = "NAME")]
         repo: Option<String>,
         #[command(flatten)]
@@ -64,25 +62,25 @@ enum Command {
         #[command(flatten)]
         collection: SettingOptions<{ SettingsCommand::Collection as u8 }>,
     },
-    /// Show what the collection says of itself
+    /// Show the size and the encoding of a collection
     Status {
         #[command(flatten)]
         collection: SettingOptions<{ SettingsCommand::Collection as u8 }>,
     },
-    /// Print the vector that a text becomes: what a pipeline of your own has to give for the same collection
+    /// Print the sparse vector of a text, to compare it with your own pipeline
     Encode {
         /// The text; `-` reads it from stdin
         #[arg(value_name = "TEXT")]
         text: String,
-        /// As a document is stored, or as a query asks
+        /// Encode a document or a query
         #[arg(long = "as", value_name = "FORM", value_parser = ["document", "query"], default_value = "document")]
         form: String,
         #[command(flatten)]
         settings: SettingOptions<{ SettingsCommand::Encode as u8 }>,
     },
-    /// Remove the whole collection, or a repository from it
+    /// Remove a collection, or one repository from it
     Drop {
-        /// Remove what it has of this repository alone
+        /// Remove only this repository
         #[arg(long, value_name = "NAME")]
         repo: Option<String>,
         #[command(flatten)]
@@ -93,13 +91,13 @@ enum Command {
 /// The layout of a collection that a server has to make.
 #[derive(Clone, Debug, clap::Args)]
 struct Layout {
-    /// Shards of the collection, where a server has to make it
+    /// Shards of a new collection on a server
     #[arg(long, value_name = "N")]
     shards: Option<u32>,
-    /// Copies of each shard, where a server has to make it
+    /// Copies of each shard of a new collection on a server
     #[arg(long, value_name = "N")]
     replicas: Option<u32>,
-    /// Copies that must have a write before it counts, where a server has to make the collection
+    /// Copies that must accept a write of a new collection on a server
     #[arg(long, value_name = "N")]
     write_consistency: Option<u32>,
 }

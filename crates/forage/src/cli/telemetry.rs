@@ -30,9 +30,9 @@ const NAME_BYTES: usize = 60;
     after_long_help = "Examples:\n  forage telemetry --since 7d\n  forage telemetry --json --since 2026-11-01 old.jsonl\n\n`telemetry.path` in the configuration turns the lines on; docs/telemetry.md says what they hold."
 )]
 pub(crate) struct Arguments {
-    /// Files to read [default: that of `telemetry.path`, and the one before it]
+    /// Files to read [default: `telemetry.path` and its predecessor]
     files: Vec<PathBuf>,
-    /// Only what ended then or later: a date (2026-11-24), a time (2026-11-24T08:00), or so long ago (36h, 7d)
+    /// Only calls since a date (2026-11-24), a time (2026-11-24T08:00), or for a period (36h, 7d)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 }

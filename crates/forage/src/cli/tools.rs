@@ -16,23 +16,23 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage tools                     the tools that agents are told of
-  forage tools --all --cost        what the definitions cost a model
-  forage tools --format openai     as a provider takes them";
+  forage tools                     the tools that agents see
+  forage tools --all --cost        the tokens of each definition
+  forage tools --format openai     the definitions for a provider";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Print the definitions in this shape
+    /// Print the definitions in this format
     #[arg(long, value_name = "FORMAT")]
     format: Option<SchemaShape>,
-    /// Show the tools that are off too
+    /// Include tools that are off
     #[arg(long)]
     all: bool,
-    /// Print the arguments that are taken and that models are not told of, too
+    /// Include arguments that models do not see
     #[arg(long, requires = "format")]
     every_argument: bool,
-    /// Show what the definitions cost a model in tokens
+    /// Show the tokens of the definitions
     #[arg(long, conflicts_with = "format")]
     cost: bool,
 }

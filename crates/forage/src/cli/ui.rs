@@ -23,10 +23,10 @@ use crate::{child, private_file, rotated_file};
 
 const EXAMPLES: &str = "\
 Examples:
-  forage ui                            the calls of all servers and agents of yours that run
-  forage ui --open                     the same, in your browser
-  forage ui transcript.json            what `forage ask --json` printed, a recording, or a journal
-  forage ui --export spans.json        the calls as spans of OpenTelemetry";
+  forage ui                            the calls of your running servers and agents
+  forage ui --open                     also open the browser
+  forage ui transcript.json            output of `forage ask --json`, a recording, or a journal
+  forage ui --export spans.json        write the calls as OpenTelemetry spans";
 
 /// Time to collect the calls of running processes for an exported page.
 const EXPORT_TIME: Duration = Duration::from_millis(700);
@@ -37,7 +37,7 @@ const TICK: Duration = Duration::from_millis(50);
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A transcript of `forage ask --json`, a recording or a journal [default: what runs, and the journal]
+    /// A transcript of `forage ask --json`, a recording or a journal [default: running processes and the journal]
     file: Option<PathBuf>,
     /// Listen on this port of 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// Open the page in the browser
     #[arg(long)]
     open: bool,
-    /// Write the calls as spans of OpenTelemetry (OTLP as JSON) into this file, and serve no page
+    /// Write the calls as OpenTelemetry spans (OTLP JSON) into this file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["open", "port"])]
     export: Option<PathBuf>,
 }

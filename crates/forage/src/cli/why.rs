@@ -11,8 +11,8 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage why src/main.rs           whether it is searched, and whether an index has it
-  forage why dist/app.js           the rule that leaves it out, and how to search it all the same";
+  forage why src/main.rs           says if it is searched, and if an index has it
+  forage why dist/app.js           names the rule that excludes it, and the option that searches it";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]

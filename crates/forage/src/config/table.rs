@@ -28,28 +28,26 @@ settings! {
     /// All settings in effect.
     Settings {
         at "" {
-            /// Directory beneath which files may be read; `--root` goes over it [default: the git root that holds the working
-            /// directory, else the working directory]
+            /// Directories to search; `--root` overrides them [default: the enclosing git repository, else the working directory]
             roots: Vec<UserPath> = Vec::<PathBuf>::new();
             /// Allow `/`, the home directory and its parents as roots.
             allow_broad_root: bool = false;
-            /// Whether searches use an index, and whether they wait for one: see [instant-index.md](instant-index.md).
+            /// Use of the [index](instant-index.md).
             index: IndexUse = "auto", from "FORAGE_INDEX";
-            /// The kernel's sandbox around commands that read a repository (Linux, Landlock). `"auto"` leaves out plain
-            /// `grep`, `files` and `list`, which only read text; `"on"` includes them.
+            /// The kernel's sandbox (Landlock); `"auto"` excludes plain `grep`, `files` and `list`.
             sandbox: Sandbox = "auto";
-            /// What `keyword_search` does when no model answers.
+            /// Answer of `keyword_search` if no model answers.
             on_model_failure: OnModelFailure = "error", from "FORAGE_ON_MODEL_FAILURE";
-            /// Time for an answer of a model in milliseconds
+            /// Time limit for an answer of a model in milliseconds
             model_timeout_ms: u64 = milliseconds(limits::MODEL_TIMEOUT), in 100..=600_000,
                 option "model-timeout-ms" "MS" for Ask;
-            /// Models by name, asked in this order: see [models.md](models.md).
+            /// [Models](models.md) by name, asked in this order.
             models: Vec<ModelSetting> = Vec::<()>::new();
-            /// Providers that are added to the table, or changed in it: see [models.md](models.md).
+            /// Additional or changed [providers](models.md).
             providers: BTreeMap<String, ProviderSettings> as BTreeMap<String, Map<String, Json>>;
-            /// Which models a role takes: see [models.md](models.md).
+            /// [Models](models.md) of each role.
             roles: RoleTable as Map<String, Json>;
-            /// Facts about models: see [models.md](models.md).
+            /// Facts about [models](models.md).
             model_facts: Vec<FactSettings> as Vec<Map<String, Json>>;
         }
         tables {
@@ -64,14 +62,10 @@ settings! {
             /// Time limit of a search in milliseconds
             timeout_ms: u64 = milliseconds(limits::TIMEOUT), in limits::TIMEOUT_MS_RANGE, from "FORAGE_TIMEOUT_MS",
                 option "timeout-ms" "MS" for Every;
-            /// Bytes of a text answer, 2,000 to 100,000 [default: 40000]
-            ///
-            /// A server gives a client that shows less no more than that, unless this is set.
+            /// Bytes of a text answer [default: 40000, or the limit of the client]
             text_bytes: Option<usize>, in limits::TEXT_BYTES_MIN..=limits::TEXT_BYTES_MAX, from "FORAGE_TEXT_BYTES",
                 option "text-bytes" "BYTES" for Every;
-            /// Leave larger files out of searches
-            ///
-            /// They are counted.
+            /// Skip larger files
             max_file_bytes: Option<u64>, from "FORAGE_MAX_FILE_BYTES", option "max-file-bytes" "BYTES" for Every;
             /// Worker threads; 0 for one per processor
             threads: usize = 0, in limits::THREADS_RANGE, from "FORAGE_THREADS", option "threads" "N" for Every;
@@ -81,7 +75,7 @@ settings! {
     /// `[search]`.
     Searches {
         at "search." {
-            /// Globs of files that are left out of every search.
+            /// Globs of files to exclude from every search.
             exclude: Vec<String> = Vec::<String>::new();
         }
     }
@@ -91,7 +85,7 @@ settings! {
         at "secrets." {
             /// Names or paths of files that only look like secrets.
             allow: Vec<String> = Vec::<String>::new();
-            /// Take secrets out of what a model, an agent or a server is given; people at a terminal see files as they are.
+            /// Remove secrets from text for models, agents and servers.
             redact: bool = true;
         }
     }
@@ -99,21 +93,21 @@ settings! {
     /// `[filter]`: how `keyword_search` asks its model: see [keyword-search.md](keyword-search.md).
     Filter {
         at "filter." {
-            /// Who keeps the relevant files: a model, or a deterministic ranking
+            /// Select the relevant files with a model, or by a ranking
             mode: FilterMode = "model", from "FORAGE_FILTER", option "filter" "MODE" for Keyword;
-            /// Where the files come from: from lines that a term matches, or from a ranking besides
+            /// Candidates: files with a matching term, or also the best of a ranking
             candidates: FilterCandidates = "terms", from "FORAGE_FILTER_CANDIDATES",
                 option "candidates" "FROM" for Keyword;
-            /// What becomes of terms that match too much: less is shown of them, or they are left out by the requirement's rule
+            /// Broad terms: show fewer lines, or drop them by the rule of the requirement
             breadth: FilterBreadth = "adaptive", from "FORAGE_FILTER_BREADTH", option "breadth" "RULE" for Keyword;
-            /// The evidence that the model is shown.
+            /// Form of the evidence for the model.
             evidence: EvidenceForm = "requirement";
             /// Tokens of compact evidence.
             evidence_tokens: usize = limits::EVIDENCE_TOKENS,
                 in limits::EVIDENCE_TOKENS_MIN..=limits::EVIDENCE_TOKENS_MAX;
-            /// The form of the model's answer.
+            /// Form of the model's answer.
             answer: AnswerWord = "paths";
-            /// Keep answers of models in the user's cache directory.
+            /// Cache answers of models.
             cache: bool = false;
         }
     }
@@ -123,28 +117,26 @@ settings! {
         at "tools.NAME." {
             /// Offer the tool to agents.
             enabled: bool = false;
-            /// The name of the tool.
+            /// Name of the tool.
             name: Option<String>, check wrong_name;
-            /// The description that models read in place of the tool's own.
+            /// Description for models.
             description: Option<String>, check wrong_description;
         }
         at "tools.search_index." {
-            /// Tokens of code in an answer to a call of an agent that names no number; 0 for files and lines alone.
+            /// Default tokens of code for agents; 0 for only files and lines.
             code_tokens: u64 = limits::CODE_TOKENS, in 0..=limits::CODE_TOKENS_MAX;
         }
         at "tools.search." {
-            /// Engine: `embedded` (ours), `external` (`binary`, then `fallback_binary`), `ugrep` or `rg`
-            ///
-            /// A configured `binary` or `fallback_binary` means `external`.
+            /// Search engine; a configured `binary` or `fallback_binary` selects `external`
             engine: EngineName = "embedded", option "engine" "ENGINE" for Search;
-            /// First external engine to look for, by name or absolute path.
+            /// External engine, by name or absolute path.
             binary: String = "ugrep";
-            /// External engine to use where `binary` can't run.
+            /// External engine if `binary` can't run.
             fallback_binary: String = "rg";
-            /// Time for a `Search` that names none, in milliseconds.
+            /// Default time limit of `Search` in milliseconds.
             default_timeout_ms: u64 = milliseconds(limits::TIMEOUT),
                 in limits::SEARCH_TIMEOUT_MS_MIN..=limits::SEARCH_TIMEOUT_MS_MAX;
-            /// Lines that a `Search` shows that names no number.
+            /// Default number of lines of `Search`.
             default_max_results: u64 = limits::SEARCH_RESULTS, in 1..=limits::SEARCH_RESULTS_MAX;
         }
     }
@@ -152,34 +144,31 @@ settings! {
     /// `[retrieval]`: the tool `keyword_lookup` and its collection: see [lookup.md](lookup.md).
     Retrieval {
         at "retrieval." {
-            /// Offer `keyword_lookup` to agents; `tools.keyword_lookup.enabled` goes over it.
+            /// Offer `keyword_lookup` to agents; `tools.keyword_lookup.enabled` overrides it.
             enable_keyword_tool: bool = false;
-            /// Address of the Qdrant server; without it that in QDRANT_URL. Without either, and where `directory` is set,
-            /// collections are in a directory.
+            /// Address of the Qdrant server [default: QDRANT_URL, else the embedded store]
             url: Option<String>;
             /// Send the key over plain http.
             allow_plain_key: bool = false;
-            /// Directory of the embedded store.
+            /// Directory of the embedded store [default: `~/.local/share/forage/collections`]
             directory: Option<UserPath>;
             /// Name of the collection
             collection: String = "code", check wrong_collection, option "collection" "NAME" for Lookup Collection;
-            /// Name of the sparse vector. Where the collection has another one alone, that is searched, with a note.
+            /// Name of the sparse vector.
             vector: String = LookupSettings::VECTOR;
-            /// How rare words are in a collection without the IDF modifier: with `auto` Forage asks and weighs them itself, with
-            /// `stored` all words count the same.
+            /// [Word weights](lookup.md#collections-that-others-made) in a collection without the IDF modifier.
             idf: IdfSetting = "auto";
-            /// Encoder
+            /// Encoder of queries and collections
             encoder: EncoderName = "auto", option "encoder" "NAME" for Encode;
-            /// Language of the words; english without it
+            /// Language of the words [default: english]
             language: Option<String>, check wrong_language, option "language" "NAME" for Encode;
-            /// Keep words as they are, stop words too
+            /// Keep words unchanged, including stop words
             disable_stemmer: bool = false, option "disable-stemmer" "" for Encode;
-            /// Payload fields that are shown; `*` for all.
+            /// Payload fields in answers; `*` for all.
             payload: Vec<String> = LookupSettings::PAYLOAD;
-            /// The payload field that holds the text. In collections of LlamaIndex, LangChain and FastEmbed the text is found
-            /// without it.
+            /// Payload field with the text.
             text_field: String = LookupSettings::TEXT_FIELD;
-            /// Time for a lookup in milliseconds, with all that is tried again.
+            /// Time limit of a lookup in milliseconds, including retries.
             timeout_ms: u64 = limits::LOOKUP_TIMEOUT_MS, in limits::LOOKUP_TIMEOUT_MS_RANGE;
         }
     }
@@ -187,7 +176,7 @@ settings! {
     /// `[telemetry]`: see [telemetry.md](telemetry.md).
     TelemetryFile {
         at "telemetry." {
-            /// File that gets a line of JSON for each call of a tool, without its words; `forage telemetry` sums them.
+            /// File for [telemetry](telemetry.md): a line of JSON for each call.
             path: Option<UserPath>;
         }
     }
@@ -195,11 +184,11 @@ settings! {
     /// `[journal]`: what is kept of calls for `forage ui`: see [ui.md](ui.md).
     JournalSettings {
         at "journal." {
-            /// Hand the last 500 calls of a server or an agent that runs to `forage ui` of the same user.
+            /// Show the last 500 calls of each running server or agent in `forage ui`.
             live: bool = true;
-            /// File that gets each call, with its arguments, for `forage ui`; nothing is written without it.
+            /// File for the calls and their arguments, for [`forage ui`](ui.md).
             path: Option<UserPath>;
-            /// Form of its lines: Forage's own records, or spans of OpenTelemetry.
+            /// Format of this file: Forage's records, or OpenTelemetry spans.
             format: JournalFormat = "records";
         }
     }
@@ -207,16 +196,16 @@ settings! {
     /// `[ask]`: the bounds of a conversation with the agent: see [ask.md](ask.md).
     Ask {
         at "ask." {
-            /// Turns of the model, the answer included
+            /// Turns of the model, including the answer
             turns: u64 = forage_agent::Limits::default().turns, in 1..=100, option "turns" "N" for Ask;
-            /// Time for everything in milliseconds
+            /// Total time limit in milliseconds
             total_ms: u64 = milliseconds(forage_agent::Limits::default().total), in 1_000..=3_600_000,
                 option "total-ms" "MS" for Ask;
-            /// A system prompt of your own.
+            /// File with your own [system prompt](ask.md#a-prompt-of-your-own).
             prompt_file: Option<UserPath>;
-            /// Keep answers for the next question, which `--continue` asks.
+            /// Store conversations for `forage ask --continue`.
             keep: bool = true;
-            /// MCP servers whose tools the model may call, by name.
+            /// [MCP servers](ask.md#tools-of-others) whose tools the model may call, by name.
             servers: BTreeMap<String, AgentServer>, check wrong_server;
         }
     }
@@ -224,14 +213,13 @@ settings! {
     /// `[mcp]`: the settings of the server: see [mcp.md](mcp.md).
     Mcp {
         at "mcp." {
-            /// Form of the answers: text, or records beside it
+            /// Answers as text, or as text and records
             output: OutputForm = "auto", option "output" "FORM" for Mcp;
-            /// Directories beneath which a client may choose the roots. Without it these are the home directory, the working
-            /// directory and any git repository; over HTTP none.
+            /// Directories in which a client may choose [roots](mcp.md#roots).
             client_roots: Option<Vec<UserPath>>;
             /// Prefix of the names of all tools in the server.
             prefix: String = "", check wrong_prefix;
-            /// Which tools clients are shown.
+            /// List of tools for clients.
             profile: ToolSet = "auto";
         }
     }

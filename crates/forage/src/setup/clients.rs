@@ -173,8 +173,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         template: GOOSE,
         user_place: "~/.config/goose/config.yaml",
         remark: Some(
-            "Goose takes comments out when it rewrites its file, and with them the marks by which `--remove` finds the \
-             entry; then take the entry out in `goose configure`.",
+            "Goose removes comments when it rewrites its file, including the marks by which `--remove` finds the entry. In this \
+             case, remove the entry with `goose configure`.",
         ),
         ..PLAIN
     },
@@ -194,8 +194,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         launch: launch::CLAUDE_DESKTOP,
         user_place: "~/Library/Application Support/Claude/claude_desktop_config.json",
         remark: Some(
-            "On Windows the file is `%APPDATA%\\Claude\\claude_desktop_config.json`. It has no project: give the \
-                      server one with `args = [\"mcp\", \"--root\", DIR]`.",
+            "On Windows the file is `%APPDATA%\\Claude\\claude_desktop_config.json`. It has no project: add one \
+             with `args = [\"mcp\", \"--root\", DIR]`.",
         ),
         ..PLAIN
     },
@@ -238,7 +238,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         launch: launch::CLINE,
         user_place: "~/.cline/data/settings/cline_mcp_settings.json",
         tried: Some("3.0.65"),
-        remark: Some("The extension for VS Code keeps a file of its own, which its MCP panel opens."),
+        remark: Some("The extension for VS Code has its own file, which you can open from its MCP panel."),
         ..PLAIN
     },
     // https://docs.continue.dev/customize/deep-dives/mcp: it reads files in Claude Desktop's format from
@@ -252,9 +252,9 @@ pub(crate) static CLIENTS: &[Client] = &[
         tried: Some("1.5.47"),
         remark: Some(
             "If `~/.continue/config.yaml` exists, the entry goes into its list `mcpServers`, which the extensions for VS Code and \
-             JetBrains and the program `cn` read. Without that file the entry goes into `~/.continue/mcpServers/forage.json`, \
-             which only the extensions read: `cn` has no servers then. Once you have a `config.yaml`, remove the entry \
-             (`--remove`) and set Continue up again.",
+             JetBrains and the program `cn` read. Otherwise the entry goes into `~/.continue/mcpServers/forage.json`, which \
+             `cn` does not read. After you have created a `config.yaml`, remove the entry (`--remove`) and set Continue up \
+             again.",
         ),
         ..PLAIN
     },

@@ -530,8 +530,8 @@ pub(crate) fn of(client: &str) -> &'static [Extra] {
 pub(crate) fn hooks_remark(client: &str) -> Option<&'static str> {
     // 0.169.0: `codex exec` skips untrusted hooks silently.
     (client == "codex").then_some(
-        "Codex runs no hook that you have not trusted: start `codex`, which asks for that when it finds new ones. Until then it \
-         passes over them, and `codex exec` does so without a word.",
+        "Codex only runs hooks that you have trusted: start `codex`, which asks you about new ones. Until then it skips them, \
+         and `codex exec` does so silently.",
     )
 }
 

@@ -309,7 +309,8 @@ fn try_models(
         roles.insert(role.name(), names);
     }
     if !subject.online {
-        lines.push("chosen from kept lists of models alone; --online asks the providers".to_owned());
+        lines
+            .push("chosen from cached lists of models; `forage doctor --online` reads them again".to_owned());
     }
     let (chosen, online) = (Some(roles), Some(subject.online));
     Ok((lines, ModelsInUse { providers, named: None, chosen, online, problem: None }, has_none))

@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PATH")]
     pub(super) paths: Vec<String>,
 
-    /// Pattern to search for; may be given several times: a line with any of them matches
+    /// Pattern to search for (repeatable): a line must match one of them
     #[arg(
         short = 'e',
         long = "regexp",
@@ -68,19 +68,19 @@ pub(crate) struct Arguments {
         help_heading = "Pattern"
     )]
     pub(super) patterns: Vec<String>,
-    /// File with a pattern in each line, `-` for standard input; may be given several times
+    /// File with a pattern in each line, `-` for standard input (repeatable)
     #[arg(short = 'f', long = "file", value_name = "FILE", help_heading = "Pattern")]
     pub(super) pattern_files: Vec<PathBuf>,
-    /// Match without regard to case
+    /// Ignore case
     #[arg(short, long, overrides_with_all = ["case_sensitive", "smart_case"], help_heading = "Pattern")]
     pub(super) ignore_case: bool,
-    /// Match with regard to case (the default)
+    /// Match case (the default)
     #[arg(short = 's', long, overrides_with_all = ["ignore_case", "smart_case"], help_heading = "Pattern")]
     pub(super) case_sensitive: bool,
-    /// Match without regard to case, unless the pattern has an upper-case letter
+    /// Ignore case, unless the pattern has an upper-case letter
     #[arg(short = 'S', long, overrides_with_all = ["ignore_case", "case_sensitive"], help_heading = "Pattern")]
     pub(super) smart_case: bool,
-    /// The patterns are plain text
+    /// Treat patterns as plain text
     #[arg(short = 'F', long, help_heading = "Pattern")]
     pub(super) fixed_strings: bool,
     /// Match whole words only
@@ -98,29 +98,29 @@ pub(crate) struct Arguments {
     /// With -U: let `.` match line feeds
     #[arg(long, help_heading = "Pattern")]
     pub(super) multiline_dotall: bool,
-    /// Take look-around and backreferences; slower, and chosen by itself for a pattern that has them
+    /// Allow look-around and backreferences (slower); on by default for patterns that need it
     #[arg(short = 'P', long, help_heading = "Pattern")]
     pub(super) pcre2: bool,
     /// Let `$` match before CR LF
     #[arg(long, help_heading = "Pattern")]
     pub(super) crlf: bool,
 
-    /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs'); '!' excludes, later ones win; may be
-    /// given several times
+    /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs'); '!' excludes, and later globs win
+    /// (repeatable)
     #[arg(short = 'g', long, value_name = "GLOB", allow_hyphen_values = true, help_heading = "Files")]
     pub(super) glob: Vec<String>,
-    /// As -g, in any case
+    /// Like -g, but ignore case
     #[arg(long, value_name = "GLOB", help_heading = "Files")]
     pub(super) iglob: Vec<String>,
     #[command(flatten)]
     pub(super) types: ChosenTypes,
-    /// Search hidden files too
+    /// Search hidden files, too
     #[arg(short = '.', long, help_heading = "Files")]
     pub(super) hidden: bool,
-    /// Search files that .gitignore and the like exclude too
+    /// Search files that ignore rules exclude, too
     #[arg(long, help_heading = "Files")]
     pub(super) no_ignore: bool,
-    /// Search more: -u is --no-ignore, -uu also --hidden, -uuu also --binary
+    /// Search more: -u for --no-ignore, -uu also for --hidden, -uuu also for --binary
     #[arg(short = 'u', long, action = clap::ArgAction::Count, help_heading = "Files")]
     pub(super) unrestricted: u8,
     /// Follow symbolic links within the root
@@ -129,7 +129,7 @@ pub(crate) struct Arguments {
     /// Levels of directories to enter; 1 searches the files of the directory itself
     #[arg(short = 'd', long, value_name = "N", visible_alias = "maxdepth", help_heading = "Files")]
     pub(super) max_depth: Option<usize>,
-    /// Leave out larger files; K, M and G multiply by 1,024
+    /// Skip larger files; K, M and G multiply by 1,024
     #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Files")]
     pub(super) max_filesize: Option<u64>,
     /// Search binary files as if they were text
@@ -154,7 +154,7 @@ pub(crate) struct Arguments {
     /// Lines of context around each match
     #[arg(short = 'C', long, value_name = "N", overrides_with = "passthru", help_heading = "Output")]
     pub(super) context: Option<usize>,
-    /// Print the other lines too
+    /// Print the other lines, too
     #[arg(long, visible_alias = "passthrough", help_heading = "Output")]
     #[arg(overrides_with_all = ["after_context", "before_context", "context", "passthru"])]
     pub(super) passthru: bool,
@@ -174,16 +174,16 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Output")]
     #[arg(overrides_with_all = ["files_with_matches", "files_without_match", "count", "count_matches"])]
     pub(super) count_matches: bool,
-    /// With -c: files without matches too
+    /// With -c: print files without matches, too
     #[arg(long, help_heading = "Output")]
     pub(super) include_zero: bool,
-    /// Print only the parts that match, each on a line of its own
+    /// Print only the matching parts, each on its own line
     #[arg(short, long, help_heading = "Output")]
     pub(super) only_matching: bool,
-    /// Print this in place of each match; $1 and $name are its groups
+    /// Print this text instead of each match; $1 and $name are its groups
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Output")]
     pub(super) replace: Option<String>,
-    /// Matching lines of each file, at the most
+    /// Stop after N matching lines of each file
     #[arg(short, long, value_name = "N", help_heading = "Output")]
     pub(super) max_count: Option<u64>,
     /// Number lines (the default on a terminal)
@@ -201,7 +201,7 @@ pub(crate) struct Arguments {
     /// Print the path above the lines of each file (the default on a terminal)
     #[arg(long, overrides_with_all = ["no_heading", "heading"], help_heading = "Output")]
     pub(super) heading: bool,
-    /// Print the path in front of each line
+    /// Print the path at the start of each line
     #[arg(long, overrides_with_all = ["heading", "no_heading"], help_heading = "Output")]
     pub(super) no_heading: bool,
     /// Print the column of the first match, with line numbers
@@ -210,53 +210,53 @@ pub(crate) struct Arguments {
     /// Print each match on a line with its path, line and column
     #[arg(long, help_heading = "Output")]
     pub(super) vimgrep: bool,
-    /// Print the place of each line in its file, in bytes
+    /// Print the byte offset of each line in its file
     #[arg(short = 'b', long, help_heading = "Output")]
     pub(super) byte_offset: bool,
-    /// Print nothing: the exit status says whether there is a match; as --quiet
+    /// Print nothing; the exit status says if there is a match
     #[arg(short = 'q', help_heading = "Output")]
     pub(in super::super) silent: bool,
     /// End paths with a NUL byte, for `xargs -0`
     #[arg(short = '0', long, help_heading = "Output")]
     pub(super) null: bool,
-    /// Leave out lines with more bytes
+    /// Skip lines with more bytes
     #[arg(short = 'M', long, value_name = "BYTES", help_heading = "Output")]
     pub(super) max_columns: Option<u64>,
-    /// Leave out blanks at the start of lines
+    /// Remove blanks at the start of lines
     #[arg(long, help_heading = "Output")]
     pub(super) trim: bool,
     /// Order of files: `path` (the default), `none`, which is the same, or `modified`, the oldest first
     #[arg(long, value_name = "ORDER", value_parser = parse_sort, overrides_with = "sortr", help_heading = "Output")]
     pub(super) sort: Option<SortKey>,
-    /// As --sort, the other way round
+    /// Like --sort, in reverse
     #[arg(long, value_name = "ORDER", value_parser = parse_sort, overrides_with = "sort", help_heading = "Output")]
     pub(super) sortr: Option<SortKey>,
-    /// Print sums at the end; every file is read
+    /// Print totals at the end; this reads every file
     #[arg(long, help_heading = "Output")]
     pub(super) stats: bool,
-    /// Worker threads; as --threads
+    /// Worker threads; like --threads
     #[arg(short = 'j', value_name = "N", hide_short_help = true, help_heading = "Output")]
     pub(super) jobs: Option<usize>,
 
     #[command(flatten, next_help_heading = "Forage's own")]
     pub(super) changed: ChangedArguments,
-    /// The pattern is a name: print where it is defined, then the lines that use it, by enclosing definition
+    /// Treat the pattern as a name: print its definitions, then the lines that use it, by enclosing definition
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first"], help_heading = "Forage's own")]
     pub(super) uses: bool,
-    /// The pattern is code with metavariables, as ast-grep writes it: `spawn($A)`, `if $A { $$$ }`
+    /// Treat the pattern as code with ast-grep's metavariables: `spawn($A)`, `if $A { $$$ }`
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["uses", "fuzzy", "best_first", "word_regexp", "fixed_strings", "ignore_case", "smart_case"], help_heading = "Forage's own")]
     pub(super) ast: bool,
     /// Allow up to this many edits (characters inserted, deleted or replaced)
     #[arg(short = 'Z', long, value_name = "EDITS", value_parser = clap::value_parser!(u8).range(1..=4))]
     #[arg(conflicts_with_all = OF_LINES, help_heading = "Forage's own")]
     pub(super) fuzzy: Option<u8>,
-    /// With --fuzzy: the results with the fewest edits first, not in path order
+    /// With --fuzzy: print results with the fewest edits first
     #[arg(long, requires = "fuzzy", help_heading = "Forage's own")]
     pub(super) best_first: bool,
     /// With --uses, --ast or --fuzzy: lines to show, 1 to 10,000
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=10_000), help_heading = "Forage's own")]
     pub(super) max_results: Option<i64>,
-    /// With --uses, --ast or --fuzzy: go on where a previous answer ended
+    /// With --uses, --ast or --fuzzy: continue a previous answer
     #[arg(long, value_name = "CURSOR", help_heading = "Forage's own")]
     pub(super) cursor: Option<String>,
     #[command(flatten)]
@@ -402,10 +402,10 @@ impl clap::Args for ChosenTypes {
             let option = clap::Arg::new(id).short(short).long(id).value_name("TYPE");
             option.action(clap::ArgAction::Append).help_heading("Files")
         };
-        let select = "Search only files of a type, such as rust or py; may be given several times";
+        let select = "Search only files of a type, such as rust or py (repeatable)";
         command
             .arg(option(Self::SELECT, 't').help(select))
-            .arg(option(Self::NEGATE, 'T').help("Leave out files of a type; of -t and -T the later one wins"))
+            .arg(option(Self::NEGATE, 'T').help("Exclude files of a type; of -t and -T the later one wins"))
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {

@@ -104,7 +104,7 @@ fn of_codex() {
 fn of_codex_are_passed_over_until_somebody_trusts_them() {
     let Some(stage) = stage(&table::CODEX, "exec_command", &json!({ "cmd": SEARCH })) else { return };
     let run = stage.setup_with("codex", &["--write", "--with", "hooks"]);
-    assert!(run.stdout.contains("Codex runs no hook that you have not trusted"), "{}", run.stdout);
+    assert!(run.stdout.contains("Codex only runs hooks that you have trusted"), "{}", run.stdout);
     stage.run();
     assert_eq!(said(&stage), (false, false));
 }
