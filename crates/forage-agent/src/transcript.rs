@@ -15,62 +15,62 @@ use super::budget::LastTurn;
 use super::citation::Citation;
 use super::limits::SHOWN_BYTES;
 
-/// The ways in which a conversation ends.
+/// The end of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     /// With an answer.
     Answered,
-    /// The model said nothing, twice.
+    /// The model returned an empty answer twice.
     NoAnswer,
     /// The model refused to answer.
     Refused,
-    /// The models failed.
+    /// All models failed.
     ModelsFailed,
-    /// The time for everything was up.
+    /// The total time was up.
     Time,
-    /// The caller gave up.
+    /// The caller cancelled it.
     Interrupted,
 }
 
-/// One question and what came of it. Control characters are taken out of the texts of models and files in it, but for the
-/// arguments of calls, which are as the model wrote them.
+/// One question and its answer. Control characters are removed from the texts of models and files, except in the
+/// arguments of calls.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Transcript {
     /// The question.
     pub question: String,
     /// The directory that relative paths are below.
     pub root: String,
-    /// Names of the models that answered, `provider/model`, in the order in which they did.
+    /// Models that answered, as `provider/model`, in order.
     pub models: Vec<String>,
     /// The turns of the model.
     pub turns: Vec<Turn>,
-    /// The answer with a mark behind each citation that is wrong.
+    /// The answer, with a mark after each wrong citation.
     pub answer: Option<String>,
-    /// The text that a model had written of an answer when its call was ended; only where answers are streamed.
+    /// The beginning of an answer whose call was interrupted; only if answers are streamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<String>,
-    /// The places that the answer cites.
+    /// The citations of the answer.
     pub citations: Vec<Citation>,
-    /// The number of them that are wrong.
+    /// Number of wrong citations.
     pub wrong_citations: usize,
-    /// Citations that were not checked, because there are too many.
+    /// Number of citations beyond the limit, which were not checked.
     pub unchecked_citations: usize,
-    /// The way in which it ended.
+    /// How the conversation ended.
     pub stop_reason: TurnEnd,
-    /// The reason for which the model was told to answer when it was; not there if it was not told to.
+    /// Why the model had to answer before it chose to; null if it did not have to.
     pub last_turn: Option<LastTurn>,
-    /// Sentences about what went wrong without ending the conversation, or what ended it.
+    /// Problems, including the one that ended the conversation.
     pub warnings: Vec<String>,
-    /// Secrets taken out of what was sent, by rule.
+    /// Secrets that were removed from the requests, by rule.
     pub redacted: BTreeMap<String, usize>,
-    /// Results that were taken out of the conversation to make room.
+    /// Results that were dropped from the conversation to make room.
     pub results_taken_out: usize,
-    /// Tokens of all turns whose numbers are known.
+    /// Tokens of all turns that report them.
     #[serde(serialize_with = "usage")]
     #[schemars(with = "TokenCounts")]
     pub usage: Usage,
-    /// US dollars of all turns; not there when the price of one is not known.
+    /// Cost of all turns in US dollars; null if a price is unknown.
     pub cost_usd: Option<f64>,
     /// Wall time.
     pub elapsed_ms: u64,

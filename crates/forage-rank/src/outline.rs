@@ -33,7 +33,7 @@ pub struct FileOutline {
 /// A definition of a file with its lines, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The name, without what qualifies it.
+    /// The name, without its qualifiers.
     pub name: String,
     /// What it belongs to, if its own text says so: `Queue` of `func (q *Queue) Push`.
     pub scope: Option<String>,
@@ -43,7 +43,7 @@ pub struct Definition {
     pub word: &'static str,
     /// First line of its comments and attributes, from 1.
     pub start_line: u32,
-    /// The line that has the name.
+    /// The line with the name.
     pub line: u32,
     /// The last line of its body.
     pub end_line: u32,

@@ -69,7 +69,7 @@ rules! {
     StemFirst "stem-first" 0.45 0.4 Adds "the file's name contains the first name in the query";
     DefinesFirst "defines-first" 1.0 0.0 Adds "defines the first name in the query";
     Directory "directory" 0.95 0.4 Adds "share of the query that is in the names of directories";
-    DefinitionRare "definition-rare" 0.7 0.4 Adds "share of the query that is in names of definitions, by rarity there";
+    DefinitionRare "definition-rare" 0.7 0.4 Adds "share of the query in names of definitions, weighted by rarity";
     FileBeside "file-beside" 0.35 1.0 Adds "BM25F of the file relative to the best file";
     ChunkBeside "chunk-beside" 0.4 1.0 Adds "BM25 of its best chunk relative to the best chunk of all files";
     PathCoverage "path-coverage" 0.45 0.4 Adds "share of the query's words that are in the path, rare or not";

@@ -84,7 +84,7 @@ pub struct Ranking {
     /// Share of the query's rarity that the best file has, from 0 to 1; low for an answer that is none. Of a long query
     /// the share of what its [`limits::STRENGTH_WORDS`] rarest words weigh.
     pub strength: f32,
-    /// Words of the query that no file has.
+    /// Words of the query that no file contains.
     pub unknown: Vec<String>,
     /// Words of the query that weigh nothing, being what the project calls itself.
     pub own_names: Vec<String>,

@@ -151,49 +151,50 @@ pub enum ToolError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
-    /// The command line is not understood. `forage help COMMAND` has what it takes.
+    /// The command line is not valid. See `forage help COMMAND`.
     Usage,
-    /// The request of a tool is no JSON object with the right fields. The sentence names the field.
+    /// The request of a tool is not a JSON object with the right fields. The message names the field.
     Request,
-    /// The value of an argument can't be used, such as a glob that is none. The sentence names the argument and what it takes.
+    /// The value of an argument is not valid, for example a malformed glob. The message names the argument and the values
+    /// that it accepts.
     Argument,
-    /// A pattern is not valid. Mend it where the sentence points, or search for literal text.
+    /// A pattern is not valid. Fix it at the position in the message, or search for plain text.
     Pattern,
-    /// A path is not there, can't be read, or lies outside of the roots. Paths that are written like it are named.
+    /// A path does not exist, can't be read, or is outside of the roots. The message suggests similar paths.
     Path,
-    /// There is no tool of this name. The sentence has those that there are.
+    /// There is no tool with this name. The message lists the tools.
     UnknownTool,
-    /// The configuration calls a tool what no client takes. Change the setting that is named.
+    /// The configuration gives a tool a name that clients do not accept. Change the setting in the message.
     BadName,
-    /// The configuration calls two tools the same. Change one of the settings that are named, or turn a tool off.
+    /// The configuration gives two tools the same name. Change one of the settings in the message, or turn a tool off.
     SameName,
-    /// Every term of a keyword search matches too much. Take longer, more specific terms.
+    /// Every term of a keyword search matches too much. Use longer, more specific terms.
     TooBroad,
-    /// No model can be asked. Set a key, run a local model, or filter without one; what was looked for is told.
+    /// No model is available. Set a key, run a local model, or filter without one; the message lists the settings that were
+    /// checked.
     NoModel,
-    /// Every model that was asked failed. What each said is told; try again later, or another one.
+    /// Every model that was asked failed. The message has the errors; try again later, or another model.
     ModelsFailed,
-    /// No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine.
+    /// None of the configured external engines can run. Install ugrep or ripgrep, or use the embedded engine.
     NoEngine,
-    /// An external engine failed. What it wrote is told; the embedded one needs no other program.
+    /// An external engine failed. The message has its output; the embedded engine needs no other program.
     Engine,
-    /// The ranked index can't be used, as it could be wrong. Search lines, or build it anew.
+    /// The ranked index can't be used. Search lines, or rebuild the index.
     Index,
-    /// There is no such collection, it can't be asked so, or its store does not answer. The sentence says what is the matter.
+    /// The collection does not exist or is incompatible, or its store does not answer. See the message.
     Collection,
-    /// The call was ended before it had found anything, by its time limit for one. Nothing is known of what there is:
-    /// give it more time, or a smaller place.
+    /// The call ended before it found anything, for example at its time limit. There may be matches: allow more time, or
+    /// search a smaller directory.
     Unfinished,
-    /// The model gave no answer, or refused to give one. Ask otherwise, or another model.
+    /// The model returned no answer, or refused. Ask differently, or another model.
     NoAnswer,
-    /// The call was interrupted. What it had found by then is in the answer.
+    /// The call was interrupted. The answer has the results so far.
     Cancelled,
-    /// The token of a team's server has made as many calls as it may, at once or within a minute. The sentence says when to call
-    /// again.
+    /// A token of a team's server has reached its limit of calls. The message says when you should call again.
     RateLimited,
-    /// A fault of Forage. Please report it.
+    /// A bug in Forage. Please report it.
     Internal,
-    /// Anything else, such as a configuration that is not valid. The sentence says what.
+    /// Any other error, such as an invalid configuration. See the message.
     Failed,
 }
 

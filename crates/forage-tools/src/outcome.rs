@@ -24,11 +24,11 @@ use crate::text::clip;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// `max_results` matches, and there was at least one more.
+    /// `max_results` was reached, and there was at least one more match.
     MaxResults,
-    /// The bytes of lines that are kept of one file.
+    /// The byte limit for the lines of one file.
     FileBytes,
-    /// The byte budget of the text; the records are whole.
+    /// The byte budget of the text; the records are complete.
     TextBytes,
     /// The deadline.
     Timeout,
@@ -36,11 +36,11 @@ pub enum Limit {
     Cancelled,
     /// A bound on the entries of a directory tree.
     Entries,
-    /// An external engine failed on the way: matches may be missing.
+    /// An external engine failed, so matches may be missing.
     Engine,
-    /// One of several roots could not be looked at: what it has is missing.
+    /// One of several roots could not be searched.
     Root,
-    /// What has to be asked does not answer, and nothing was looked up.
+    /// The store or the encoder did not answer, so nothing was looked up.
     Unavailable,
 }
 

@@ -18,42 +18,42 @@ pub const VERSION: u32 = 1;
 /// What the records of all tools have beside what is the tool's own.
 #[derive(JsonSchema, Serialize)]
 struct CommonRecords<'a> {
-    /// Whether there is at least one more result.
+    /// True if there is at least one more result.
     truncated: bool,
     /// The limit that cut the answer.
     truncated_by: Option<Limit>,
     /// The text shows less than the records.
     text_cut: bool,
-    /// Passed back as `cursor`, the call goes on where this one ended.
+    /// Pass it as `cursor` to continue.
     next_cursor: Option<&'a str>,
     /// Files that were not searched, counted by reason.
     skipped: BTreeMap<&'static str, u64>,
     /// Names of directories of dependencies and caches that were not entered.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     noise_directories: &'a [String],
-    /// Sentences about what went wrong without ending the call.
+    /// Problems that did not end the call.
     warnings: &'a [String],
     /// Wall time of the call in milliseconds.
     elapsed_ms: u64,
-    /// Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there.
+    /// Secrets replaced by `[redacted:RULE]`, counted by rule.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     redacted: &'a BTreeMap<String, usize>,
     /// The text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
-    /// What kept the call from its answer, or from finding anything.
+    /// The error that ended the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-    /// The same for programs.
+    /// The code of this error.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<ErrorCode>,
-    /// The same of each other root, of a call that is about several: these records, or `root` and `error`.
+    /// For a call about several roots: these records for each other root, or `root` and `error`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("items" = { "type": "object", "required": ["root"] }))]
     other_roots: Vec<Value>,
 }
 
-/// One of several roots that could not be looked at.
+/// A root that could not be searched.
 #[derive(JsonSchema, Serialize)]
 struct UnreadRoot<'a> {
     /// The root.

@@ -25,22 +25,21 @@ struct Unseen {
     example: String,
 }
 
-/// What is known of the files that a search leaves out by default.
+/// The result of a look into the files that a search excludes by default.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct CallVerdict {
     /// A sentence for each rule that hides matches.
     pub hidden_matches: Vec<String>,
-    /// All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the
-    /// start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody
-    /// looks.
+    /// True if all such files were searched. Without hidden matches, the pattern is then in no text file below the
+    /// start, except in those that may hold secrets. False if the search found something or did not finish.
     pub complete: bool,
-    /// What other readings of the pattern find: in other case or spelling, as plain text, within an edit. A sentence for each.
+    /// A sentence for each variant of the pattern that matches: another case or spelling, plain text, one edit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_readings: Vec<String>,
-    /// The files that the ranking has first for the words of the pattern.
+    /// The best files of the ranking for the words of the pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranked_first: Vec<String>,
-    /// Files of which nothing is known, as they are not read, by reason.
+    /// Files that were not read, by reason.
     #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub unread: Skipped,

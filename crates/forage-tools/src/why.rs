@@ -20,21 +20,21 @@ pub struct PathExplanation {
     pub root: String,
     /// The path below it.
     pub path: String,
-    /// Whether agents' searches read the file; for a directory, whether they enter it.
+    /// True if agents' searches read the file, or enter the directory.
     pub searched: bool,
-    /// The name by which answers count files that are left out for this reason; null if it is searched.
+    /// The reason, as in the counts of answers; null if the path is searched.
     pub reason: Option<&'static str>,
-    /// The file, directory or link that is left out: the path, or one above it.
+    /// The excluded file, directory or link: the path itself, or a directory above it.
     pub excluded: Option<String>,
     /// The rule with its file and line, the limit, or the error of the system.
     pub rule: Option<String>,
     /// The file or directory within the root that a link leads to.
     pub target: Option<String>,
-    /// Its lines; null unless it is a file that is searched.
+    /// Number of lines; null unless it is a file that is searched.
     pub lines: Option<u64>,
-    /// Whether the index has read it as it is now; null without an index. Searches read all other files.
+    /// True if the index contains its current state; null without an index.
     pub indexed: Option<bool>,
-    /// The bytes from its start that the ranking knows, if that is not the whole file.
+    /// Bytes at its start that the ranking knows, if that is not the whole file.
     pub ranked_bytes: Option<u64>,
 }
 

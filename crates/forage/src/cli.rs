@@ -92,8 +92,7 @@ struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// Directory beneath which files may be read; may be given several times [default: the git root that holds the working
-    /// directory, else the working directory]
+    /// Directory to search (repeatable) [default: the enclosing git repository, else the working directory]
     #[arg(long, global = true, value_name = "DIR")]
     root: Vec<PathBuf>,
     #[command(flatten)]
@@ -101,19 +100,19 @@ pub(crate) struct Global {
     /// Print records as JSON instead of text
     #[arg(long, global = true)]
     json: bool,
-    /// When to use colours; auto: on a terminal, unless NO_COLOR is set; everywhere with CLICOLOR_FORCE
+    /// When to use colours; `auto` follows the terminal, NO_COLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_name = "WHEN", default_value_t, hide_default_value = true)]
     color: ColorChoice,
-    /// Make paths on a terminal lead to files: default, vscode, cursor, zed and others, or an address with {path} and {line}
+    /// Link paths on a terminal to files: default, vscode, cursor, zed and others, or an address with {path} and {line}
     #[arg(long, global = true, value_name = "FORMAT", hide_short_help = true, value_parser = paint::link_format)]
     hyperlinks: Option<HyperlinkFormat>,
-    /// Say on standard error what the index could tell of a search
+    /// Report on standard error how the index narrowed the search
     #[arg(long, global = true, hide_short_help = true)]
     explain: bool,
-    /// Print the answer alone: no remarks, no progress; errors are told
+    /// Print only results and errors
     #[arg(long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// As --explain, and a line on standard error for each call, those that `forage mcp` serves too
+    /// Like --explain, and log each call on standard error, also in `forage mcp`
     #[arg(long, global = true, hide_short_help = true)]
     verbose: bool,
     /// Configuration file [default: ~/.config/forage/config.toml]
@@ -130,10 +129,10 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Find files by concept: many terms, then a model keeps what is relevant
+    /// Find files by concept: search many terms, then let a model select the relevant files
     #[command(visible_alias = "keyword_search")]
     Keyword(keyword::Arguments),
-    /// Search lines: ripgrep's options and output, uses, fuzzy matches
+    /// Search lines with ripgrep's options and output; also uses of a name, and fuzzy matches
     #[command(visible_alias = "search", aliases = ["grep_search", "Search", "rg", "ripgrep", "ugrep", "ug"])]
     Grep(Box<grep::Arguments>),
     /// Rank files for a question, names or a bug report
@@ -145,7 +144,7 @@ enum Command {
     /// List a directory as a tree with line counts
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
-    /// Find files by name: globs, or nearly their names
+    /// Find files by name (glob or fuzzy), or list changed files
     #[command(visible_alias = "find")]
     Files(files::Arguments),
     /// Explain why a file is searched or not: the rule, the limit, the index
@@ -153,39 +152,39 @@ enum Command {
     /// Print a file, a range of its lines, a definition or an outline
     #[command(visible_alias = "read_file")]
     Read(read::Arguments),
-    /// Ask a question: a model answers with the tools and cites places
+    /// Ask a question: a model answers with the tools and cites lines
     Ask(ask::Arguments),
-    /// Serve the tools to agents by MCP, over stdio or HTTP
+    /// Serve the tools to agents over MCP (stdio or HTTP)
     Mcp(mcp::Arguments),
     /// Call a tool as an agent does, with JSON arguments
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
     Tools(tools::Arguments),
-    /// Print the JSON Schemas of what --json prints
+    /// Print the JSON Schemas of --json output
     Schema(schema::Arguments),
-    /// Show providers and models: what can be asked, what would be chosen, and why
+    /// Show the available providers and models, and the choice
     Models(models::Arguments),
     /// Show the configuration and where its values come from
     Config(settings::Arguments),
-    /// Check what Forage needs: what works, and what to do about the rest
+    /// Check the installation and report problems
     Doctor(doctor::Arguments),
     /// Show, build, check or remove the instant index
     Index(index::Arguments),
     /// Fill, show or remove the collections of `forage lookup`
     Sparse(sparse::Arguments),
-    /// What calls cost: sums of the lines that `telemetry.path` collects, by tool, model and day
+    /// Sum the calls in `telemetry.path` by tool, model and day, with their cost
     Telemetry(telemetry::Arguments),
-    /// Show what agents searched and saw, as a page on this machine
+    /// Show the searches of your agents in the browser
     Ui(ui::Arguments),
-    /// Measure the ranking: on a set of queries, or on your own history
+    /// Measure the ranking on a set of queries, or on your own history
     Eval(eval::Arguments),
     /// Set Forage up in Claude Code, Codex, Cursor, VS Code and others
     Setup(setup::Arguments),
-    /// Print what a shell completes: commands, options, paths, providers, tools
+    /// Print shell completions
     Completions(completions::Arguments),
-    /// Print the manual, or a command's page of it, for `man`
+    /// Print the manual page of the program or of a command
     Man(man::Arguments),
-    /// For the hooks of clients: advise at the start of a session, and around a search
+    /// Advise agents from their clients' hooks
     Hook(hook::Arguments),
 }
 

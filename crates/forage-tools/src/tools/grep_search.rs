@@ -35,55 +35,55 @@ use crate::verdict::CallVerdict;
 /// The `grep_search` tool.
 pub struct GrepSearch;
 
-/// The records of `grep_search`.
+/// The records that `grep_search` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct GrepResponse {
     /// The pattern, as the caller wrote it.
     pub pattern: String,
-    /// Where was searched, or the file, below the root.
+    /// The directory or file that was searched, below the root.
     pub path: String,
-    /// Matching lines, whether shown or not; a lower bound unless `totals_exact`.
+    /// Matching lines, shown or not; a lower bound unless `totals_exact`.
     pub match_count: u64,
-    /// Files with matching lines, likewise.
+    /// Files with matching lines; a lower bound unless `totals_exact`.
     pub file_count: u64,
-    /// Whether both counts are exact.
+    /// True if both counts are exact.
     pub totals_exact: bool,
     /// Files whose text was searched.
     pub files_searched: u64,
     /// Files with matching lines, in path order.
     pub files: Vec<GrepFile>,
-    /// Definitions of the name, where its uses are asked for: those of tests and those without a body last.
+    /// With uses: definitions of the name. Those in tests and those without a body come last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<GrepDefinition>,
-    /// Definitions of the name that were found, whether in `definitions` or not.
+    /// Number of all definitions that were found.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub definition_count: u64,
-    /// Types that implement or extend the name, where its uses are asked for: those of tests last.
+    /// With uses: types that implement or extend the name. Those in tests come last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<GrepDefinition>,
-    /// Those that were found, whether in `implementations` or not.
+    /// Number of all implementations that were found.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub implementation_count: u64,
     /// The name whose uses are asked for, without what qualifies it.
     #[serde(skip)]
     name: String,
-    /// The type or module of a qualified name whose uses are asked for.
+    /// With uses: the type or module of a qualified name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qualifier: Option<String>,
-    /// Lines with the name that this page leaves out, because it belongs to another type or module there.
+    /// Lines that this page excludes, because the name belongs to another type or module there.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub left_out_count: u64,
-    /// These types and modules, the most lines first.
+    /// These types and modules, those with the most lines first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<GrepReceiver>,
-    /// Where those are that are not in `files`, the most first.
+    /// Directories with further matches that are not in `files`, those with the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<rest::GrepDirectory>,
-    /// `file_pattern` was given and no file fits it.
+    /// No file matches `file_pattern`.
     pub no_file_chosen: bool,
-    /// This page continues another: the counts are of what follows it, but where uses are asked for, of all.
+    /// This page continues another. Its counts exclude the earlier pages, except with uses.
     pub continued: bool,
-    /// For a search without hits: what is in files that were not searched.
+    /// For a search without matches: the result of a look into the excluded files.
     pub not_searched: CallVerdict,
     /// Names in the path of a directory by which matches are counted that are not shown.
     #[serde(skip)]
@@ -144,10 +144,10 @@ pub struct GrepFile {
     order: u8,
     /// Its path below the root.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
-    /// Matching lines that are shown of it, or where files are asked for, all that it has.
+    /// Shown matching lines; for `output: "files"`, all matching lines.
     pub match_count: u64,
     /// Matching lines and their context, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -162,28 +162,28 @@ pub struct GrepLine {
     /// `match` or `context`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The line without its line feed; U+FFFD for what is not UTF-8.
+    /// The line without its line feed; U+FFFD replaces bytes that are not UTF-8.
     pub text: String,
-    /// The line's own bytes in base64, where `text` is not all of them.
+    /// The bytes of the line in base64, if `text` differs from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
-    /// Where in `bytes`, or without them in `text`, the matches are.
+    /// Byte ranges of the matches in `bytes`, or in `text` if that is absent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<[usize; 2]>,
-    /// Bytes that are left out in front of `text`.
+    /// Bytes that were cut before `text`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub cut_before: usize,
-    /// Bytes that are left out behind `text`.
+    /// Bytes that were cut after `text`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub cut_after: usize,
-    /// Where uses are asked for, how a matching line uses the name: `definition`, `implementation`, `call`, `type`, `import`,
-    /// `code`, `string` or `comment`.
+    /// With uses, the use of the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or
+    /// `comment`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mention: Option<&'static str>,
-    /// `unknown` where uses of a qualified name are asked for and nothing says whether this is one of them.
+    /// `unknown` if this may be a use of the qualified name or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver: Option<&'static str>,
-    /// Where uses are asked for, the innermost definition around the line.
+    /// With uses, the innermost definition around the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<GrepWithin>,
 }

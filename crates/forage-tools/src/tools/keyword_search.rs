@@ -62,7 +62,7 @@ impl KeywordRequest {
     }
 }
 
-/// The records of `keyword_search`.
+/// The records that `keyword_search` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct KeywordResponse {
     /// The query, as the caller wrote it.
@@ -80,14 +80,14 @@ pub struct KeywordResponse {
     pub filter: &'static str,
     /// Most relevant first.
     pub files: Vec<KeywordFile>,
-    /// Files that any kept term matches.
+    /// Files that match a kept term.
     pub candidate_files: u64,
-    /// Files of which a ranking of all files chose the lines, and no term (`filter.candidates = "union"`).
+    /// Files that only the ranking selected (`filter.candidates = "union"`).
     #[serde(skip_serializing_if = "is_zero")]
     pub ranked_files: u64,
-    /// What became of each term, in their order.
+    /// The result of each term, in their order.
     pub terms: Vec<TermRecord>,
-    /// Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown.
+    /// Bytes that ripgrep would print for the shown lines of the kept terms.
     pub evidence_bytes: u64,
     /// Files whose text was searched.
     pub files_searched: u64,
@@ -96,10 +96,10 @@ pub struct KeywordResponse {
     /// Bytes of one term, and of all, for the notes.
     #[serde(skip)]
     bounds: (u64, u64),
-    /// What the models say of themselves; none without one.
+    /// The requests to models, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRecord>,
-    /// For a search without hits: what is in files that were not searched.
+    /// For a search without matches: the result of a look into the excluded files.
     pub not_searched: CallVerdict,
 }
 
@@ -108,29 +108,29 @@ pub struct KeywordResponse {
 pub struct KeywordFile {
     /// The absolute path of the file.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
-    /// Why it is there, in the words of a model or of the ranking.
+    /// The reason, in the words of the model or of the ranking.
     pub explanation: String,
-    /// How relevant the model finds it, 3 most; only from answers by ids.
+    /// Relevance according to the model, 1 to 3; only from answers by ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grade: Option<u8>,
-    /// Lines that the model points at; only from answers by ids.
+    /// Lines that the model names; only from answers by ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<LineRange>,
-    /// No model has judged this file, although others of the same answer were judged.
+    /// No model has judged this file, unlike others of the same answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub not_filtered: bool,
-    /// A ranking of all files brought it in; no line of it was chosen for a term.
+    /// Only the ranking selected this file, and no term.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_ranked: bool,
-    /// Numbers of the lines that a term matches, from our own search; of a file that a ranking found, of its best lines.
+    /// Numbers of the lines that match a term; for a file from the ranking, of its best lines.
     pub match_lines: Vec<u64>,
-    /// At least so many more match.
+    /// Minimum number of further matching lines.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_match_lines: u64,
-    /// The lines that say most, without a model's words.
+    /// The best lines, if there is no explanation of a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<KeywordLine>,
 }
@@ -144,11 +144,11 @@ fn is_zero(number: &u64) -> bool {
 pub struct KeywordLine {
     /// From 1.
     pub line_number: u64,
-    /// The line without indent; of a long one the part around its first match.
+    /// The line without indentation; a long line is cut around its first match.
     pub text: String,
 }
 
-/// What became of a term.
+/// The result of a term.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct TermRecord {
     /// The term, as the caller wrote it.
@@ -158,16 +158,16 @@ pub struct TermRecord {
     /// Why it is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Bytes that ripgrep prints for this term alone; a lower bound for a term that is too broad.
+    /// Bytes that ripgrep prints for this term; a lower bound if it is too broad.
     pub bytes: u64,
     /// Matching lines.
     pub lines: u64,
     /// Files with such lines.
     pub files: u64,
-    /// Both are lower bounds: not all were counted.
+    /// Both counts are lower bounds.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lines_at_least: bool,
-    /// How much of it the model was shown, where that is less than all lines with all their context.
+    /// The part that the model has seen, if not all lines with their full context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<ShownRecord>,
 }
@@ -190,38 +190,38 @@ pub enum ShownRecord {
     },
 }
 
-/// What was asked of models.
+/// The requests to models.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ModelRecord {
-    /// `provider/model`, of several requests the one that was asked first.
+    /// `provider/model` of the first request.
     pub name: String,
-    /// Tokens of the requests, where all providers tell.
+    /// Tokens of the requests, if all providers report them.
     pub input_tokens: Option<u64>,
-    /// Those of them that were read from a cache of the provider.
+    /// Tokens that the provider read from its cache.
     pub cached_input_tokens: Option<u64>,
     /// Tokens of the answers.
     pub output_tokens: Option<u64>,
-    /// What the requests cost in US dollars, when tokens and prices of all are known.
+    /// Cost in US dollars, if all tokens and prices are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// Time until all had answered.
     pub elapsed_ms: u64,
-    /// Requests that the evidence was split into, where it was.
+    /// Number of requests, if the evidence was split.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<usize>,
-    /// Answers that came from the cache and cost nothing now.
+    /// Answers from the cache, which cost nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_cache: Option<FromCache>,
-    /// Secrets taken out of what was sent.
+    /// Secrets that were removed from the requests.
     pub redacted: usize,
-    /// Lines or entries of the answer that name files which were not sent.
+    /// Entries of the answer that name files which were not sent.
     pub dropped_paths: usize,
 }
 
-/// What came from the cache of answers.
+/// Answers from the cache.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct FromCache {
-    /// Answers that were kept.
+    /// Number of cached answers.
     pub answers: usize,
     /// Age of the oldest.
     pub age_seconds: u64,

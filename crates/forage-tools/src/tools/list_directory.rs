@@ -78,28 +78,28 @@ impl ListRequest {
     }
 }
 
-/// The records of `list_directory`.
+/// The records that `list_directory` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ListResponse {
     /// Below the root.
     pub path: String,
     /// Levels of subdirectories that were listed.
     pub max_depth: u64,
-    /// Directories below `max_depth`: what is in them is not listed.
+    /// Directories below `max_depth`, which were not listed.
     pub not_entered: u64,
-    /// Entries found, whether shown or not.
+    /// Number of entries, shown or not.
     pub entry_count: u64,
     /// In path order.
     pub entries: Vec<ListEntry>,
     /// Names of directories that were not entered, wherever they occur.
     pub pruned: Vec<String>,
-    /// Of files by name of which none is found, how many are ignored or hidden.
+    /// If no file was found by name: ignored or hidden files with this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden_count: Option<u64>,
-    /// The name that files were asked for by.
+    /// The requested name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The change set that was asked for.
+    /// The requested change set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ListChanges>,
 }
@@ -126,7 +126,7 @@ impl ListResponse {
 pub struct ListEntry {
     /// Below the root.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
     /// `directory`, `file` or `symlink`.
@@ -135,16 +135,16 @@ pub struct ListEntry {
     /// Lines of a text file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-    /// Names that a file defines outside of all others, in the order of lines, where symbols are asked for.
+    /// Top-level names that the file defines, in line order; if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<String>,
-    /// Such names that are not among `symbols` for their number.
+    /// Number of further names that are not in `symbols`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub symbols_more: usize,
     /// Why there is no line count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where a link leads, as it is written in it.
+    /// Target of a link, as stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     #[serde(skip)]

@@ -76,12 +76,12 @@ impl ReadRequest {
     }
 }
 
-/// The records of `read_file`.
+/// The records that `read_file` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ReadResponse {
     /// The file, below the root.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
     /// The first line of `lines`, from 1.
@@ -90,46 +90,46 @@ pub struct ReadResponse {
     pub end_line: u64,
     /// Lines of the file; a lower bound unless `total_exact`.
     pub total_lines: u64,
-    /// Whether `total_lines` is exact.
+    /// True if `total_lines` is exact.
     pub total_exact: bool,
     /// Bytes of the file.
     pub size: u64,
     /// The encoding of the file, such as `UTF-8`.
     pub encoding: &'static str,
-    /// Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text
-    /// written out.
+    /// The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text
+    /// are escaped.
     pub lines: Vec<String>,
-    /// Where several definitions were asked for, those after the first.
+    /// Further definitions, if several were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<ReadPart>,
     /// Other definitions with a requested name, and members of a requested type outside of its lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub symbol_notes: Vec<String>,
-    /// What the file defines, in the order of lines, where an outline was asked for.
+    /// The definitions in line order, if an outline was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outline: Vec<OutlineEntry>,
-    /// Number of definitions that the outline leaves out, the least important, by kind.
+    /// Number of definitions that the outline omits, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outline_left_out: BTreeMap<&'static str, usize>,
-    /// The outline was read by line, because there is no parser for the language or the file is too large for it:
-    /// definitions may be missing or end elsewhere.
+    /// The outline was read by line, because there is no parser for the language, or the file is too large:
+    /// definitions may be missing or have wrong ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub outline_by_line: bool,
-    /// The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing.
+    /// The parser met errors in the file: definitions near them may be missing or have wrong ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub outline_has_errors: bool,
-    /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
+    /// By line number, the bytes in base64 of lines that differ in `lines`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub line_bytes: BTreeMap<u64, String>,
-    /// Numbers of the lines in which a secret is hidden: the file has another text there.
+    /// Numbers of the lines in which a secret was replaced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted_lines: Vec<u64>,
-    /// Lines cut for their length.
+    /// Number of lines that were cut.
     pub cut_lines: u64,
-    /// Whether lines end with CR LF.
+    /// True if lines end with CR LF.
     pub crlf: bool,
-    /// Whether U+FFFD stands for bytes that are no text.
+    /// True if U+FFFD replaces bytes that are not text.
     not_utf8: bool,
     #[serde(skip)]
     wanted_end: Option<u64>,
@@ -141,7 +141,7 @@ pub struct ReadResponse {
     outline_lines: Option<(i64, i64)>,
 }
 
-/// A further definition that was asked for.
+/// A further requested definition.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ReadPart {
     /// The first line of `lines`, from 1.

@@ -30,12 +30,12 @@ pub use request::{CaseRule, SearchRequest};
 /// The `Search` tool.
 pub struct Search;
 
-/// The answer of `Search`.
+/// The records that `Search` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct SearchResponse {
     /// The pattern, as the caller wrote it.
     pub pattern: String,
-    /// Where was searched, below the root.
+    /// The directory or file that was searched, below the root.
     pub path: String,
     /// Events: matching lines and lines of context.
     pub count: u64,
@@ -46,23 +46,23 @@ pub struct SearchResponse {
     /// Files with matches, of an answer in path order.
     #[serde(skip)]
     pub files: u64,
-    /// Whether the time was over first.
+    /// True if the time limit ended the search.
     pub timed_out: bool,
     /// `embedded`, `ugrep` or `rg`.
     pub engine: &'static str,
-    /// That of an external engine.
+    /// Exit code of an external engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// What an external engine wrote to stderr.
+    /// Standard error of an external engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
     /// Files that were searched.
     pub files_searched: u64,
-    /// This answer continues another: the counts are of what follows it.
+    /// This answer continues another. Its counts exclude the earlier ones.
     pub continued: bool,
-    /// `glob` was given and no file fits it.
+    /// No file matches `glob`.
     pub no_file_chosen: bool,
-    /// For a search without hits: what is in files that were not searched.
+    /// For a search without matches: the result of a look into the excluded files.
     pub not_searched: CallVerdict,
 }
 

@@ -86,50 +86,50 @@ impl RankRequest {
     }
 }
 
-/// The records of `search_index`.
+/// The records that `search_index` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankResponse {
     /// The query, as the caller wrote it.
     pub query: String,
-    /// The file, or where was searched, below the root.
+    /// The path, below the root.
     pub path: String,
-    /// The roots that were ranked, where they are several: paths below the first root are relative, all others whole.
+    /// The ranked roots, if there are several: paths below the first one are relative, all others absolute.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<String>,
     /// The best first.
     pub files: Vec<RankedFile>,
-    /// Files that have something of what is asked for.
+    /// Files that match a part of the query.
     pub matching_files: u64,
     /// Files in the index.
     pub files_searched: u64,
-    /// There is no ranked index of the whole yet: these are the best of the files with most of the words.
+    /// The ranked index is not complete yet: only the files with the most words of the query were ranked.
     pub provisional: bool,
-    /// Even the best file has little of what is asked for.
+    /// True if even the best file matches little of the query.
     pub weak: bool,
-    /// By how much the first file is ahead of the second, as a share of its own score; 1 for a single one.
+    /// Lead of the first file over the second, as a share of its score; 1 for a single file.
     pub lead: f32,
-    /// Share of what is asked for that the best file has, weighted by rarity, 0 to 1.
+    /// Share of the query that the best file matches, weighted by rarity, 0 to 1.
     pub strength: f32,
-    /// Words of the query that no file has.
+    /// Words of the query that no file contains.
     pub unknown_words: Vec<String>,
-    /// Words of the query that weigh nothing, being what the project calls itself; with `explain`.
+    /// Words of the query without weight, because they are the project's name; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_names: Vec<String>,
-    /// Quotes, filters and words to leave out that were taken as such.
+    /// Quotes, filters and exclusions that were applied.
     pub understood: Vec<String>,
-    /// What looks like one of these and was taken for nothing.
+    /// Quotes, filters and exclusions that were ignored.
     pub ignored: Vec<String>,
-    /// No file of the index is in `path`, fits `file_pattern` and is of one of the `languages`.
+    /// No file of the index matches `path`, `file_pattern` and `languages`.
     pub no_file_chosen: bool,
-    /// What is known of the commits of each root; with `explain`.
+    /// The known commits of each root; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<String>,
-    /// Files that an answer with code leaves out, because the query does not ask for their kind.
+    /// Files that an answer with code excludes, because the query does not ask for their kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<FilesLeftOut>,
     /// This page continues another.
     pub continued: bool,
-    /// For an answer without files: what is in those that the configuration leaves out.
+    /// For an answer without files: matches in files that the configuration excludes.
     pub not_searched: CallVerdict,
     /// The files are in the order of their paths.
     #[serde(skip)]
@@ -145,47 +145,47 @@ pub struct RankResponse {
 /// A ranked file.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedFile {
-    /// The file, or where was searched, below the root.
+    /// The path, below the root.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
     /// Comparable within one answer.
     pub score: f32,
-    /// The best first; in an answer with code one with one line, of files of which no code is shown.
+    /// Best first. In an answer with code, files without shown code have one part of one line.
     pub chunks: Vec<RankedChunk>,
-    /// What gave the file the most, of files of which no code is shown in an answer with code.
+    /// In an answer with code, for files without shown code: the strongest rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
     /// Lines that help most, in order, in an answer with code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<RankedCode>,
-    /// Lines that an earlier answer has shown, which are as they were and are not shown again.
+    /// Unchanged lines that an earlier answer has shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_earlier: Vec<EarlierLines>,
-    /// Definitions of which no line was shown, of the first files with code, the most likely to help first.
+    /// Definitions without shown lines, in the first files with code, the most likely ones first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<UnshownDefinition>,
-    /// Definitions that are not among `unshown` for their number.
+    /// Number of further definitions that are not in `unshown`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub unshown_more: usize,
-    /// What each rule gave or took, the strongest first; with `explain`.
+    /// The points of each rule, strongest first; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<RankedReason>,
 }
 
-/// Lines of one definition, or of a part of a file outside of all.
+/// Lines of one definition, or of a part of a file outside of definitions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedChunk {
     /// The first line, from 1.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// The innermost definition that holds the lines, after the names of those around it.
+    /// The innermost definition around the lines, after the names of those around it.
     pub symbol: Option<String>,
-    /// Its kind in the language's own word, such as `struct`.
+    /// Its kind, such as `struct`.
     pub kind: Option<&'static str>,
-    /// Lines that have most of what is asked for, in order.
+    /// Lines that match the most of the query, in order.
     pub lines: Vec<RankedLine>,
 }
 
@@ -194,27 +194,27 @@ pub struct RankedChunk {
 pub struct RankedLine {
     /// From 1.
     pub line_number: u32,
-    /// The line without indent; of a long one the part that was found.
+    /// The line without indentation; a long line is cut around the match.
     pub text: String,
 }
 
-/// Files of a kind that an answer leaves out.
+/// Files of a kind that an answer excludes.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct FilesLeftOut {
     /// `test`, `translation`, `lock file` or `generated file`.
     pub kind: &'static str,
-    /// How many of the files that were ranked so far.
+    /// Number of these files.
     pub files: u64,
 }
 
-/// What a rule gave or took.
+/// The points of a rule.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedReason {
     /// The name of the rule.
     pub rule: &'static str,
-    /// Added to the score, or the share that is taken off it (negative).
+    /// Added to the score, or if negative, the share by which it is lowered.
     pub gives: f32,
-    /// What the rule looks at.
+    /// The evidence of the rule.
     pub about: &'static str,
 }
 

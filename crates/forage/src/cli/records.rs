@@ -7,156 +7,156 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Of `forage index status`, for a directory.
+/// State of the index of a directory.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct IndexStatus<'a> {
     /// The directory.
     pub(super) root: String,
-    /// Where the index is kept.
+    /// The directory of the index.
     pub(super) directory: String,
-    /// Whether there is one that can be used.
+    /// True if there is a usable index.
     pub(super) exists: bool,
-    /// How far another process has come that is building it; null when none is.
+    /// Progress of another process that is building the index, or null.
     pub(super) being_built: Option<BeingBuilt>,
     /// Its size.
     pub(super) bytes: u64,
-    /// How much of it is as the files are now; null without an index.
+    /// Counts of files that are up to date; null without an index.
     pub(super) files: Option<IndexedFiles>,
-    /// Why what there is can't be used.
+    /// Reasons why the index can't be used.
     pub(super) problems: &'a [String],
-    /// How far servers have come with reading all files again.
+    /// Progress of servers that read all files again.
     pub(super) reread: RereadFiles,
-    /// The size of the ranked index; null when there is none.
+    /// Size of the ranked index; null without one.
     pub(super) ranked_bytes: Option<u64>,
 }
 
-/// An index that is being built.
+/// An index that another process is building.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct BeingBuilt {
-    /// Files so far.
+    /// Number of files so far.
     pub(super) files: u64,
 }
 
-/// Files of an index.
+/// Counts of the files of an index.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct IndexedFiles {
-    /// Those that are as the index has seen them; all others are read by each search.
+    /// Files that are up to date in the index; searches read all others.
     pub(super) as_indexed: u64,
-    /// All that there are.
+    /// All files.
     pub(super) all: u64,
 }
 
-/// Files that were read again behind an index.
+/// The check of an index in the background.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RereadFiles {
-    /// Files of this round.
+    /// Files that were read in this round.
     pub(super) files: u64,
-    /// When the round began, in seconds since 1970; 0 before the first.
+    /// Start of the round in seconds since 1970; 0 before the first.
     pub(super) began: u64,
-    /// When the last whole round ended, likewise.
+    /// End of the last complete round in seconds since 1970; 0 before the first.
     pub(super) ended: u64,
-    /// Files that were other than the index said, ever.
+    /// Files that ever differed from the index.
     pub(super) different: u64,
 }
 
-/// Of `forage index build`, for a directory.
+/// The updated index of a directory.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct IndexBuilt {
     /// The directory.
     pub(super) root: String,
     /// `built` or `updated`.
     pub(super) done: &'static str,
-    /// Files that were read for it.
+    /// Files that were read.
     pub(super) files_read: u64,
-    /// Files that are not in it as they are now, which searches read.
+    /// Files that are not up to date in the index, so searches read them.
     pub(super) files_not_as_indexed: u64,
     /// Its size.
     pub(super) bytes: u64,
 }
 
-/// Of `forage index build --ranked`, for a directory.
+/// The updated ranked index of a directory.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RankedIndexBuilt {
     /// The directory.
     pub(super) root: String,
-    /// Files that it has.
+    /// Number of files.
     pub(super) files: u64,
-    /// Files that were read for it now.
+    /// Files that were read now.
     pub(super) files_read: u64,
     /// Its size.
     pub(super) bytes: u64,
 }
 
-/// Of `forage index drop`, for a directory.
+/// The removed index of a directory.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct IndexRemoved {
     /// The directory.
     pub(super) root: String,
-    /// Whether there was one.
+    /// True if there was one.
     pub(super) removed: bool,
 }
 
-/// Of `forage index verify`, for a directory.
+/// Comparison of an index with the files.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct IndexVerified<'a> {
     /// The directory.
     pub(super) root: String,
-    /// Files whose text was compared with what the index says of it.
+    /// Files whose text was compared with the index.
     pub(super) files: u64,
-    /// Bytes of them.
+    /// Bytes of these files.
     pub(super) bytes: u64,
-    /// Files that are not as the index says.
+    /// Files that differ from the index.
     pub(super) different_files: u64,
-    /// The first of them.
+    /// The first of these files.
     pub(super) first_different_files: Vec<String>,
-    /// Searches that were run with the index and without it.
+    /// Searches that were run with and without the index.
     pub(super) queries: usize,
-    /// Lines that they found.
+    /// Lines that these searches found.
     pub(super) matching_lines: u64,
-    /// Whether nothing is different.
+    /// True if nothing differs.
     pub(super) equal: bool,
-    /// Patterns that found something else with the index.
+    /// Patterns with different results.
     pub(super) different: &'a [String],
 }
 
-/// Of `forage sparse index`, for a directory.
+/// Update of a collection with a directory.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct CollectionFilled<'a> {
     /// The collection.
     pub(super) collection: String,
-    /// What the directory is called there.
+    /// The repository's name in the collection.
     pub(super) repo: &'a str,
     /// Files that were written.
     pub(super) files_written: u64,
-    /// Files that were there as they are.
+    /// Files that were already up to date.
     pub(super) files_unchanged: u64,
-    /// Files that are gone and were taken out.
+    /// Deleted files that were removed from the collection.
     pub(super) files_removed: u64,
-    /// Pieces of files that were written. With an `error` nothing is counted, and some may have been.
+    /// Chunks that were written. With an `error` the count is missing.
     pub(super) chunks_written: u64,
-    /// Secrets that were taken out of them.
+    /// Secrets that were removed.
     pub(super) secrets_redacted: u64,
-    /// Files that were left out, counted by reason.
+    /// Files that were skipped, by reason.
     pub(super) skipped: BTreeMap<&'static str, u64>,
-    /// Sentences about what went wrong without ending it.
+    /// Problems that did not end the command.
     pub(super) warnings: &'a [String],
     /// Wall time in milliseconds.
     pub(super) elapsed_ms: u64,
-    /// Whether the directory is as it was when it was last indexed, so that nothing was read or compared.
+    /// True if the directory has not changed, so that nothing was read.
     pub(super) as_before: bool,
 }
 
-/// Of `forage sparse status`.
+/// State of a collection.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct CollectionStatus {
     /// The collection.
     pub(super) collection: String,
-    /// Whether it is there; else there is nothing more to say of it.
+    /// True if the collection exists; the other fields are absent otherwise.
     pub(super) exists: bool,
-    /// Pieces of files that it has.
+    /// Number of chunks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) points: Option<u64>,
-    /// How they are encoded, where it says so.
+    /// The recorded encoding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) encoding: Option<String>,
     /// Its sparse vectors.
@@ -169,31 +169,31 @@ pub(super) struct CollectionStatus {
 pub(super) struct SparseVectorStatus {
     /// Its name.
     pub(super) name: String,
-    /// Whether the store weighs words by their rarity, without which lookups are refused.
+    /// True if the store weights words by their rarity; lookups require this.
     pub(super) idf: bool,
 }
 
-/// Of `forage sparse drop`.
+/// The removed collection or repository.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct CollectionRemoved {
     /// The collection.
     pub(super) collection: String,
-    /// Whether there was one.
+    /// True if there was one.
     pub(super) removed: bool,
 }
 
-/// Of `forage models`.
+/// Providers and models, and the choice.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelsStatus<'a> {
     /// The day of the built-in facts about models.
     pub(super) facts_as_of: &'a str,
-    /// The providers that are known.
+    /// The known providers.
     pub(super) providers: Vec<ProviderStatus<'a>>,
-    /// The models that are asked because they are named; null where models are chosen.
+    /// The models that you named; null if models are chosen.
     pub(super) named: Option<NamedModels<'a>>,
-    /// What would be asked for `filter` and for `agent`, where models are chosen.
+    /// The chosen models of the roles `filter` and `agent`.
     pub(super) roles: BTreeMap<&'static str, RoleModels<'a>>,
-    /// What came of asking them; with `--check` only.
+    /// The results of the check; only with `--check`.
     pub(super) checks: Vec<ModelCheck<'a>>,
 }
 
@@ -202,45 +202,45 @@ pub(super) struct ModelsStatus<'a> {
 pub(super) struct ProviderStatus<'a> {
     /// Its name.
     pub(super) name: &'a str,
-    /// The protocol that it speaks.
+    /// Its protocol.
     pub(super) wire: &'static str,
-    /// In words, who says so.
+    /// The source of its settings, in words.
     pub(super) configured_by: &'static str,
     /// Its address.
     pub(super) base_url: Option<&'a str>,
-    /// The variable that the address is from.
+    /// The variable with its address.
     pub(super) base_url_variable: Option<&'a str>,
-    /// The variables that its key is looked for in.
+    /// The variables that may have its key.
     pub(super) key_variables: &'a [String],
-    /// The one that has it.
+    /// The variable that has its key.
     pub(super) key_variable: Option<&'a str>,
-    /// Whether it runs on this machine.
+    /// True if it runs on this machine.
     pub(super) local: bool,
-    /// Why it can't be asked.
+    /// The reason why it can't be asked.
     pub(super) obstacle: Option<&'a str>,
-    /// Models that it lists.
+    /// Number of models in its list.
     pub(super) listed_models: Option<usize>,
-    /// In words, where that list is from.
+    /// The source of the list, in words.
     pub(super) list: Option<&'a str>,
 }
 
-/// Models that are named rather than chosen.
+/// Models that you named.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct NamedModels<'a> {
-    /// What names them.
+    /// The setting, option or variable that names them.
     pub(super) by: &'a str,
-    /// Their names, `provider/model`.
+    /// Their names, as `provider/model`.
     pub(super) models: &'a [String],
 }
 
-/// What would be asked for a purpose.
+/// The models for a role.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RoleModels<'a> {
-    /// Those that can be asked, the best first; the first 50.
+    /// The first 50 candidates, best first.
     pub(super) candidates: Vec<CandidateStatus<'a>>,
-    /// All of them.
+    /// Number of all of them.
     pub(super) candidate_count: usize,
-    /// Those that are not asked, by reason.
+    /// Models that are not asked, by reason.
     pub(super) passed_over: Vec<PassedOverModels<'a>>,
 }
 
@@ -251,60 +251,60 @@ pub(super) struct CandidateStatus<'a> {
     pub(super) provider: &'a str,
     /// Its name.
     pub(super) model: &'a str,
-    /// Why it has its place.
+    /// The reason for its place.
     pub(super) reason: &'a str,
-    /// 1 for the first to be asked; null for those that are not.
+    /// Its place, 1 for the first model to be asked; null if it is not asked.
     pub(super) asked: Option<usize>,
-    /// US dollars for a million tokens that it reads.
+    /// US dollars per million input tokens.
     pub(super) input_price: Option<f64>,
-    /// US dollars for a million tokens that it writes.
+    /// US dollars per million output tokens.
     pub(super) output_price: Option<f64>,
-    /// Tokens that it takes.
+    /// Size of its context in tokens.
     pub(super) context_tokens: Option<u64>,
 }
 
-/// Models of a provider that are passed over for one reason.
+/// Models of a provider that are skipped for the same reason.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct PassedOverModels<'a> {
     /// The provider.
     pub(super) provider: &'a str,
-    /// The first 50 of them.
+    /// The first 50 of these models.
     pub(super) models: Vec<&'a String>,
-    /// All of them.
+    /// Number of all of them.
     pub(super) model_count: usize,
     /// The reason.
     pub(super) reason: &'a str,
 }
 
-/// What came of asking a model for one word.
+/// The result of a request for one word.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelCheck<'a> {
-    /// Its name, `provider/model`.
+    /// Its name, as `provider/model`.
     pub(super) model: &'a str,
-    /// Whether it answered.
+    /// True if it answered.
     pub(super) works: bool,
-    /// The same in words.
+    /// The result in words.
     pub(super) status: String,
     /// Wall time in milliseconds.
     pub(super) elapsed_ms: u64,
-    /// Tokens that it read, where it says so.
+    /// Input tokens, if the provider reports them.
     pub(super) input_tokens: Option<u64>,
-    /// Tokens that it wrote.
+    /// Output tokens, if the provider reports them.
     pub(super) output_tokens: Option<u64>,
-    /// US dollars, where the price is known.
+    /// Cost in US dollars, if the price is known.
     pub(super) cost_usd: Option<f64>,
 }
 
-/// Of `forage telemetry`.
+/// Sums of calls.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct TelemetrySums<'a> {
-    /// What `--since` says, as a time.
+    /// The time of `--since`.
     pub(super) since: Option<&'a str>,
     /// Lines that were read.
     pub(super) lines: u64,
-    /// Those that are no events.
+    /// Lines that are not events.
     pub(super) unreadable_lines: u64,
-    /// All calls together.
+    /// Sums of all calls.
     pub(super) total: &'a CallSums,
     /// By tool.
     pub(super) tools: Vec<ToolSums<'a>>,
@@ -314,32 +314,32 @@ pub(super) struct TelemetrySums<'a> {
     pub(super) days: Vec<DaySums<'a>>,
 }
 
-/// Calls together.
+/// Sums of calls.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub(super) struct CallSums {
-    /// Calls.
+    /// Number of calls.
     pub(super) calls: u64,
-    /// Those that ended with an error.
+    /// Calls that ended with an error.
     pub(super) errors: u64,
-    /// The time that half of them were within, in milliseconds; null when none is known.
+    /// Median time in milliseconds; null if unknown.
     pub(super) p50_ms: Option<u64>,
-    /// The time that 95 % of them were within.
+    /// 95th percentile of the time in milliseconds; null if unknown.
     pub(super) p95_ms: Option<u64>,
-    /// Tokens that models read.
+    /// Input tokens.
     pub(super) input_tokens: u64,
-    /// Those of them that the provider had kept.
+    /// Input tokens from the provider's cache.
     pub(super) cached_input_tokens: u64,
-    /// Tokens that models wrote.
+    /// Output tokens.
     pub(super) output_tokens: u64,
     /// US dollars.
     pub(super) cost_usd: f64,
-    /// Requests whose cost is not known, so that `cost_usd` is a lower bound.
+    /// Requests with an unknown cost; `cost_usd` is then a lower bound.
     pub(super) requests_without_cost: u64,
     #[serde(skip)]
     pub(super) latencies: Vec<u64>,
 }
 
-/// Calls of a tool together.
+/// Sums of the calls of a tool.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ToolSums<'a> {
     #[serde(flatten)]
@@ -348,16 +348,16 @@ pub(super) struct ToolSums<'a> {
     pub(super) tool: &'a str,
 }
 
-/// Requests to a model together.
+/// Sums of the requests to a model.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelSums<'a> {
     #[serde(flatten)]
     pub(super) sums: &'a CallSums,
-    /// The model, `provider/model`.
+    /// The model, as `provider/model`.
     pub(super) model: &'a str,
 }
 
-/// Calls of a day together.
+/// Sums of the calls of a day.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct DaySums<'a> {
     #[serde(flatten)]
@@ -366,7 +366,7 @@ pub(super) struct DaySums<'a> {
     pub(super) day: &'a str,
 }
 
-/// Of `forage tools --cost`: about how many tokens a model reads before its first call.
+/// Estimated tokens that a model reads before its first call.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ToolCosts {
     /// Tokens of the definition of each tool, by its name.
@@ -382,7 +382,7 @@ pub(super) struct ToolCosts {
 pub(super) struct SettingInEffect {
     /// Its value.
     pub(super) value: Value,
-    /// What it is from.
+    /// Its source.
     pub(super) source: String,
 }
 

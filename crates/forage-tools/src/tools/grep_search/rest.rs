@@ -30,7 +30,7 @@ pub(super) struct Rest {
     pub(super) is_whole: bool,
 }
 
-/// What is in a directory at the top of the tree, or lies in the tree itself.
+/// Matches in a top-level directory, or at the top itself.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct GrepDirectory {
     /// Below the root.

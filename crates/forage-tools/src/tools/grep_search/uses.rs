@@ -49,28 +49,28 @@ use crate::tool::Tool as _;
 pub struct GrepDefinition {
     /// Its file, below the root.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
-    /// The language's own word, such as `struct`, or a general one, such as `function`.
+    /// The keyword of the language, such as `struct`, or a general word, such as `function`.
     pub kind: &'static str,
     /// The first line of the comments and attributes above it, from 1.
     pub start_line: u32,
-    /// The line that has the name.
+    /// The line with the name.
     pub line: u32,
     /// The last line of its body.
     pub end_line: u32,
-    /// Where it implements or extends the name, what is defined: the type, or what an anonymous type is in.
+    /// The type that implements or extends the name, or the definition around an anonymous type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// Of a definition of the name, the definitions around it, the outermost first: `Queue > push`.
+    /// The definitions around a definition of the name, outermost first: `Queue > push`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// The line that has the name, without white space around, cut.
+    /// The line with the name, trimmed and cut.
     pub text: String,
 }
 
-/// Lines that a qualified name leaves out, because the name belongs to another type or module there.
+/// Lines that a qualified name excludes, because the name belongs to another type or module there.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
 pub struct GrepReceiver {
     /// The other type or module.
@@ -79,10 +79,10 @@ pub struct GrepReceiver {
     pub line_count: u64,
 }
 
-/// The innermost definition that a line stands in.
+/// The innermost definition around a line.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
 pub struct GrepWithin {
-    /// Its name, behind those of the definitions around it.
+    /// Its name, after those of the definitions around it.
     pub symbol: String,
     /// Its first line, from 1.
     pub start_line: u32,

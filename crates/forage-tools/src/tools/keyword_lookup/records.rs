@@ -5,66 +5,67 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The records of `keyword_lookup`.
+/// The records that `keyword_lookup` returns.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct LookupResponse {
     /// The query, as the caller wrote it.
     pub query: String,
-    /// Where was looked; empty where none is configured.
+    /// The collection; empty if none is configured.
     pub collection: String,
     /// How the lookup ended.
     pub status: LookupStatus,
     /// Why nothing was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What results had to be beside having the words, a condition each.
+    /// The conditions of the filter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
-    /// Where the query is one identifier or code: what is known of it as a whole.
+    /// If the query is one identifier or code: the result for it as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<LookupName>,
-    /// Where nothing was found under the filter: what there is without it.
+    /// If nothing was found with the filter: the result without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_filter: Option<LookupWithoutFilter>,
-    /// Results that are left out because they score less than a hundredth of the best.
+    /// Omitted results, which score less than a hundredth of the best.
     pub cut: usize,
-    /// Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first.
+    /// Best first, and by id for equal scores. If the query is a name, chunks that contain it as a whole come first.
     pub hits: Vec<LookupHit>,
 }
 
-/// What is known of a name.
+/// The result for a name.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct LookupName {
-    /// The name as the query has it.
+    /// The name, as in the query.
     pub name: String,
-    /// Whether the collection has it, under the filter.
+    /// Presence of the name in the collection, with the filter.
     pub presence: Presence,
-    /// Chunks that have it as it is written, as far as they were compared.
+    /// Compared chunks that contain it exactly.
     pub whole: usize,
-    /// Chunks that have it in another case alone.
+    /// Chunks that contain it only in another case.
     pub other_case: usize,
-    /// Chunks whose texts were compared with it.
+    /// Compared chunks.
     pub compared: usize,
-    /// Chunks that may have it and have no text to compare.
+    /// Chunks without a text to compare.
     pub without_text: usize,
-    /// Whether all chunks that can have it were compared.
+    /// True if all chunks that can contain it were compared.
     pub complete: bool,
-    /// Where none has it under the filter: how many have it without the filter, in any case.
+    /// If no chunk with this filter contains it: the number of chunks that contain it without the filter,
+    /// in any case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_filter: Option<usize>,
 }
 
-/// Whether a collection has a name.
+/// Presence of a name in a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
-    /// As it is written.
+    /// In the same case.
     Present,
-    /// In another case alone.
+    /// Only in another case.
     OtherCase,
-    /// For certain.
+    /// Proved to be absent.
     Absent,
-    /// None of those that were compared has it.
+    /// No compared chunk contains it; others may.
     Unknown,
 }
 
@@ -91,14 +92,14 @@ impl LookupName {
     }
 }
 
-/// What there is without the filter.
+/// The result without the filter.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct LookupWithoutFilter {
-    /// Chunks that have any of the words.
+    /// Chunks that contain any of the words.
     pub chunks: usize,
-    /// There may be more of them.
+    /// The number is a lower bound.
     pub at_least: bool,
-    /// Chunks that the filter lets through, whatever words they have.
+    /// Chunks that pass the filter, with any words.
     pub under_filter: u64,
 }
 
@@ -108,23 +109,23 @@ impl LookupWithoutFilter {
     }
 }
 
-/// What became of the lookup.
+/// The result of the lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LookupStatus {
     /// There are results.
     Found,
-    /// The query is a name that nothing has; the results have parts of it.
+    /// The query is a name that no chunk contains; the results contain parts of it.
     PartsOnly,
-    /// Nothing has any of the words.
+    /// No chunk contains any of the words.
     NoMatch,
-    /// Nothing that the filter lets through has any of the words; other chunks have.
+    /// No chunk that passes the filter contains any of the words; other chunks do.
     NoMatchUnderFilter,
-    /// The query has no word that can be looked up, as one of stop words alone.
+    /// The query has no word that can be looked up, for example only stop words.
     NoUsableWord,
-    /// Nothing was looked up: queries can't be encoded.
+    /// Queries can't be encoded, so nothing was looked up.
     EncoderUnavailable,
-    /// Nothing was looked up: the store doesn't answer.
+    /// The store does not answer, so nothing was looked up.
     StoreUnavailable,
 }
 
@@ -151,32 +152,32 @@ impl LookupStatus {
 /// A chunk of the collection.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct LookupHit {
-    /// Of its point.
+    /// Id of its point.
     pub id: String,
     /// Comparable within one answer.
     pub score: f32,
-    /// Where the query is a name: what the text has of it.
+    /// If the query is a name: the kind of match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has: Option<Has>,
-    /// The payload fields that the configuration asks for; a text to its first 4,000 bytes, whole in Python and Node.
+    /// The payload fields of the configuration; texts are cut to 4,000 bytes, except in Python and Node.
     pub payload: Map<String, Value>,
-    /// The lines of the text that have most of the words.
+    /// The lines of the text with the most words.
     pub lines: Vec<LookupLine>,
 }
 
-/// What a text has of a name.
+/// Match of a text with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Has {
-    /// All of it, as it is written.
+    /// The whole name, in the same case.
     Whole,
-    /// All of it in another case.
+    /// The whole name, in another case.
     OtherCase,
-    /// All of it in another spelling, such as `openSession` for `open_session`.
+    /// The whole name in another spelling, such as `openSession` for `open_session`.
     OtherSpelling,
     /// Within a longer name.
     Inside,
-    /// Words of it alone.
+    /// Only words of the name.
     Parts,
     /// There is no text to compare.
     Unknown,
@@ -198,7 +199,7 @@ impl From<NameMatch> for Has {
 /// A line of a chunk.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct LookupLine {
-    /// Where the text says where it begins.
+    /// Present if the chunk has line numbers.
     pub line_number: Option<u64>,
     /// The line.
     pub text: String,

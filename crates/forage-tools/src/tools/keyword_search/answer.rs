@@ -32,14 +32,14 @@ pub(super) struct KeptAnswerFile {
     pub(super) ranges: Vec<LineRange>,
 }
 
-/// Lines of a file that a model points at.
+/// Lines that a model names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LineRange {
     /// From 1.
     pub first: u64,
     /// The last line of them.
     pub last: u64,
-    /// Whether the model was shown them. Of others it can't know what they hold, or whether they exist.
+    /// True if the model has seen these lines.
     pub shown: bool,
 }
 

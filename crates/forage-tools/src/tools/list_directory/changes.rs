@@ -45,7 +45,7 @@ pub struct ChangedFile {
     pub change: &'static str,
     /// Below the root; of a renamed file the new path.
     pub path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
     /// The path that a renamed file had.
@@ -66,7 +66,7 @@ pub struct ChangedFile {
 pub struct ChangedDefinition {
     /// `added`, `changed` or `removed`.
     pub change: &'static str,
-    /// The language's own word for its kind, such as `struct`.
+    /// The keyword of its kind, such as `struct`.
     pub kind: &'static str,
     /// Its name, after those of the definitions around it.
     pub symbol: String,

@@ -30,19 +30,19 @@ use crate::text::{clip, count, grouped, quoted, quoted_name};
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct OutlineEntry {
-    /// The name, without what qualifies it.
+    /// The name, without its qualifiers.
     pub name: String,
-    /// The language's own word, such as `struct` or `def`; a general one, such as `function`, if `by_line`.
+    /// The keyword of the language, such as `struct` or `def`, or a general word, such as `function`, if `by_line`.
     pub kind: &'static str,
     /// The first line of the comments and attributes above it, from 1.
     pub start_line: u32,
-    /// The line that has the name.
+    /// The line with the name.
     pub line: u32,
     /// The last line of its body.
     pub end_line: u32,
-    /// Definitions around it.
+    /// Number of definitions around it.
     pub depth: u32,
-    /// The line that has the name, without white space in front, cut.
+    /// The line with the name, without indentation, cut.
     pub text: String,
 }
 

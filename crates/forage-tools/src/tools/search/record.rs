@@ -17,7 +17,7 @@ pub struct SearchRecord {
     pub data: SearchData,
 }
 
-/// What `rg --json` has as `data`.
+/// Like `data` of `rg --json`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SearchData {
     /// The file, below the root.
@@ -26,16 +26,16 @@ pub struct SearchData {
     pub line_number: u64,
     /// The line without its line feed.
     pub lines: SearchText,
-    /// Where in the line's bytes the matches are.
+    /// Byte ranges of the matches in the line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub submatches: Vec<Submatch>,
     /// Edits of the best match in the line; fuzzy searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u8>,
-    /// Bytes that are left out in front of the line.
+    /// Bytes that were cut before the line.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut_before: usize,
-    /// Bytes that are left out behind it.
+    /// Bytes that were cut after the line.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut_after: usize,
 }
@@ -45,7 +45,7 @@ pub struct SearchData {
 pub struct SearchText {
     /// As UTF-8.
     pub text: String,
-    /// In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8.
+    /// The bytes in base64, if `text` differs from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
 }
@@ -55,7 +55,7 @@ pub struct SearchText {
 pub struct Submatch {
     /// The first byte of the match in the line.
     pub start: usize,
-    /// The byte behind it.
+    /// The byte after the match.
     pub end: usize,
     /// Edits of this match; fuzzy searches only.
     #[serde(skip_serializing_if = "Option::is_none")]

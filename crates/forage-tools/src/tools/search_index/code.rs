@@ -22,30 +22,31 @@ use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
 use crate::text::{clip, count, grouped};
 
-/// Lines of a file that stand together.
+/// Consecutive lines of a file.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedCode {
     /// The first line, from 1.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// The definitions around the first line that begin before it, the outermost first: `Queue > push`.
+    /// The definitions around the first line that begin before it, outermost first: `Queue > push`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// The last line of the innermost of these, where the lines go on after it.
+    /// The last line of the innermost of these, if the shown lines continue after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_end_line: Option<u32>,
-    /// The function that the lines end in, where more of it is not shown.
+    /// The function in which the shown lines end, if its end is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<CutDefinition>,
-    /// Lines of a long comment directly before the first line, which are left out.
+    /// Omitted lines of a long comment directly before the first line.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub comment_lines: usize,
-    /// The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out.
+    /// The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text
+    /// are escaped.
     pub lines: Vec<String>,
 }
 
-/// A definition of which the end is not shown.
+/// A definition whose end is not shown.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct CutDefinition {
     /// Its name.
@@ -54,12 +55,12 @@ pub struct CutDefinition {
     pub end_line: u32,
 }
 
-/// A definition of which no line is shown.
+/// A definition without shown lines.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct UnshownDefinition {
     /// Its name.
     pub name: String,
-    /// What it is, such as `function`.
+    /// Its kind, such as `function`.
     pub kind: &'static str,
     /// Its first line, from 1.
     pub start_line: u32,

@@ -9,114 +9,114 @@ use crate::cli::check::EntryCheck;
 use crate::cli::records::SettingInEffect;
 use crate::cli::setup::ClientFile;
 
-/// Of `forage doctor`.
+/// Findings of the installation check.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct Diagnosis {
     /// The program.
     pub(super) versions: ProgramVersions,
-    /// What would be searched.
+    /// The roots in effect.
     pub(super) roots: RootsInUse,
     /// The configuration file.
     pub(super) configuration: ConfigurationInUse,
-    /// All tools, with whether agents are offered them.
+    /// All tools, on and off.
     pub(super) tools: Vec<ToolInUse>,
     /// The engines of `Search`, the embedded one first.
     pub(super) engines: Vec<EngineInUse>,
-    /// The models that would be asked.
+    /// The models in effect.
     pub(super) models: ModelsInUse,
-    /// The directory of caches; null when there is no telling where it is.
+    /// The cache directory; null if it is unknown.
     pub(super) caches: Option<CacheInUse>,
     /// The indexes of the roots.
     pub(super) index: IndexesInUse,
-    /// What the kernel keeps Forage from.
+    /// The sandbox of the kernel.
     pub(super) sandbox: SandboxInUse,
-    /// The files of all clients that are known; empty when there is no telling where the project is.
+    /// The files of all known clients; empty if the project is unknown.
     pub(super) clients: Vec<ClientInUse>,
-    /// Sentences about what keeps a part of Forage from working.
+    /// Problems that affect a part of Forage.
     pub(super) warnings: Vec<String>,
-    /// Sentences about what keeps Forage from working.
+    /// Problems that prevent Forage from working.
     pub(super) problems: Vec<String>,
-    /// Whether there are no problems.
+    /// True if there are no problems.
     pub(super) usable: bool,
 }
 
-/// Of `forage` without a command.
+/// Overview of the working directory.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct StartReport {
-    /// What would be searched.
+    /// The roots in effect.
     pub(super) roots: RootsInUse,
     /// The indexes of the roots.
     pub(super) index: IndexesInUse,
-    /// The models that would be asked.
+    /// The models in effect.
     pub(super) models: ModelsInUse,
-    /// The files of all clients that are known; empty when there is no telling where the project is.
+    /// The files of all known clients; empty if the project is unknown.
     pub(super) clients: Vec<ClientInUse>,
-    /// Sentences about what keeps Forage from working.
+    /// Problems that prevent Forage from working.
     pub(super) problems: Vec<String>,
 }
 
-/// The program, and what it speaks.
+/// The program and its protocols.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ProgramVersions {
     /// The version of Forage.
     pub(super) forage: &'static str,
-    /// The commit that it was built of; null when the build did not say.
+    /// The commit of the build; null if unknown.
     pub(super) commit: Option<&'static str>,
-    /// The platform that it was built for, as Rust calls it.
+    /// The target triple of the build.
     pub(super) target: &'static str,
-    /// Revisions of the Model Context Protocol that it speaks.
+    /// Supported revisions of the Model Context Protocol.
     pub(super) protocol_revisions: Vec<&'static str>,
 }
 
-/// What would be searched from here.
+/// The directories to search from here.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RootsInUse {
-    /// The working directory; null when it can't be told, which is among the problems.
+    /// The working directory; null if it is unknown, which is a problem.
     pub(super) working_directory: Option<String>,
     /// The roots; empty without a working directory.
     pub(super) roots: Vec<RootInUse>,
 }
 
-/// A directory that would be searched.
+/// A directory to search.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RootInUse {
     /// The directory.
     pub(super) root: String,
-    /// In words, what names it.
+    /// The source of this root, in words.
     pub(super) from: String,
-    /// The root of the git repository that holds it; null when none does.
+    /// The root of the git repository around it, or null.
     pub(super) git_root: Option<String>,
-    /// Why it can't be searched; null when it can.
+    /// The reason why it can't be searched, or null.
     pub(super) problem: Option<String>,
 }
 
-/// The configuration file, and what it changes.
+/// The configuration file and its changes.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ConfigurationInUse {
     /// The path of the file.
     pub(super) file: String,
-    /// Whether there is such a file.
+    /// True if the file exists.
     pub(super) exists: bool,
-    /// Settings that are not as by default, by name.
+    /// Changed settings, by name.
     pub(super) changed: BTreeMap<String, SettingInEffect>,
-    /// Sentences about settings that are not taken as they were given.
+    /// Settings that are used with another value than the given one.
     pub(super) notices: Vec<String>,
-    /// Sentences about what is not valid.
+    /// Errors in the file.
     pub(super) problems: Vec<String>,
 }
 
-/// A tool, and whether agents are offered it.
+/// A tool and its state.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ToolInUse {
-    /// What agents know it by.
+    /// Its name for agents.
     pub(super) name: String,
-    /// What it is called where no other name is configured.
+    /// Its built-in name.
     pub(super) tool: &'static str,
-    /// Whether agents are offered it.
+    /// True if agents see it.
     pub(super) on: bool,
-    /// In words, why not; null when they are.
+    /// The reason if they don't, or null.
     pub(super) why_off: Option<String>,
-    /// In words, how to offer it; null when it is offered.
+    /// How to turn it on, or null.
     pub(super) turn_on: Option<String>,
 }
 
@@ -125,62 +125,61 @@ pub(super) struct ToolInUse {
 pub(super) struct EngineInUse {
     /// Its name.
     pub(super) engine: &'static str,
-    /// Whether it is there.
+    /// True if it is available.
     pub(super) found: bool,
-    /// Whether `Search` uses it.
+    /// True if `Search` uses it.
     pub(super) used: bool,
-    /// The path of its program; null for the embedded engine and for one that was not found.
+    /// The path of its program; null for the embedded engine, or if it was not found.
     pub(super) path: Option<String>,
-    /// The version that the program tells; null when it tells none.
+    /// The version of the program, or null.
     pub(super) version: Option<String>,
-    /// Why it is not found; null when it is.
+    /// The reason why it was not found, or null.
     pub(super) problem: Option<String>,
 }
 
-/// The models that would be asked.
+/// The models in effect.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelsInUse {
-    /// Providers that have a key.
+    /// Providers with a key.
     pub(super) providers: Vec<KeyedProvider>,
-    /// The models that are asked because they are named; null where models are chosen.
+    /// The models that you named; null if models are chosen.
     pub(super) named: Option<ModelsNamed>,
-    /// The models that would be asked for `filter` and for `agent`, `provider/model`, the first one first; null where models
-    /// are named.
+    /// The models for `filter` and `agent`, as `provider/model`, in order; null if you named models.
     pub(super) chosen: Option<BTreeMap<&'static str, Vec<String>>>,
-    /// Whether providers were asked for their lists of models; null where models are named.
+    /// True if the providers' lists of models were read; null if you named models.
     pub(super) online: Option<bool>,
-    /// Why nothing of this can be told; null when it can.
+    /// The reason why the models are unknown, or null.
     pub(super) problem: Option<String>,
 }
 
-/// A provider that has a key.
+/// A provider with a key.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct KeyedProvider {
     /// Its name.
     pub(super) provider: String,
-    /// The variable that holds the key.
+    /// The variable with the key.
     pub(super) key_variable: Option<String>,
 }
 
-/// Models that the configuration names.
+/// Models in the configuration.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelsNamed {
-    /// What names them.
+    /// The setting, option or variable that names them.
     pub(super) by: String,
-    /// Their names, `provider/model`, those alone that can be asked.
+    /// Their names, as `provider/model`; only those that can be asked.
     pub(super) models: Vec<String>,
 }
 
-/// The directory of caches.
+/// The cache directory.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct CacheInUse {
     /// Its path.
     pub(super) directory: String,
-    /// Files that it has; null when it is not used.
+    /// Number of files; null if it is not used.
     pub(super) files: Option<u64>,
-    /// Bytes of these files; null when it is not used.
+    /// Bytes of these files; null if it is not used.
     pub(super) bytes: Option<u64>,
-    /// Why it is not used; null when it is.
+    /// The reason why it is not used, or null.
     pub(super) problem: Option<String>,
 }
 
@@ -202,39 +201,39 @@ pub(super) struct RootIndex {
     pub(super) index: IndexFound,
 }
 
-/// Whether a root has an index.
+/// The state of an index.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct IndexFound {
-    /// `there`, or `none` when there is no index or it can't be used.
+    /// `there`, or `none` if there is no usable index.
     pub(super) state: &'static str,
-    /// Its size in bytes; null when there is none.
+    /// Its size in bytes, or null.
     pub(super) bytes: Option<u64>,
-    /// Why there can be no index; null when there can.
+    /// The reason why an index is not possible, or null.
     pub(super) problem: Option<String>,
 }
 
-/// What the kernel keeps Forage from.
+/// The sandbox of the kernel.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct SandboxInUse {
-    /// What this kernel can enforce: `none`, `partial` or `full`.
+    /// The level that this kernel can enforce: `none`, `partial` or `full`.
     pub(super) possible: &'static str,
-    /// The same in words.
+    /// The result in words.
     pub(super) detail: String,
     /// The value of the setting `sandbox`.
     pub(super) mode: String,
-    /// In words, what is refused.
+    /// The blocked operations, in words.
     pub(super) refused: Vec<&'static str>,
-    /// In words, what is not refused.
+    /// The operations that are not blocked, in words.
     pub(super) left_open: Vec<&'static str>,
 }
 
-/// A client's file, with what comes of the entry that it has.
+/// A client's file, with the test of its entry.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ClientInUse {
     #[serde(flatten)]
     pub(super) file: ClientFile,
     /// The client.
     pub(super) client: &'static str,
-    /// What came of trying the entry; null when there is none, or it could not be tried.
+    /// The result of the test; null if there is no entry, or it could not be tested.
     pub(super) check: Option<EntryCheck>,
 }

@@ -6,18 +6,18 @@ use forage_rank::evaluation::{Ablated, Figures, FileLines, NDCG_CUT, RECALL_CUTS
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Of `forage eval`.
+/// Measurements of the ranking.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct Evaluation<'a> {
-    /// The sets of queries, and what they were put to.
+    /// The sets of queries and their targets.
     pub(super) sets: &'a [SetRecord],
     /// The figures of all queries.
     pub(super) all: RankingFigures,
-    /// The time that the ranking of a query takes, in milliseconds, when the index is warm.
+    /// Time to rank a query in milliseconds, with a warm index.
     pub(super) latency_ms: LatencyPercentiles,
     /// The size of the answers of `search_index` to the queries.
     pub(super) tokens: AnswerTokens,
-    /// Targets that are not among the files, and count as not found.
+    /// Targets that do not exist, which count as not found.
     pub(super) missing_targets: Vec<MissingTarget<'a>>,
     /// The figures by the category of the queries.
     pub(super) by_category: BTreeMap<&'a str, RankingFigures>,
@@ -27,44 +27,44 @@ pub(in crate::cli) struct Evaluation<'a> {
     pub(super) by_set: BTreeMap<&'a str, RankingFigures>,
     /// The queries, in their order.
     pub(super) queries: Vec<EvaluatedQuery<'a>>,
-    /// How many of the right lines the answers show; with `--lines` only.
+    /// The measured lines; only with `--lines`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) lines: Option<LinesEvaluation<'a>>,
-    /// How the set was made; with `--from-git` only.
+    /// The source of the set; only with `--from-git`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) history: Option<&'a HistoryOfSet>,
-    /// The file that the set was written to; with `--save` only.
+    /// The file to which the set was written; only with `--save`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) saved: Option<String>,
-    /// What each rule of the ranking gives, that whose loss costs most first; with `--ablate` only.
+    /// The effect of each rule, the largest loss first; only with `--ablate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ablation: Option<Vec<AblatedRule>>,
 }
 
-/// A set of queries, and what it was run on.
+/// A set of queries and its files.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct SetRecord {
     /// Its name.
     pub(super) name: String,
-    /// The language of the files, as the set says; empty when it does not.
+    /// The language of the set, or empty.
     pub(super) language: String,
-    /// The revision that the queries were made for, as the set says; empty when it does not.
+    /// The revision of the set, or empty.
     pub(super) revision: String,
-    /// The directory that the queries were put to.
+    /// The directory that was searched.
     pub(super) directory: String,
-    /// Whether the files are those of the revision, not of the working tree.
+    /// True if the files are those of the revision, false for the working tree.
     pub(super) at_revision: bool,
-    /// Files that can be found.
+    /// Number of indexed files.
     pub(super) files: u64,
-    /// Files that are no text, too large, or can't be read.
+    /// Files that are not text, too large, or can't be read.
     pub(super) files_without_text: u64,
     /// Wall time of indexing the files, in seconds.
     pub(super) seconds: f64,
-    /// What is known of the commits, or why their messages are not used.
+    /// The known commits, or the reason why their messages are not used.
     pub(super) commits: String,
 }
 
-/// How well queries are answered: means over them, 0 to 1; all 0 without queries.
+/// Means over queries, 0 to 1; 0 without queries.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RankingFigures {
     /// The number of queries.
@@ -81,7 +81,7 @@ pub(super) struct RankingFigures {
     /// The share of the targets that is among the first 10 files.
     #[serde(rename = "recall@10")]
     pub(super) recall_at_10: f64,
-    /// Mean reciprocal rank: of the first target that is found.
+    /// Mean reciprocal rank of the first target.
     pub(super) mrr: f64,
 }
 
@@ -96,27 +96,27 @@ impl From<Figures> for RankingFigures {
     }
 }
 
-/// Milliseconds within which shares of the queries are ranked.
+/// Percentiles of the time to rank a query, in milliseconds.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct LatencyPercentiles {
-    /// Of half of them; null without queries.
+    /// Median; null without queries.
     pub(super) p50: Option<f64>,
-    /// Of 99 % of them; null without queries.
+    /// 99th percentile; null without queries.
     pub(super) p99: Option<f64>,
 }
 
 /// The size of answers of `search_index`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct AnswerTokens {
-    /// Their mean in tokens; null without answers.
+    /// Mean in tokens; null without answers.
     pub(super) mean: Option<f64>,
-    /// Answers that there are.
+    /// Number of answers.
     pub(super) answers: usize,
-    /// Calls that failed, and have no answer.
+    /// Calls that failed.
     pub(super) failed: usize,
 }
 
-/// A target that is not among the files.
+/// A target that does not exist.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct MissingTarget<'a> {
     /// The name of its set.
@@ -125,52 +125,52 @@ pub(super) struct MissingTarget<'a> {
     pub(super) path: &'a str,
 }
 
-/// A query, and how it was answered.
+/// A query and its ranks.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct EvaluatedQuery<'a> {
     /// The name of its set.
     pub(super) set: &'a str,
-    /// Its category, as the set says.
+    /// Its category in the set.
     pub(super) category: &'a str,
     /// Its text.
     pub(super) query: &'a str,
-    /// Paths of the files that it is about.
+    /// Paths of its targets.
     pub(super) targets: &'a [String],
-    /// Ranks of those that were found, 1 for the first file, in the order of the targets.
+    /// Ranks of the targets that were found, in their order; 1 for the first file.
     pub(super) ranks: Vec<usize>,
     /// Normalised discounted cumulative gain of the first 10 files, 0 to 1.
     pub(super) ndcg: f64,
-    /// The time that the ranking took, in milliseconds.
+    /// Time of the ranking in milliseconds.
     pub(super) milliseconds: f64,
 }
 
-/// How a set was made of the history of a repository.
+/// A set that was made from the history of a repository.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct HistoryOfSet {
-    /// The commit whose files the queries are put to.
+    /// The commit whose files are searched.
     pub(super) base: String,
-    /// Commits behind it that were read.
+    /// Later commits that were read.
     pub(super) commits: u64,
-    /// Whether there are more of them than are read.
+    /// True if there are more commits.
     pub(super) is_cut: bool,
-    /// Commits that made a query.
+    /// Commits that became a query.
     pub(super) queries: usize,
-    /// Commits that made none, counted by reason in words.
+    /// Commits that became no query, counted by reason in words.
     pub(super) others: BTreeMap<&'static str, u64>,
 }
 
-/// A rule of the ranking, and how queries are answered without it.
+/// A rule of the ranking, and the effect of its removal.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct AblatedRule {
     /// Its name.
     pub(super) rule: &'static str,
-    /// The weight that it has.
+    /// Its weight.
     pub(super) weight: f32,
-    /// The mean gain of the first 10 files without it, 0 to 1.
+    /// NDCG@10 without it, 0 to 1.
     pub(super) ndcg_without: f64,
-    /// That less the mean gain with it: negative for a rule that helps.
+    /// Difference to NDCG@10 with it; negative for a rule that helps.
     pub(super) difference: f64,
-    /// In words, what it looks at.
+    /// Its evidence, in words.
     pub(super) about: &'static str,
 }
 
@@ -181,60 +181,60 @@ impl From<&Ablated> for AblatedRule {
     }
 }
 
-/// How many of the right lines answers show.
+/// The measurement of lines.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct LinesEvaluation<'a> {
-    /// Tokens of code that were asked for.
+    /// Requested tokens of code.
     pub(super) code_tokens: u64,
-    /// Queries of which the right lines are known.
+    /// Queries with known lines.
     pub(super) queries: usize,
-    /// Queries of which they are not, which were not asked.
+    /// Queries without known lines, which were not used.
     pub(super) queries_without_lines: usize,
-    /// Calls that failed, and count as answers that show nothing.
+    /// Calls that failed, which count as empty answers.
     pub(super) failed: usize,
-    /// The ways to answer that are compared: `forage` first, then those of `--beside`.
+    /// The compared programs: `forage` first, then those of `--beside`.
     pub(super) ways: Vec<AnsweringWay<'a>>,
     /// The figures of `forage` by the language of the sets.
     pub(super) by_language: BTreeMap<&'a str, LanguageLineShares>,
-    /// The answers of `forage`, as `--beside` takes them.
+    /// The answers of `forage`, in the format of `--beside`.
     pub(super) answers: Vec<&'a AnswerLines>,
 }
 
-/// How much of the right lines is shown: means over queries, 0 to 1.
+/// Shares of lines, as means over queries, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub(super) struct LineShares {
-    /// Of the right lines those that are shown.
+    /// Share of the right lines that are shown.
     pub(super) recall: f64,
-    /// Of the shown lines those that are right.
+    /// Share of the shown lines that are right.
     pub(super) precision: f64,
     /// The harmonic mean of both.
     pub(super) f1: f64,
-    /// Of the right files those of which a line is shown.
+    /// Share of the right files with a shown line.
     pub(super) files_shown: f64,
-    /// Of the right files those that are named.
+    /// Share of the right files that are named.
     pub(super) files_named: f64,
-    /// Of the changed lines those with a shown line within 3 lines.
+    /// Share of the changed lines with a shown line within 3 lines.
     pub(super) edits_seen: f64,
 }
 
-/// A way to answer the queries.
+/// A program that answers the queries.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct AnsweringWay<'a> {
     #[serde(flatten)]
     pub(super) shares: LineShares,
     /// Its name.
     pub(super) name: &'a str,
-    /// The mean size of its answers in tokens; 0 without answers.
+    /// Mean size of its answers in tokens; 0 without answers.
     pub(super) tokens: f64,
-    /// The figures of `forage` less those of this way; of those of `--beside` only.
+    /// The difference between `forage` and this program; only for those of `--beside`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) forage_less_this: Option<WayDifferences>,
-    /// Queries that it has an answer to; of those of `--beside` only.
+    /// Queries that it has answered; only for those of `--beside`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answers: Option<usize>,
 }
 
-/// How much of the right lines of a language is shown.
+/// The lines of a language.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct LanguageLineShares {
     #[serde(flatten)]
@@ -243,25 +243,25 @@ pub(super) struct LanguageLineShares {
     pub(super) queries: usize,
 }
 
-/// Figures of one way to answer less those of another.
+/// Differences between two programs.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct WayDifferences {
-    /// Of the recall.
+    /// Difference of the recall.
     pub(super) recall: FigureDifference,
-    /// Of the harmonic mean of recall and precision.
+    /// Difference of F1.
     pub(super) f1: FigureDifference,
-    /// Of the changed lines that are seen.
+    /// Difference of the share of changed lines.
     pub(super) edits_seen: FigureDifference,
 }
 
-/// A difference between two ways to answer the same queries.
+/// A difference between two programs on the same queries.
 #[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Serialize)]
 pub(super) struct FigureDifference {
-    /// Its mean over the queries.
+    /// Mean over the queries.
     pub(super) mean: f64,
-    /// The lower end of the interval that holds 95 % of the means of samples of the queries.
+    /// Lower end of the 95 % interval.
     pub(super) low: f64,
-    /// Its upper end.
+    /// Upper end of the 95 % interval.
     pub(super) high: f64,
     /// Queries with a difference above 0.
     pub(super) better: usize,
@@ -269,17 +269,17 @@ pub(super) struct FigureDifference {
     pub(super) worse: usize,
 }
 
-/// What the answer to a query shows.
+/// The lines of an answer.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 pub(super) struct AnswerLines {
     /// The name of the query's set.
     pub(super) set: String,
-    /// The commit that the query was made of; its text when it was made of none.
+    /// The commit of the query, or its text.
     #[serde(alias = "query")]
     pub(super) commit: String,
-    /// Paths that the answer names, in its order.
+    /// Paths in the answer, in order.
     pub(super) files: Vec<String>,
-    /// Lines that it shows, by path: ranges of the first and the last one, counted from 1.
+    /// Shown lines by path, as ranges from 1.
     pub(super) shown: FileLines,
     /// Its size in tokens.
     #[serde(default)]

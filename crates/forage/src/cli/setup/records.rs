@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cli::check::EntryCheck;
 use crate::setup::{ClientState, Site};
 
-/// A client that is known, of the list that `forage setup` prints without one.
+/// A known client, as `forage setup` lists it.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct KnownClient {
     /// Its name as an argument.
@@ -18,53 +18,53 @@ pub(in crate::cli) struct KnownClient {
     pub(super) title: &'static str,
     /// The format of its files: `json`, `toml` or `yaml`.
     pub(super) format: &'static str,
-    /// The user's file as people write it; null when the client has none.
+    /// The user's file, with `~`; null if the client has none.
     pub(super) user_file: Option<&'static str>,
-    /// The project's file, from its root; null when the client has none.
+    /// The project's file, below its root; null if the client has none.
     pub(super) project_file: Option<&'static str>,
-    /// The file that has Forage's entry and nothing else.
+    /// A file with only Forage's entry.
     pub(super) snippet: String,
-    /// In words, what somebody should know who sets it up; null when that is nothing.
+    /// A note for the setup, or null.
     pub(super) remark: Option<String>,
-    /// The version of the client that the entry was tried with; null when it was tried with none.
+    /// The version of the client with which the entry was tested, or null.
     pub(super) tried: Option<&'static str>,
-    /// In words, by what it is recognised.
+    /// The signs by which the client is detected, in words.
     pub(super) traces: Vec<String>,
-    /// In words, those of these that are on this machine; empty when the client is not.
+    /// The signs that are on this machine, in words.
     pub(super) found: Vec<String>,
     /// Its files.
     pub(super) files: Vec<ClientFile>,
-    /// What can be put in beside the entry.
+    /// Possible additions to the entry.
     pub(super) with: Vec<SetupExtra>,
 }
 
-/// What a client takes beside the entry.
+/// A possible addition to the entry.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct SetupExtra {
     /// Its name as an argument of `--with`.
     pub(super) name: &'static str,
-    /// In words, what it is.
+    /// Its kind, in words.
     pub(super) about: String,
-    /// The user's file that it stands in; null when it is a part of the entry, or there is no such file.
+    /// The user's file for it; null if it is a part of the entry, or there is no such file.
     pub(super) user_file: Option<&'static str>,
-    /// The project's file that it stands in, likewise.
+    /// The project's file for it; null if it is a part of the entry, or there is no such file.
     pub(super) project_file: Option<&'static str>,
-    /// The file that has it and nothing else, where that is JSON; null otherwise.
+    /// A file with only this addition, if that is JSON, or null.
     pub(super) snippet: Option<String>,
 }
 
-/// A client's file, with what is there of Forage.
+/// A client's file, and Forage's state in it.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct ClientFile {
-    /// Whose file it is: `user` or `project`.
+    /// Owner of the file: `user` or `project`.
     scope: &'static str,
     /// Its path.
     file: String,
     /// `absent`, `set_up`, `foreign` for an entry that Forage did not write, or `not_understood`.
     state: &'static str,
-    /// The command that the entry runs; null when the state is not `set_up`.
+    /// The command of the entry; null unless the state is `set_up`.
     command: Option<String>,
-    /// In words, why Forage leaves the file alone; null when it does not.
+    /// The reason why Forage does not change the file, or null.
     problem: Option<String>,
 }
 
@@ -87,71 +87,71 @@ impl ClientFile {
     }
 }
 
-/// Of `forage setup CLIENT`: what was done for a client, or would be.
+/// Changes for a client.
 #[derive(Default, JsonSchema, Serialize)]
 pub(in crate::cli) struct ClientSetup {
     /// The client.
     pub(super) client: &'static str,
     /// Its name for people.
     pub(super) title: &'static str,
-    /// Whose file it is about: `user` or `project`.
+    /// Owner of the file: `user` or `project`.
     pub(super) scope: &'static str,
-    /// The path of the file; null when the client was passed over.
+    /// Path of the file; null if the client was skipped.
     pub(super) file: Option<String>,
-    /// The object or table of the file that holds the servers; null when the client was passed over.
+    /// The object or table with the servers in this file; null if the client was skipped.
     pub(super) section: Option<&'static str>,
-    /// How the file was before: `absent`, `set_up`, `foreign` or `not_understood`; null when the client was passed over.
+    /// State before: `absent`, `set_up`, `foreign` or `not_understood`; null if the client was skipped.
     pub(super) state_before: Option<&'static str>,
-    /// What is done to the file: `none`, `create`, `add`, `update`, `remove` or `delete`; `refused` when it is left as it is.
+    /// Change of the file: `none`, `create`, `add`, `update`, `remove`, `delete` or `refused`.
     pub(super) change: &'static str,
-    /// Whether that was done; else it was only shown, or there was nothing to do.
+    /// True if the change was written, false if it was only shown or none was necessary.
     pub(super) written: bool,
-    /// The entry that the file gets, in the client's own fields; null when the client was passed over.
+    /// The new entry, in the format of the client; null if the client was skipped.
     pub(super) entry: Option<Value>,
     /// Names of the other servers in the file.
     pub(super) other_servers: Vec<String>,
-    /// What stands beside the entry.
+    /// Additions to the entry.
     pub(super) with: Vec<SetupAddition>,
-    /// Names of what was asked for with `--with` and the client does not take.
+    /// Names of requested additions that the client does not support.
     pub(super) not_taken: Vec<&'static str>,
-    /// Why the client was passed over; null when it was not.
+    /// Why the client was skipped, or null.
     pub(super) problem: Option<String>,
-    /// What came of trying the entry; null unless it was written and tried.
+    /// Result of the test of the entry; null if it was not tested.
     pub(super) check: Option<EntryCheck>,
 }
 
-/// What was put in or taken out beside the entry, or would be.
+/// A change of an addition to the entry.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct SetupAddition {
     /// Its name as an argument of `--with`.
     pub(super) name: &'static str,
-    /// The file that it stands in.
+    /// The file for it.
     pub(super) file: String,
     /// What is done to the file: `none`, `create`, `add`, `update`, `remove`, `delete` or `refused`.
     pub(super) change: &'static str,
-    /// Whether that was done; else it was only shown, or there was nothing to do.
+    /// True if the change was written, false if it was only shown or none was necessary.
     pub(super) written: bool,
-    /// Why it was refused; null when it was not.
+    /// The reason for a refusal, or null.
     pub(super) problem: Option<String>,
 }
 
-/// Of `forage setup --plugin-files`: the text of each file by which the repository is a plugin, by its path.
+/// The text of each file of the plugin, by path.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct PluginFiles(pub(super) BTreeMap<String, String>);
 
-/// Of `forage setup other`: what a client takes that is not known.
+/// Entries for unknown clients.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::cli) struct OtherClient<'a> {
-    /// The name that was given.
+    /// The requested name.
     pub(super) client: &'a str,
-    /// Whether the client is known: `false`.
+    /// Always `false`.
     pub(super) known: bool,
-    /// Names of known clients that may be meant.
+    /// Similar names of known clients.
     pub(super) similar: Vec<&'static str>,
-    /// The command that the client has to run.
+    /// The command that the client must run.
     pub(super) command: &'a str,
     /// Its arguments.
     pub(super) args: [&'static str; 1],
-    /// What as a rule goes into the configuration of a client, by the format of its file.
+    /// Usual entries in the configuration of a client, by file format.
     pub(super) snippets: BTreeMap<&'static str, String>,
 }
