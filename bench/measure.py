@@ -153,7 +153,7 @@ def setting_text(data):
     if data["tree"]:
         lines += [
             f"- tree: {data['tree']}, {data['files']:,} files, in the page cache; output to a file",
-            f"- peaks up to {data['floor']} MiB can't be told apart: a process starts with its parent's peak",
+            f"- peaks up to {data['floor']} MiB can't be distinguished: a process starts with its parent's peak",
         ]
     return "\n".join(lines)
 

@@ -7,6 +7,8 @@ mod first_examples;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use forage_tools::limits;
+
 use crate::Project;
 use crate::plan::copy_files;
 
@@ -170,7 +172,7 @@ pub(crate) fn assert_place(directory: &str) {
 }
 
 /// Questions of newcomers: the page whose title promises the answer, and a part of the answer.
-const QUESTIONS: [(&str, &str, &str); 13] = [
+const QUESTIONS: [(&str, &str, &str); 19] = [
     ("how do I use it with Claude Code", "docs/start.md", "forage setup claude-code --write"),
     ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
     ("how do I exclude a folder", "docs/exclude.md", "exclude = ["),
@@ -188,6 +190,12 @@ const QUESTIONS: [(&str, &str, &str); 13] = [
     ("how do I print paths only", "docs/scripts.md", "forage rank -l"),
     ("how do I serve a team", "docs/team.md", "forage mcp --http"),
     ("why does my agent not use it", "docs/troubleshooting.md", "## My agent does not use Forage"),
+    ("which workflow file do I need in CI", "docs/scripts.md", "runs-on: ubuntu-latest"),
+    ("how do I search several repositories", "docs/repositories.md", "forage --root "),
+    ("does it work offline", "docs/privacy.md", "works without a network"),
+    ("how do I remove it", "docs/remove.md", "forage setup --detected --remove"),
+    ("how does it compare with ripgrep", "docs/compare.md", "same flags, same output"),
+    ("where does it store files", "docs/environment.md", "`~/.cache/forage/index/`"),
 ];
 
 /// Words of a page before which its answer has to begin.
@@ -211,6 +219,49 @@ fn front_pages_are_short() {
         let words = std::fs::read_to_string(workspace.join(page)).unwrap().split_whitespace().count();
         assert!(words <= most, "{page} has {words} words, at most {most} are wanted");
     }
+}
+
+/// Returns a file of the workspace as one line.
+fn joined(path: &str) -> String {
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn numbers_on_the_front_page_are_those_of_the_program() {
+    let readme = joined("README.md");
+    let clients = Project::new(&[]).run(&["setup", "--json"]).json().as_array().unwrap().len();
+    assert!(
+        readme.contains(&format!("Claude Code, Codex, Cursor and {} other clients", clients - 3)),
+        "{clients}"
+    );
+    // `definitions_and_instructions_stay_small` enforces this limit.
+    assert!(readme.contains("cost an agent under 1,900 tokens"));
+    // docs/grep.md names the number of matches from which an answer has no context.
+    assert!(joined("docs/grep.md").contains("more than ten matches") && limits::GREP_CONTEXT_MATCHES == 10);
+    let parsed = forage_rank::languages().iter().filter(|language| language.1 == "parsed").count();
+    assert!(joined("docs/compare.md").contains("in fifty languages") && parsed >= 50, "{parsed}");
+}
+
+/// CONTRIBUTING.md finds the sentences that the first release removes with `grep "published yet"`.
+#[test]
+fn sentences_on_publication_are_found_by_grep() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(workspace.join("docs")).unwrap();
+    let docs =
+        docs.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|it| it == "md"));
+    let others = ["README.md", "CHANGELOG.md", "xtask/src/docs.rs"].map(|name| workspace.join(name));
+    let mut found = 0;
+    for path in docs.chain(others) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let count = |text: &str| text.matches("published yet").count();
+        assert_eq!(count(&text), count(&joined), "{}: a line ends within the sentence", path.display());
+        assert_eq!(joined.matches("not published").count(), joined.matches("not published yet").count());
+        found += count(&text);
+    }
+    assert!(found > 5, "{found}");
 }
 
 #[test]

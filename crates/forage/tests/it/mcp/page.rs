@@ -17,7 +17,7 @@ fn the_page_shows_the_session_as_it_is() {
     let mut pipes = Pipes::start_with(&project, &[], &[("FORAGE_FILTER", "lexical")]);
     let mut page = String::from(
         "# A session\n\n<!-- Written by a test (`mcp::page`) from what the server says; don't edit. -->\n\n\
-         What a client sends to `forage mcp` and what it gets back, message by message, in a small project. \
+         This page shows the messages between a client and `forage mcp`, in a small project. \
          `keyword_search` ranks without a model here (`FORAGE_FILTER=lexical`).\n",
     );
     let mut step = |title: &str, message: Value| {
