@@ -105,7 +105,7 @@ fn section(page: &mut String, help: &Help, shared: &[(Entry, Vec<&str>)]) {
     let also: Vec<String> =
         help.entries.iter().filter(is_shared).map(|entry| format!("`{}`", entry.flag())).collect();
     if !also.is_empty() {
-        let _ = write!(page, "\n[Also](#options-of-several-commands) {}.\n", also.join(", "));
+        let _ = write!(page, "\n[Common options](#options-of-several-commands): {}.\n", also.join(", "));
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         let expected = "\n## `forage find`\n\nFind &lt;it>.\n\n| | |\n|---|---|\n\
             | `<NAME>` | Name, which is long |\n| `-a, --all` | All\\|each [a, b] |\n\n\
             The other options are [ripgrep's](ripgrep.md):\n\n| | |\n|---|---|\n| files | `-u` `--code` |\n\n\
-            [Also](#options-of-several-commands) `--n`.\n";
+            [Common options](#options-of-several-commands): `--n`.\n";
         assert_eq!(page, expected);
         assert_eq!(part(help, "Options of every command:").unwrap().trim(), "--json  JSON");
     }

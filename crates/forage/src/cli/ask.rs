@@ -25,9 +25,8 @@ use view::{Shown, View};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage ask 'where are failed requests retried, and how long does it wait?'\n  forage ask --json 'which types cross the wire?' > transcript.json\n\nExit status: 0 \
-                  an answer, 1 the model had none, 2 an error or no time left, 130 interrupted (what is known is \
-                  printed)."
+    after_long_help = "Examples:\n  forage ask 'where are failed requests retried, and how long does it wait?'\n  forage ask --json 'which types are serialized?' > transcript.json\n\nExit status: 0 \
+                  an answer, 1 no answer, 2 an error or the time limit, 130 interrupted (with the results so far)."
 )]
 pub(crate) struct Arguments {
     /// The question about the repository

@@ -18,8 +18,8 @@ pub(super) use records::{Diagnosis, StartReport};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 when Forage is usable, 2 when something is broken.",
-    after_long_help = "Examples:\n  forage doctor              what works, what does not, and what to do about it\n  forage doctor --online     the providers' lists of models, too\n\nExit status: 0 when Forage is usable, 2 when something is broken."
+    after_help = "Exit status: 0 if Forage works, 2 if something is broken.",
+    after_long_help = "Examples:\n  forage doctor              the state of each part, and remedies\n  forage doctor --online     also the providers' lists of models\n\nExit status: 0 if Forage works, 2 if something is broken."
 )]
 pub(crate) struct Arguments {
     /// Read the providers' lists of models instead of using cached ones

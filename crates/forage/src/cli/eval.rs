@@ -27,7 +27,7 @@ pub(super) use records::Evaluation;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: what they say, and what they touched\n  forage eval --from-git --ablate          # what each rule of the ranking gives\n  forage eval sets.json --checkouts DIR --lines    # how many of the right lines an answer shows\n\nThe index is made in memory. `--from-git` and `--at-revision` run git to read the history; nothing else does."
+    after_long_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: messages as queries, changed files as answers\n  forage eval --from-git --ablate          # the effect of each rule of the ranking\n  forage eval sets.json --checkouts DIR --lines    # the share of the right lines in an answer\n\nThe index is built in memory. Only `--from-git` and `--at-revision` run git."
 )]
 pub(crate) struct Arguments {
     /// JSON file with one or more sets of queries

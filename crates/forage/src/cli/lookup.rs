@@ -11,7 +11,7 @@ use crate::config::{CommandLineSettings, SettingsCommand};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n  forage lookup --where 'modality=text' --where 'page_id>=10' ORA-00942\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration says where collections are."
+    after_long_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n  forage lookup --where 'modality=text' --where 'page_id>=10' ORA-00942\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration sets its store."
 )]
 pub(crate) struct Arguments {
     /// Words to look up, such as an error code, an identifier or an id

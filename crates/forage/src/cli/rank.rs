@@ -21,7 +21,7 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -t rust -p src RetryPolicy\n  forage rank -l RetryPolicy | xargs wc -l\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
+    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -t rust -p src RetryPolicy\n  forage rank -l RetryPolicy | xargs wc -l\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all files; later uses read only changed files."
 )]
 pub(crate) struct Arguments {
     /// A question, names or a bug report; "quoted words" must be adjacent, path:PART and lang:NAME narrow, -WORD excludes;

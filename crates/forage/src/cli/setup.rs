@@ -64,7 +64,7 @@ const ALL: &str = "all";
 fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
     let one = |with: With| PossibleValue::new(with.name()).help(with.help());
-    let all = PossibleValue::new(ALL).help("All that the client takes");
+    let all = PossibleValue::new(ALL).help("All additions that the client supports");
     let values: Vec<PossibleValue> = With::ALL.into_iter().map(one).chain([all]).collect();
     PossibleValuesParser::new(values).map(|name| match name.as_str() {
         ALL => With::ALL.to_vec(),
@@ -75,11 +75,10 @@ fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
 fn after_help() -> String {
     let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
     format!(
-        "Examples:\n  forage setup                               the clients, their files, and which are here\n  forage setup claude-code                   what would be \
-         written\n  forage setup claude-code --write --with all   written, with what the client takes beside\n  forage setup --detected --write            \
-         in all that are here\n\nClients: {}. Without one, all of them are listed with their files, those first that are on this machine; in any \
-         other client, the command is `forage mcp`.\nOnly what is Forage's is written, every other byte of the files stays; \
-         `--remove` gives them back as they were.",
+        "Examples:\n  forage setup                               all clients with their files\n  forage setup claude-code                   the \
+         changes that --write makes\n  forage setup claude-code --write --with all   with all additions that the client supports\n  forage setup --detected --write            \
+         all clients on this machine\n\nClients: {}. Without a client, all of them are listed with their files. In any other client, the \
+         command is `forage mcp`.\nForage only changes its own lines, and `--remove` restores the files byte by byte.",
         names.join(", ")
     )
 }

@@ -27,7 +27,7 @@ const NAME_BYTES: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage telemetry --since 7d\n  forage telemetry --json --since 2026-11-01 old.jsonl\n\n`telemetry.path` in the configuration turns the lines on; docs/telemetry.md says what they hold."
+    after_long_help = "Examples:\n  forage telemetry --since 7d\n  forage telemetry --json --since 2026-11-01 old.jsonl\n\nSet `telemetry.path` in the configuration to write these lines (docs/telemetry.md)."
 )]
 pub(crate) struct Arguments {
     /// Files to read [default: `telemetry.path` and its predecessor]

@@ -32,19 +32,19 @@ impl With {
             ],
             Self::Variables => [
                 "variables",
-                "The names, never the values, of the variables that are set and Forage needs: keys, base URLs",
+                "Names, but no values, of the set variables that Forage needs: keys, base URLs",
                 "names of variables that it hands on",
             ],
             Self::Instructions => [
                 "instructions",
-                "A block for AGENTS.md, CLAUDE.md, GEMINI.md or the like: when to take Forage's tools",
+                "Lines for AGENTS.md, CLAUDE.md, GEMINI.md or the like on when to use Forage's tools",
                 "file of instructions",
             ],
             Self::Skill => ["skill", "The same as a skill", "skill"],
             Self::Agent => ["agent", "A sub-agent that searches", "sub-agent"],
             Self::Hooks => [
                 "hooks",
-                "Hooks that advise and never block: a sentence at the start, and what Forage ranks for the words of a grep",
+                "Hooks that advise and never block: a sentence at the start, and the best files for the words of a grep",
                 "hooks that can advise",
             ],
         }
