@@ -1,6 +1,6 @@
 //! Definitions of source files, from tree-sitter syntax trees.
 //!
-//! [`definitions()`] parses a text and returns what it defines: names, kinds in the language's own words, and exact line
+//! [`definitions()`] parses a text and returns its definitions: names, kinds in the language's own words, and exact line
 //! ranges with documentation and attributes. A language is one table of node kinds in `src/languages`. The crate reads
 //! no files; parsing is bounded by [`limits`].
 //!

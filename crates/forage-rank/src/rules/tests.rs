@@ -23,7 +23,8 @@ fn eval_page_has_all_rules() {
     for rule in RULES {
         let lowers = if rule.effect == Effect::Lowers { "lowers by " } else { "" };
         let weight = format!("{lowers}{:?}", rule.weight);
-        let row = rows.iter().find(|row| row[0] == rule.name).unwrap_or_else(|| panic!("{}", rule.name));
+        let row = rows.iter().find(|row| row[0].trim_matches('`') == rule.name);
+        let row = row.unwrap_or_else(|| panic!("{}", rule.name));
         assert_eq!((row[1], row[3]), (weight.as_str(), rule.about), "{}", rule.name);
     }
     assert_eq!(rows.len(), RULES.len());
