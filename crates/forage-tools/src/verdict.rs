@@ -25,7 +25,7 @@ struct Unseen {
     example: String,
 }
 
-/// The result of a look into the files that a search excludes by default.
+/// The result of a check of the files that a search excludes by default.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct CallVerdict {
     /// A sentence for each rule that hides matches.

@@ -83,7 +83,7 @@ pub struct GrepResponse {
     pub no_file_chosen: bool,
     /// This page continues another. Its counts exclude the earlier pages, except with uses.
     pub continued: bool,
-    /// For a search without matches: the result of a look into the excluded files.
+    /// For a search without matches: the result of a check of the excluded files.
     pub not_searched: CallVerdict,
     /// Names in the path of a directory by which matches are counted that are not shown.
     #[serde(skip)]

@@ -99,7 +99,7 @@ pub struct KeywordResponse {
     /// The requests to models, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRecord>,
-    /// For a search without matches: the result of a look into the excluded files.
+    /// For a search without matches: the result of a check of the excluded files.
     pub not_searched: CallVerdict,
 }
 
@@ -172,7 +172,7 @@ pub struct TermRecord {
     pub shown: Option<ShownRecord>,
 }
 
-/// How much of a term was shown.
+/// The shown part of a term.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum ShownRecord {

@@ -62,7 +62,7 @@ pub struct SearchResponse {
     pub continued: bool,
     /// No file matches `glob`.
     pub no_file_chosen: bool,
-    /// For a search without matches: the result of a look into the excluded files.
+    /// For a search without matches: the result of a check of the excluded files.
     pub not_searched: CallVerdict,
 }
 

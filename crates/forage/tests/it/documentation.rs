@@ -244,6 +244,43 @@ fn numbers_on_the_front_page_are_those_of_the_program() {
     assert!(joined("docs/compare.md").contains("in fifty languages") && parsed >= 50, "{parsed}");
 }
 
+/// The program must accept every TOML block, except for files of clients and of tokens.
+#[test]
+fn configuration_examples_are_valid() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let project = Project::new(&[]);
+    let mut count = 0;
+    for entry in std::fs::read_dir(docs).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "md") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for rest in text.split("\n```toml\n").skip(1) {
+            let example = rest.split("\n```").next().unwrap();
+            if !example.contains("[mcp_servers.") && !example.contains("[[tokens]]") {
+                project.configure(example);
+                let run = project.run(&["config"]);
+                assert!(run.status == 0 && run.stderr.is_empty(), "{}: {example}\n{run:?}", path.display());
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
+#[test]
+fn every_variable_of_a_setting_is_on_its_page() {
+    let page = include_str!("../../../../docs/environment.md");
+    let schema = Project::new(&[]).run(&["config", "--schema"]).stdout;
+    let variables: Vec<&str> =
+        schema.split("\"x-variable\": \"").skip(1).filter_map(|it| it.split('"').next()).collect();
+    assert!(variables.len() > 5, "{variables:?}");
+    for variable in variables {
+        assert!(page.contains(&format!("`{variable}`")), "{variable}");
+    }
+}
+
 /// CONTRIBUTING.md finds the sentences that the first release removes with `grep "published yet"`.
 #[test]
 fn sentences_on_publication_are_found_by_grep() {
