@@ -9,21 +9,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-/// A process whose calls are told of.
+/// A process that records calls.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ProcessRecord {
-    /// `process`, which tells it from a call.
+    /// Always `process`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A name that no other process on this machine has.
+    /// A unique name on this machine.
     pub process: String,
-    /// `mcp`, `ask`, or what a program calls itself.
+    /// `mcp`, `ask`, or the name of another program.
     pub surface: String,
-    /// The number that the system gave it.
+    /// Its process id.
     pub pid: Option<u32>,
     /// The version of Forage.
     pub version: String,
-    /// When it began, as `2026-01-11T08:30:00.123Z`.
+    /// Its start, as `2026-01-11T08:30:00.123Z`.
     pub began: String,
 }
 
@@ -54,18 +54,18 @@ impl ProcessRecord {
 /// A call of a tool.
 #[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// `call`, which tells it from a process.
+    /// Always `call`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A name that no other call has.
+    /// A unique name.
     pub id: String,
-    /// The process that made it.
+    /// The process of the call.
     pub process: String,
-    /// How many calls of the process had ended with it.
+    /// Its number among the ended calls of the process.
     pub sequence: u64,
-    /// When it began, as `2026-01-11T08:30:00.123Z`.
+    /// Its start, as `2026-01-11T08:30:00.123Z`.
     pub began: String,
-    /// What was asked, and what the answer amounts to.
+    /// The request and a summary of the answer.
     #[serde(flatten)]
     pub head: CallHead,
 }

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Print the code of the best files, within this number of tokens [default: 8000]
     #[arg(long, value_name = "TOKENS", num_args = 0..=1, require_equals = true, default_missing_value = "8000")]
     code: Option<i64>,
-    /// Files to show [default: 10; with --code 30, the last ones by name only]
+    /// Files to show [default: 10; with --code up to 20]
     #[arg(short = 'm', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
     #[command(flatten)]

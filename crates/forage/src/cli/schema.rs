@@ -121,9 +121,9 @@ impl PrintedDocument {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": format!("urn:forage:records:{}:{}", records::VERSION, self.name),
             "title": match self.answers {
-                Answers::Never => "What any command prints with --json that fails".to_owned(),
+                Answers::Never => "Output of a command with --json that fails".to_owned(),
                 Answers::Written => format!("A line that `{}` writes", self.command),
-                Answers::Once | Answers::Each => format!("What `{} --json` prints", self.command),
+                Answers::Once | Answers::Each => format!("Output of `{} --json`", self.command),
             },
         });
         if let (Some(whole), Some(parts)) = (whole.as_object_mut(), schema.as_object_mut()) {

@@ -28,7 +28,7 @@ settings! {
     /// All settings in effect.
     Settings {
         at "" {
-            /// Directories to search; `--root` overrides them [default: the enclosing git repository, else the working directory]
+            /// Directories to search [default: the enclosing git repository, else the working directory]
             roots: Vec<UserPath> = Vec::<PathBuf>::new();
             /// Allow `/`, the home directory and its parents as roots.
             allow_broad_root: bool = false;
@@ -123,7 +123,7 @@ settings! {
             description: Option<String>, check wrong_description;
         }
         at "tools.search_index." {
-            /// Default tokens of code for agents; 0 for only files and lines.
+            /// Default tokens of code for agents; 0 for none.
             code_tokens: u64 = limits::CODE_TOKENS, in 0..=limits::CODE_TOKENS_MAX;
         }
         at "tools.search." {
@@ -136,7 +136,7 @@ settings! {
             /// Default time limit of `Search` in milliseconds.
             default_timeout_ms: u64 = milliseconds(limits::TIMEOUT),
                 in limits::SEARCH_TIMEOUT_MS_MIN..=limits::SEARCH_TIMEOUT_MS_MAX;
-            /// Default number of lines of `Search`.
+            /// Default lines of `Search`.
             default_max_results: u64 = limits::SEARCH_RESULTS, in 1..=limits::SEARCH_RESULTS_MAX;
         }
     }
@@ -144,7 +144,7 @@ settings! {
     /// `[retrieval]`: the tool `keyword_lookup` and its collection: see [lookup.md](lookup.md).
     Retrieval {
         at "retrieval." {
-            /// Offer `keyword_lookup` to agents; `tools.keyword_lookup.enabled` overrides it.
+            /// Offer `keyword_lookup` to agents.
             enable_keyword_tool: bool = false;
             /// Address of the Qdrant server [default: QDRANT_URL, else the embedded store]
             url: Option<String>;
@@ -176,7 +176,7 @@ settings! {
     /// `[telemetry]`: see [telemetry.md](telemetry.md).
     TelemetryFile {
         at "telemetry." {
-            /// File for [telemetry](telemetry.md): a line of JSON for each call.
+            /// File for [telemetry](telemetry.md).
             path: Option<UserPath>;
         }
     }
@@ -184,11 +184,11 @@ settings! {
     /// `[journal]`: what is kept of calls for `forage ui`: see [ui.md](ui.md).
     JournalSettings {
         at "journal." {
-            /// Show the last 500 calls of each running server or agent in `forage ui`.
+            /// Show the last 500 calls of running processes in `forage ui`.
             live: bool = true;
             /// File for the calls and their arguments, for [`forage ui`](ui.md).
             path: Option<UserPath>;
-            /// Format of this file: Forage's records, or OpenTelemetry spans.
+            /// Format of this file.
             format: JournalFormat = "records";
         }
     }
@@ -205,7 +205,7 @@ settings! {
             prompt_file: Option<UserPath>;
             /// Store conversations for `forage ask --continue`.
             keep: bool = true;
-            /// [MCP servers](ask.md#tools-of-others) whose tools the model may call, by name.
+            /// [MCP servers](ask.md#tools-of-others) for the model, by name.
             servers: BTreeMap<String, AgentServer>, check wrong_server;
         }
     }
@@ -213,7 +213,7 @@ settings! {
     /// `[mcp]`: the settings of the server: see [mcp.md](mcp.md).
     Mcp {
         at "mcp." {
-            /// Answers as text, or as text and records
+            /// Text, or text and records
             output: OutputForm = "auto", option "output" "FORM" for Mcp;
             /// Directories in which a client may choose [roots](mcp.md#roots).
             client_roots: Option<Vec<UserPath>>;

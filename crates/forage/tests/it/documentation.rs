@@ -229,7 +229,7 @@ fn joined(path: &str) -> String {
 }
 
 #[test]
-fn numbers_on_the_front_page_are_those_of_the_program() {
+fn numbers_on_pages_are_those_of_the_program() {
     let readme = joined("README.md");
     let clients = Project::new(&[]).run(&["setup", "--json"]).json().as_array().unwrap().len();
     assert!(
@@ -240,6 +240,9 @@ fn numbers_on_the_front_page_are_those_of_the_program() {
     assert!(readme.contains("cost an agent under 1,900 tokens"));
     // docs/grep.md names the number of matches from which an answer has no context.
     assert!(joined("docs/grep.md").contains("more than ten matches") && limits::GREP_CONTEXT_MATCHES == 10);
+    assert!(joined("docs/rank.md").contains("up to six more files") && limits::CODE_FURTHER_FILES == 6);
+    let help = Project::new(&[]).run(&["help", "rank"]).stdout;
+    assert!(help.contains(&format!("with --code up to {}", limits::CODE_FILES)), "{help}");
     let parsed = forage_rank::languages().iter().filter(|language| language.1 == "parsed").count();
     assert!(joined("docs/compare.md").contains("in fifty languages") && parsed >= 50, "{parsed}");
 }
