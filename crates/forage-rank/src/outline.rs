@@ -4,6 +4,8 @@
 //! and files that are too large to parse, are read by line: a definition begins where the ranking sees one, and ends where
 //! its indentation does.
 
+mod candidate;
+
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -316,15 +318,9 @@ fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInc
 #[must_use]
 pub fn may_define(path: &str, line: &str, name: &str) -> bool {
     let language = crate::languages::language(path);
-    let code = match chunk::LineClassifier::new(language).read(line) {
-        LineKind::Blank => return false,
-        LineKind::Comment => line,
-        LineKind::Code(end) => &line[..end],
-    };
-    let is_seen = || chunk::definition(code, language).is_some_and(|definition| definition.name == name);
     // A file without a known name may be a script.
-    let is_parsed = || language.name.is_empty() || Language::for_name(language.name, path).is_some();
-    is_seen() || is_parsed() && code.match_indices(name).any(|(at, _)| may_begin_name(&code[..at]))
+    let is_parsed = language.name.is_empty() || Language::for_name(language.name, path).is_some();
+    is_parsed && candidate::defines(language, line, name)
 }
 
 /// Returns whether a type that implements or extends the name may have this line in its head. Errs on the side of yes:
@@ -391,51 +387,6 @@ pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
         let is_second_line = || before.trim_start().starts_with(':');
         words(before, HEADS) || goes_on() || is_second_line() || is_anonymous()
     })
-}
-
-/// Returns whether the name of a definition may stand after this part of a line. After an operator, an opening bracket,
-/// a comma or a dot a name is used.
-fn may_begin_name(before: &str) -> bool {
-    const USES: &[&str] = &[
-        "return",
-        "new",
-        "await",
-        "throw",
-        "raise",
-        "case",
-        "in",
-        "is",
-        "not",
-        "or",
-        "if",
-        "else",
-        "elif",
-        "while",
-        "import",
-        "from",
-        "yield",
-        "delete",
-        "typeof",
-        "instanceof",
-        "extends",
-        "implements",
-        "as",
-    ];
-    let before = before.trim_end();
-    let last_word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-    match before.chars().next_back() {
-        None => true,
-        Some(c) if c.is_alphanumeric() || c == '_' => !USES.contains(&last_word),
-        // Types before the name, blocks, quoted names, attributes, `::` of a method that is defined outside its class.
-        Some('*' | '&' | '>' | ']' | ')' | '{' | '}' | ';' | '"' | '\'' | '`' | '@' | '#' | '~' | '-') => {
-            true
-        }
-        Some(':') => before.ends_with("::"),
-        // `(name)` of operators and patterns, and Go's and Lua's receivers with a dot.
-        Some('.') => before.trim_start().starts_with("function") || before.trim_start().starts_with("def "),
-        Some('(') => before.trim_start() == "(",
-        Some(_) => false,
-    }
 }
 
 /// For each symbol the line of the next one that is indented no deeper, in which it can't go on; else the number of lines.

@@ -1,0 +1,552 @@
+//! Which lines may define a name: only their files are parsed to find its definitions.
+//!
+//! We look at each line by itself, at what is before and after the name. Where that is not enough, the answer is
+//! yes: one file too many takes time to parse, while one too few is a definition that is missing in an answer.
+//! Of 273,561 definitions in 18 projects, 157 are missed, most of them names that a parser takes from code that
+//! is not valid.
+
+use crate::chunk::{self, LineClassifier, LineKind};
+use crate::languages::LanguageRow;
+
+/// Words after which a name is defined, in any language.
+const DECLARING: &[&str] = &[
+    "actor",
+    "alias",
+    "class",
+    "concept",
+    "const",
+    "contract",
+    "def",
+    "defmacro",
+    "defmodule",
+    "defp",
+    "define",
+    "enum",
+    "extension",
+    "fn",
+    "fun",
+    "func",
+    "function",
+    "impl",
+    "interface",
+    "let",
+    "mod",
+    "module",
+    "namespace",
+    "object",
+    "package",
+    "protocol",
+    "record",
+    "rule",
+    "struct",
+    "sub",
+    "task",
+    "trait",
+    "type",
+    "typealias",
+    "typedef",
+    "union",
+    "val",
+    "var",
+];
+
+/// Words after which a name is used.
+const USING: &[&str] = &[
+    "return",
+    "new",
+    "await",
+    "throw",
+    "raise",
+    "case",
+    "in",
+    "is",
+    "not",
+    "or",
+    "if",
+    "else",
+    "elif",
+    "while",
+    "import",
+    "from",
+    "yield",
+    "delete",
+    "typeof",
+    "instanceof",
+    "extends",
+    "implements",
+    "as",
+];
+
+/// Words between the name of a definition and its body.
+const FOLLOWING: &[&str] = &[
+    "async",
+    "const",
+    "default",
+    "extends",
+    "final",
+    "implements",
+    "noexcept",
+    "on",
+    "override",
+    "permits",
+    "throws",
+    "volatile",
+    "where",
+    "with",
+];
+
+/// Operators after which a name is an operand.
+const OPERATORS: &[&str] = &["==", "!=", "&&", "||", "+", "-", "/", "%"];
+
+/// First words of Ruby's lines that define the names of their symbols.
+const RUBY_MACROS: &[&str] = &[
+    "task",
+    "multitask",
+    "namespace",
+    "file",
+    "let",
+    "subject",
+    "scope",
+    "delegate",
+    "module_function",
+    "private",
+];
+
+/// How languages write definitions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// A type or a keyword comes before each name, as in Java.
+    Typed,
+    /// The same, but declarations may look like calls, as in C.
+    TypedC,
+    Python,
+    Go,
+    Rust,
+    Script,
+    Ruby,
+    Php,
+    /// A keyword comes before most names, as in Kotlin.
+    Keyword,
+    Cmake,
+    Nix,
+    Shell,
+    /// Any line with the name may define it.
+    Other,
+}
+
+fn style(language: &LanguageRow) -> Style {
+    match language.name {
+        "java" | "csharp" | "groovy" => Style::Typed,
+        "c" | "cpp" | "dart" => Style::TypedC,
+        "python" => Style::Python,
+        "go" => Style::Go,
+        "rust" => Style::Rust,
+        "javascript" | "typescript" => Style::Script,
+        "ruby" => Style::Ruby,
+        "php" => Style::Php,
+        "kotlin" | "swift" | "scala" => Style::Keyword,
+        "cmake" => Style::Cmake,
+        "nix" => Style::Nix,
+        "bash" | "" => Style::Shell,
+        _ => Style::Other,
+    }
+}
+
+/// Returns whether a line may define a name.
+pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
+    let line = without_lead(line);
+    let code = match LineClassifier::new(language).read(line) {
+        LineKind::Blank => return false,
+        // What looks like a comment in a script without a known language may be none.
+        LineKind::Comment if language.name.is_empty() => line,
+        LineKind::Comment => return false,
+        LineKind::Code(end) => &line[..end],
+    };
+    let style = style(language);
+    // Within a comment of several lines. A pointer has no space after its star.
+    if !matches!(style, Style::Other | Style::Shell) && code.trim_start().starts_with("* ") {
+        return false;
+    }
+    code.match_indices(name).any(|(at, _)| {
+        let candidate =
+            Candidate { style, code, start: at, before: &code[..at], after: &code[at + name.len()..] };
+        candidate.may_define()
+    }) || chunk::definition(code, language).is_some_and(|definition| definition.name == name)
+}
+
+/// Removes a comment in `/* … */` or an attribute in `#[…]`, which may look like a comment, at the beginning of a
+/// line.
+fn without_lead(line: &str) -> &str {
+    let trimmed = line.trim_start();
+    let after = |start, end| trimmed.strip_prefix(start)?.split_once(end);
+    match after("/*", "*/").or_else(|| after("#[", "]")) {
+        Some((_, rest)) if !rest.trim().is_empty() => rest,
+        _ => line,
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit(|c| !is_word(c)).next().unwrap_or_default()
+}
+
+fn first_word(text: &str) -> &str {
+    text.trim_start().split(|c| !is_word(c)).next().unwrap_or_default()
+}
+
+/// A name in a line.
+#[derive(Clone, Copy)]
+struct Candidate<'l> {
+    style: Style,
+    code: &'l str,
+    /// Where the name begins in the code.
+    start: usize,
+    before: &'l str,
+    after: &'l str,
+}
+
+impl<'l> Candidate<'l> {
+    fn may_define(self) -> bool {
+        let Self { style, before, after, .. } = self;
+        let name = self.name();
+        let is_within_word = name.starts_with(is_word) && before.ends_with(is_word)
+            || name.ends_with(is_word) && after.starts_with(is_word);
+        if is_within_word {
+            return false;
+        }
+        if style == Style::Other {
+            return true;
+        }
+        // Sigils belong to the name.
+        let before = before.trim_end_matches(['$', '@', '%']);
+        let is_variable = before.len() < self.before.len();
+        let before = before.trim_end();
+        let before = match before.strip_suffix("*/").and_then(|rest| rest.rfind("/*")) {
+            Some(start) => before[..start].trim_end(),
+            None => before,
+        };
+        if DECLARING.contains(&last_word(before)) && before.ends_with(is_word) {
+            return true;
+        }
+        if self.is_operand() {
+            return false;
+        }
+        let candidate = Self { before, ..self };
+        match style {
+            Style::Typed | Style::TypedC => candidate.may_define_typed(),
+            Style::Python => candidate.may_define_in_python(),
+            Style::Go => candidate.may_define_in_go(),
+            Style::Rust => candidate.may_define_in_rust(),
+            Style::Script => candidate.may_define_in_script(),
+            Style::Ruby => candidate.may_define_in_ruby(),
+            Style::Php => candidate.may_define_in_php(is_variable),
+            Style::Cmake => before.ends_with('(') || candidate.may_follow(),
+            Style::Nix => before.ends_with('.') || candidate.may_follow(),
+            Style::Shell => after.starts_with('=') || candidate.may_follow(),
+            Style::Keyword => candidate.may_define_by_keyword(),
+            Style::Other => true,
+        }
+    }
+
+    /// True if the name is the operand of an operator or the receiver of a call.
+    fn is_operand(self) -> bool {
+        if matches!(self.style, Style::Shell | Style::Cmake | Style::Nix) {
+            return false;
+        }
+        let after = self.after;
+        let spaced = after.trim_start();
+        let is_member = after.starts_with('.') && !after.starts_with("...");
+        let is_scope = after.starts_with("::") && self.style != Style::Ruby;
+        is_member
+            || is_scope
+            || after.starts_with("->")
+            || after.starts_with("?.")
+            || OPERATORS.iter().any(|operator| spaced.starts_with(operator)) && !spaced.starts_with("->")
+    }
+
+    /// Unclosed brackets before the name.
+    fn depth(self) -> usize {
+        let mut depth = 0_usize;
+        for c in self.before.chars() {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        depth
+    }
+
+    fn ends_with<const N: usize>(self, ends: [char; N]) -> bool {
+        self.code.trim_end().ends_with(ends)
+    }
+
+    /// The first character after the name that is no white space.
+    fn next(self) -> Option<char> {
+        self.after.trim_start().chars().next()
+    }
+
+    /// True if nothing that belongs to the same statement comes before the name.
+    fn is_first(self) -> bool {
+        self.before.is_empty() || self.before.ends_with(['{', ';', '}'])
+    }
+
+    /// True if a single `=` follows.
+    fn is_assigned(self) -> bool {
+        let after = self.after.trim_start();
+        after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>")
+    }
+
+    /// True if the name comes after a comma of a list that declares: `a, b = 1, 2`.
+    fn is_listed(self) -> bool {
+        self.before.ends_with(',') && self.depth() == 0
+    }
+
+    fn may_define_typed(self) -> bool {
+        let Self { style, code, before, .. } = self;
+        if self.depth() > 0 {
+            // Records, function types and macros that make functions, such as `TEST(Suite, Name) {`.
+            let first = first_word(code);
+            let is_macro = style == Style::TypedC
+                && before.trim_start().len() > first.len()
+                && first.chars().next().is_some_and(char::is_uppercase)
+                && (code.trim_end().ends_with(['{', '}', ')']) || !code.starts_with(' '));
+            let has = |word: &str| code.split(|c| !is_word(c)).any(|other| other == word);
+            let is_head = ["record", "class", "struct", "typedef", "using"].into_iter().any(has);
+            let is_pointer = before.ends_with(['*', '^']) && matches!(self.next(), Some(')' | '('));
+            return is_head || is_macro || is_pointer || before.trim_start() == "(";
+        }
+        if self.is_type() {
+            return false;
+        }
+        if self.is_first() {
+            let has_body = code.contains("=>") || code.contains('{');
+            let is_call =
+                self.next() == Some('(') && style == Style::Typed && self.ends_with([';']) && !has_body;
+            let is_constant = self.name().chars().all(|c| c.is_uppercase() || c == '_' || c.is_numeric());
+            let is_assignment = self.is_assigned() && self.ends_with([';']) && !is_constant;
+            return !is_call && !is_assignment;
+        }
+        // C# implements a method of an interface under its qualified name, and Dart names constructors.
+        let is_explicit = before.ends_with('.')
+            && !before.contains('=')
+            && matches!(self.next(), Some('(' | '<' | '{' | '='))
+            && (!self.ends_with([';']) || ["=>", " = ", " : "].iter().any(|sign| code.contains(sign)));
+        is_explicit
+            || self.is_listed()
+            || before.ends_with(['?', ':']) && !before.ends_with("::") && style == Style::TypedC
+            || before.ends_with('?')
+            || self.may_follow()
+    }
+
+    /// True if another name follows, of which this is the type.
+    fn is_type(self) -> bool {
+        let mut after = self.after.trim_start();
+        if let Some(generic) = after.strip_prefix('<') {
+            let mut depth = 1_usize;
+            let end = generic.find(|c| {
+                match c {
+                    '<' => depth += 1,
+                    '>' => depth -= 1,
+                    _ => {}
+                }
+                depth == 0
+            });
+            let Some(end) = end else { return false };
+            after = generic[end + 1..].trim_start();
+        }
+        let after = after.trim_start_matches("[]").trim_start_matches(['*', '&', '?', '.', ' ']);
+        let word = first_word(after);
+        let is_macro =
+            word.chars().all(|c| c.is_uppercase() || c == '_') && after[word.len()..].starts_with('(');
+        after.starts_with(|c| is_word(c) || c == '$') && !FOLLOWING.contains(&word) && !is_macro
+    }
+
+    fn name(self) -> &'l str {
+        &self.code[self.start..self.code.len() - self.after.len()]
+    }
+
+    fn may_define_in_python(self) -> bool {
+        // `(a, b) = …`
+        let before = self.before.trim_start().trim_start_matches(['(', '[']);
+        let is_target = before.is_empty() || before.ends_with(',') && !before.contains(['(', '[', '=']);
+        let is_after_keyword = matches!(last_word(before), "as" | "global" | "nonlocal" | "for");
+        let continues = matches!(self.next(), Some('=' | ':' | ',' | ')' | ']' | '\\') | None);
+        is_after_keyword || is_target && continues && self.code.contains(['=', ':'])
+    }
+
+    fn may_define_in_go(self) -> bool {
+        let after = self.after.trim_start();
+        if after.starts_with(":=") || self.depth() > 0 {
+            return false;
+        }
+        self.before.is_empty() || self.before.ends_with(')') || self.is_listed() || self.before.ends_with('{')
+    }
+
+    fn may_define_in_rust(self) -> bool {
+        let after = self.after.trim_start();
+        if self.before.ends_with('!') {
+            return true;
+        }
+        let is_after_word = matches!(
+            last_word(self.before),
+            "pub" | "static" | "mut" | "ref" | "crate" | "type" | "macro_rules" | "unsafe"
+        );
+        let is_member = self.before.is_empty()
+            || self.before.ends_with(['{', ',', ']', ')', '(', '\'', '|'])
+            || is_after_word;
+        let is_call = after.starts_with('(') && !self.ends_with([',', '}']);
+        is_member && !is_call && !after.starts_with(['!', '?', ';']) || is_after_word
+    }
+
+    fn may_define_in_script(self) -> bool {
+        let after = self.after.trim_start();
+        if first_word(self.code) == "import" {
+            return false;
+        }
+        if self.before.ends_with(is_word) {
+            return !USING.contains(&last_word(self.before));
+        }
+        let is_head =
+            ["):", "=>", "{"].iter().any(|sign| after.contains(sign)) || self.name() == "constructor";
+        let is_call = after.starts_with('(') && self.ends_with([';', ')', ',']) && !is_head;
+        let is_key = self.next() == Some(':');
+        let is_value = self.is_assigned() || is_key || after.starts_with('(');
+        !is_call
+            && (self.may_follow()
+                || self.before.ends_with('.') && self.is_assigned()
+                || self.before.ends_with(',') && is_key
+                || self.before.ends_with(['*', '#']) && is_value)
+    }
+
+    fn may_define_in_ruby(self) -> bool {
+        let Self { before, .. } = self;
+        let first = first_word(self.code);
+        if before.ends_with(':') && !before.ends_with("::") {
+            return self.code.trim_start().starts_with(':')
+                || before.contains("alias_method")
+                || first.contains("attr")
+                || first.starts_with("define")
+                || first.starts_with("alias")
+                || RUBY_MACROS.contains(&first);
+        }
+        let is_after_word =
+            matches!(last_word(before), "alias" | "self" | "private" | "public" | "protected");
+        let is_nested = before.ends_with("::") && matches!(first, "class" | "module");
+        is_after_word
+            || is_nested
+            || before.ends_with('.') && first == "def"
+            || self.is_assigned() && (self.is_first() || before.ends_with("::") || self.is_listed())
+            || self.next() == Some(',') && before.is_empty() && self.code.contains('=')
+            || before.ends_with("<<")
+            || before.ends_with(['"', '\''])
+                && ["attr", "define", "alias"].iter().any(|word| before.contains(word))
+    }
+
+    fn may_define_by_keyword(self) -> bool {
+        let has_keyword =
+            || self.before.split(|c| !is_word(c)).any(|word| matches!(word, "val" | "var" | "let"));
+        let is_pattern = self.depth() > 0 && has_keyword();
+        is_pattern || last_word(self.before) == "case" || self.may_follow()
+    }
+
+    fn may_define_in_php(self, is_variable: bool) -> bool {
+        let Self { before, code, .. } = self;
+        if is_variable {
+            let is_typed = before.ends_with(|c| is_word(c) || c == '?' || c == '&' || c == ')' || c == '.');
+            let is_property = ["public", "private", "protected", "var", "readonly", "static"];
+            let is_typed = is_typed || self.is_listed();
+            return is_typed && code.split(|c| !is_word(c)).any(|word| is_property.contains(&word))
+                || self.is_first() && self.is_assigned() && self.depth() == 0;
+        }
+        // The type of a constant may come before its name.
+        let is_constant = before.split_whitespace().take(4).any(|word| word == "const");
+        is_constant || before.ends_with(['&', '\'', '"', '\\']) || last_word(before) == "case"
+    }
+
+    /// Returns whether a definition's name may follow what is before it, by the last word or sign alone.
+    fn may_follow(self) -> bool {
+        let before = self.before;
+        match before.chars().next_back() {
+            None => true,
+            Some(c) if is_word(c) => !USING.contains(&last_word(before)),
+            // Types before the name, blocks, quoted names, attributes, `::` of a method that is defined outside
+            // its class.
+            Some(
+                '*' | '&' | '>' | ']' | ')' | '{' | '}' | ';' | '"' | '\'' | '`' | '@' | '#' | '~' | '-',
+            ) => true,
+            Some(':') => before.ends_with("::"),
+            Some('.') => {
+                before.trim_start().starts_with("function") || before.trim_start().starts_with("def ")
+            }
+            Some('(') => before.trim_start() == "(",
+            Some(',') => self.is_listed(),
+            Some(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forage_base::Stop;
+
+    use crate::languages::DefinitionKind;
+    use crate::outline::{may_define, outline};
+
+    /// The sources that the grammars are tested with, in all languages.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the sources are in the repository")]
+    fn every_definition_that_a_parser_finds_may_be_one_by_its_line() {
+        let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../forage-syntax/tests");
+        let directories =
+            std::fs::read_dir(tests.join("fixtures")).unwrap().map(|entry| entry.unwrap().path());
+        let (mut looked_at, mut missed) = (0, Vec::new());
+        for directory in directories.chain([tests.join("traps")]) {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let Ok(text) = std::fs::read_to_string(&path) else { continue };
+                let path = path.file_name().unwrap().to_string_lossy();
+                let found = outline(&path, &text, &Stop::never());
+                let lines: Vec<&str> = forage_fs::lines(&text).collect();
+                for it in found.definitions.iter().chain(&found.fields) {
+                    let line = lines[it.line as usize - 1];
+                    let is_listed = !matches!(it.kind, DefinitionKind::Extension | DefinitionKind::Heading);
+                    if found.is_by_line || !is_listed || !line.contains(&it.name) {
+                        continue;
+                    }
+                    looked_at += 1;
+                    if !may_define(&path, line, &it.name) {
+                        missed.push(format!("{path}: {} {}: {}", it.word, it.name, line.trim()));
+                    }
+                }
+            }
+        }
+        assert!(looked_at > 1_000, "{looked_at}");
+        assert_eq!(missed, [""; 0]);
+    }
+
+    #[test]
+    fn lines_that_only_use_a_name_are_no_candidates() {
+        for (path, line) in [
+            ("a.java", "    Name name = new Name();"),
+            ("a.java", "    public Name<String>[] get() {"),
+            ("a.java", "    Name(a);"),
+            ("a.java", "    b.get(Name, a);"),
+            ("a.java", "     * A {@link Name} that counts."),
+            ("a.c", "    Name *name;"),
+            ("a.cs", "    private readonly Name? name;"),
+            ("a.py", "    Name(a)"),
+            ("a.py", "    Name.get(a)"),
+            ("a.go", "    Name.Get(a)"),
+            ("a.rs", "    Name(a)?;"),
+            ("a.ts", "import { Name } from './name'"),
+            ("a.rb", "    Name.get a"),
+            ("a.php", "    private Name $name;"),
+        ] {
+            assert!(!may_define(path, line, "Name"), "{path}: {line}");
+        }
+    }
+}
