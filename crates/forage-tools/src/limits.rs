@@ -342,9 +342,9 @@ pub const ANSWER_BEGINNINGS: usize = 64;
 /// truncated entry may contain a few braces in its reason.
 pub const ANSWER_REPAIRS: usize = 16;
 
-/// Maximum definitions of cached outlines, at about 200 bytes each. When it is exceeded, the cache is
-/// cleared.
-pub const OUTLINES_KEPT_DEFINITIONS: usize = 100_000;
+/// Maximum definitions and uses in the cache of parsed files, at about 200 bytes each. When it is exceeded, the
+/// cache is cleared.
+pub const OUTLINES_KEPT_ENTRIES: usize = 100_000;
 
 /// Maximum files in the warning about files that are mentioned only in the text around a model's list.
 pub const MENTIONED_FILES: usize = 8;

@@ -1,11 +1,11 @@
-//! Cache of outlines of parsed files, by content.
+//! Cache of what parsing files found, by content.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forage_base::{Hash64, Stop};
 use forage_fs::{RelPath, Root};
-use forage_rank::{DefinitionKind, FileOutline};
+use forage_rank::{DefinitionKind, FileOutline, Use};
 
 use crate::context::Context;
 use crate::file_text::whole_text;
@@ -17,26 +17,49 @@ pub struct OutlineCache(Mutex<KeptOutlines>);
 
 #[derive(Debug, Default)]
 struct KeptOutlines {
-    outlines: HashMap<u64, Arc<FileOutline>>,
-    /// Number of definitions in all outlines.
-    definitions: usize,
+    parsed: HashMap<u64, Parsed>,
+    /// Number of definitions and uses in all of them.
+    entries: usize,
+}
+
+/// The definitions of a file and its uses of a name.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    pub(crate) outline: Arc<FileOutline>,
+    /// `None` if the file was read by line, or if no name was given.
+    pub(crate) uses: Option<Arc<[Use]>>,
 }
 
 impl OutlineCache {
     /// Returns the definitions of a file.
     pub(crate) fn outline(&self, path: &str, text: &str, stop: &Stop) -> Arc<FileOutline> {
-        // The language depends on the name and on the text.
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let key = Hash64::of(&[name.as_bytes(), text.as_bytes()]);
-        if let Some(outline) = self.lock().outlines.get(&key) {
-            return Arc::clone(outline);
+        self.get(path, text, None, stop).outline
+    }
+
+    /// Returns the definitions of a file and its uses of a name.
+    pub(crate) fn outline_and_uses(&self, path: &str, text: &str, name: &str, stop: &Stop) -> Parsed {
+        self.get(path, text, Some(name), stop)
+    }
+
+    fn get(&self, path: &str, text: &str, name: Option<&str>, stop: &Stop) -> Parsed {
+        // The language depends on the name and on the text of the file.
+        let file_name = path.rsplit('/').next().unwrap_or(path);
+        let key = Hash64::of(&[file_name.as_bytes(), text.as_bytes(), name.unwrap_or_default().as_bytes()]);
+        if let Some(parsed) = self.lock().parsed.get(&key) {
+            return parsed.clone();
         }
-        let outline = Arc::new(forage_rank::outline(path, text, stop));
+        let parsed = match name {
+            Some(name) => {
+                let (outline, uses) = forage_rank::outline_and_uses(path, text, name, stop);
+                Parsed { outline: Arc::new(outline), uses: uses.map(Arc::from) }
+            }
+            None => Parsed { outline: Arc::new(forage_rank::outline(path, text, stop)), uses: None },
+        };
         // At a deadline the outline is a rough one from single lines, so we don't cache it.
         if stop.check().is_none() {
-            self.lock().insert(key, &outline);
+            self.lock().insert(key, &parsed);
         }
-        outline
+        parsed
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, KeptOutlines> {
@@ -45,14 +68,16 @@ impl OutlineCache {
 }
 
 impl KeptOutlines {
-    fn insert(&mut self, key: u64, outline: &Arc<FileOutline>) {
+    fn insert(&mut self, key: u64, parsed: &Parsed) {
+        let Parsed { outline, uses } = parsed;
+        let uses = uses.as_ref().map_or(0, |uses| uses.len());
         // One more for the outline itself.
-        let definitions = outline.definitions.len() + outline.fields.len() + 1;
-        if self.definitions + definitions > limits::OUTLINES_KEPT_DEFINITIONS {
+        let entries = outline.definitions.len() + outline.fields.len() + uses + 1;
+        if self.entries + entries > limits::OUTLINES_KEPT_ENTRIES {
             *self = Self::default();
         }
-        if self.outlines.insert(key, Arc::clone(outline)).is_none() {
-            self.definitions += definitions;
+        if self.parsed.insert(key, parsed.clone()).is_none() {
+            self.entries += entries;
         }
     }
 }
@@ -98,6 +123,20 @@ mod tests {
         assert_eq!(names("src/a.rs", "fn b() {}\n"), ["b"]);
         assert_eq!(names("src/a.py", "def c(): pass\n"), ["c"]);
         assert_eq!(names("other/a.rs", "fn a() {}\n"), ["a"]);
-        assert_eq!(cache.lock().outlines.len(), 3);
+        assert_eq!(cache.lock().parsed.len(), 3);
+    }
+
+    #[test]
+    fn uses_are_kept_by_content_and_name() {
+        let cache = OutlineCache::default();
+        let lines = |text: &str, name: &str| {
+            let parsed = cache.outline_and_uses("a.rs", text, name, &Stop::never());
+            parsed.uses.unwrap().iter().map(|found| found.line).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("fn a() {\n    b();\n    c();\n}\n", "b"), [2]);
+        assert_eq!(lines("fn a() {\n    b();\n    c();\n}\n", "c"), [3]);
+        assert_eq!(lines("fn a() {\n    c();\n    b();\n}\n", "b"), [3]);
+        assert_eq!(lines("fn a() {\n    b();\n    c();\n}\n", "b"), [2]);
+        assert_eq!(cache.lock().parsed.len(), 3);
     }
 }

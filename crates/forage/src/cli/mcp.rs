@@ -19,7 +19,9 @@ use forage_sandbox::{Level, Starter};
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
-use forage_tools::{CallObservers, Context, FilterMode, FilterSettings, LookupSettings, sanitize};
+use forage_tools::{
+    CallObservers, Context, FilterMode, FilterSettings, LookupSettings, OutlineCache, sanitize,
+};
 
 use self::audit::AuditFile;
 use self::tokens::Team;
@@ -195,6 +197,8 @@ struct Directories {
     /// there is no sandbox.
     threads: Option<Starter>,
     indexes: Option<Arc<KeptIndexes>>,
+    /// Shared by all calls, so that a file is parsed once for all of them.
+    outlines: Arc<OutlineCache>,
     /// True if results can be filtered; empty until this is known.
     can_filter: Arc<OnceLock<bool>>,
 }
@@ -241,6 +245,7 @@ impl Directories {
             needs,
             threads: None,
             indexes,
+            outlines: Arc::default(),
             can_filter: Arc::default(),
         };
         let level = chosen.wall_in(arguments.require_sandbox)?;
@@ -423,6 +428,7 @@ impl McpWorkspace for Directories {
         context.roots = session::about_whole_roots(&context.roots).map_err(|error| error.to_string())?;
         context.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
         context.observers = self.observers.clone();
+        context.outlines = Arc::clone(&self.outlines);
         context.notices.extend(refused);
         context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));
         Ok(context)

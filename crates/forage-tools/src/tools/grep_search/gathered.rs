@@ -5,10 +5,11 @@
 //! cache them until a change is reported.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forage_fs::{FileListing, RelPath, WalkReport};
 
+use super::uses::{Listing, Subtypes};
 use crate::limits;
 
 /// A file with the name, in the order of an answer.
@@ -25,7 +26,7 @@ pub(super) struct MentioningFile {
 }
 
 /// All files with a name below a place.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) files: Vec<MentioningFile>,
     pub(super) report: WalkReport,
@@ -33,6 +34,30 @@ pub(super) struct Gathered {
     pub(super) is_complete: bool,
     /// True if all files are known.
     pub(super) all_known: bool,
+    /// The types that implement or extend the qualifier of the name.
+    pub(super) subtypes: OnceLock<Arc<Subtypes>>,
+    /// The definitions of the name.
+    pub(super) definitions: OnceLock<Arc<Listing>>,
+    /// The types that implement or extend it.
+    pub(super) implementations: OnceLock<Arc<Listing>>,
+}
+
+/// Something that a deadline may leave incomplete.
+pub(super) trait Completeness {
+    fn is_complete(&self) -> bool;
+}
+
+/// Returns the value that was made before, or makes it. We cache only complete values.
+pub(super) fn complete_or_new<T: Completeness>(cell: &OnceLock<Arc<T>>, make: impl FnOnce() -> T) -> Arc<T> {
+    if let Some(value) = cell.get() {
+        return Arc::clone(value);
+    }
+    let value = Arc::new(make());
+    if value.is_complete() {
+        // Another call may have made it in the meantime; both are equal.
+        cell.set(Arc::clone(&value)).ok();
+    }
+    value
 }
 
 /// The most recently gathered files for one caller.

@@ -4,6 +4,7 @@
 //! the definitions around them come from `forage_rank`'s outline of their files. [`qualifier`] narrows the
 //! lines by the qualifier of the name.
 
+mod lists;
 mod qualifier;
 mod render;
 mod subtypes;
@@ -18,21 +19,22 @@ use forage_base::{Stop, map_in_threads};
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions, display_text};
 use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
-    may_implement, mentions, outline_and_uses,
+    may_implement, mentions,
 };
 use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(super) use self::lists::Listing;
 use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
 pub(super) use self::render::{ListedFirst, UseGroup, headline};
-use self::subtypes::Subtypes;
+pub(super) use self::subtypes::Subtypes;
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
-use super::gathered::{Gathered, MentioningFile};
+use super::gathered::{Gathered, MentioningFile, complete_or_new};
 use super::rest::DirectoryTally;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
-use crate::border::{Border, Excerpt, Hidden};
+use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::error::ToolError;
@@ -40,8 +42,8 @@ use crate::file_text::whole_text;
 use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
-use crate::sanitize::sanitize_line;
-use crate::text::{around_place, clip, count, grouped, quoted};
+use crate::outlines::Parsed;
+use crate::text::{clip, count, grouped, quoted};
 use crate::tool::Tool as _;
 
 /// A definition of the name, or of a type that implements or extends it.
@@ -171,7 +173,7 @@ fn run_for(
         stop: &line_search.stop,
         border: Border::new(&context.redactor, &mut hidden),
         held: HeldFiles::default(),
-        subtypes: HashSet::new(),
+        subtypes: Arc::default(),
     };
     let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(root)?.watched(walk));
     // A commit changes the files of a range without changing the tree.
@@ -194,7 +196,7 @@ fn run_for(
             gathered
         }
     };
-    let Gathered { files, report, is_complete: complete, all_known } = &*gathered;
+    let Gathered { files, report, is_complete: complete, all_known, .. } = &*gathered;
     let (complete, all_known) = (*complete, *all_known);
     let not_searched = line_search.verdict(report, files.is_empty() && all_known)?;
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
@@ -203,8 +205,9 @@ fn run_for(
     if let Some(qualifier) = qualified.qualifier
         && files.iter().filter(|file| file.may_define).nth(1).is_some()
     {
-        let Subtypes { names, is_complete } = reader.subtypes(qualifier, start, walk);
-        reader.subtypes = names;
+        let subtypes = complete_or_new(&gathered.subtypes, || reader.subtypes(qualifier, start, walk));
+        let is_complete = subtypes.is_complete;
+        reader.subtypes = subtypes;
         if !is_complete {
             let qualifier = quoted(qualifier);
             notes.push(format!("not all subtypes of {qualifier} are known: lines of others are left out"));
@@ -213,14 +216,16 @@ fn run_for(
     if !is_cased {
         notes.push("case is taken into account: names are compared as they are".to_owned());
     }
-    let (defined, defined_count) = match cursor {
-        Some(_) => (Vec::new(), 0),
-        None => reader.definitions(files, &mut notes),
-    };
-    let (implementing, implementing_count) = match cursor {
-        Some(_) => (Vec::new(), 0),
-        None => reader.implementations(files, &mut notes),
-    };
+    let mut lists = [Arc::default(), Arc::default()];
+    if cursor.is_none() {
+        lists = [
+            complete_or_new(&gathered.definitions, || reader.definitions(files)),
+            complete_or_new(&gathered.implementations, || reader.implementations(files)),
+        ];
+    }
+    notes.extend(lists.iter().flat_map(|list| &list.notes).cloned());
+    let [(defined, defined_count), (implementing, implementing_count)] =
+        lists.map(|list| (reader.listed(&list), list.total));
     let page = reader.page(files, cursor.as_ref(), max_results);
     let found = !files.is_empty();
     let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(*bound));
@@ -352,7 +357,7 @@ struct UseReader<'a> {
     border: Border<'a>,
     held: HeldFiles,
     /// The types that implement or extend the qualifier.
-    subtypes: HashSet<String>,
+    subtypes: Arc<Subtypes>,
 }
 
 /// Texts and outlines of the files for this answer; some are needed twice.
@@ -361,21 +366,16 @@ struct HeldFiles(HashMap<RelPath, Arc<OutlinedFile>>);
 
 struct OutlinedFile {
     text: String,
-    outline: FileOutline,
+    outline: Arc<FileOutline>,
     /// Uses of the name in a syntax tree.
-    uses: Option<Vec<Use>>,
+    uses: Option<Arc<[Use]>>,
 }
 
 impl OutlinedFile {
-    fn read(root: &Arc<Root>, path: &RelPath, name: &str, stop: &Stop) -> Option<Self> {
-        let (text, ..) = whole_text(root, path).ok()?;
-        let (outline, uses) = outline_and_uses(&file_name(path), &text, name, stop);
-        Some(Self { text, outline, uses })
-    }
-
     /// Returns the lines at which a type implements or extends the name, each with the position of its definition.
     fn implementing(&self) -> Vec<(u32, usize)> {
-        let uses = self.uses.iter().flatten().filter(|found| found.kind == UseKind::Implementation);
+        let uses = self.uses.iter().flat_map(|uses| uses.iter());
+        let uses = uses.filter(|found| found.kind == UseKind::Implementation);
         let definitions = &self.outline.definitions;
         // The line of a type's head may also define a field.
         let around = |line: u32| {
@@ -455,7 +455,7 @@ impl<'a> UseReader<'a> {
         if all_known {
             files.sort();
         }
-        Ok(Gathered { files, report, is_complete, all_known })
+        Ok(Gathered { files, report, is_complete, all_known, ..Gathered::default() })
     }
 
     /// Reads the files for this answer in advance, on all processors.
@@ -471,184 +471,36 @@ impl<'a> UseReader<'a> {
             lines += file.matches;
             is_within
         });
-        let defining = files.iter().filter(|file| cursor.is_none() && file.may_define);
-        let mut paths: Vec<&RelPath> =
-            page.take(most).chain(defining.take(most)).map(|file| &file.path).collect();
-        paths.sort();
-        paths.dedup();
+        let paths: Vec<&RelPath> = page.take(most).map(|file| &file.path).collect();
         let bytes = AtomicUsize::new(0);
         let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
-            let file = has_room
-                .then(|| OutlinedFile::read(self.root, path, self.qualified.name, self.stop))
-                .flatten()?;
+            let file = has_room.then(|| self.read(path, self.qualified.name, self.stop)).flatten()?;
             bytes.fetch_add(file.text.len(), Ordering::Relaxed);
             Some(((*path).clone(), Arc::new(file)))
         });
         self.held = HeldFiles(held.into_iter().flatten().collect());
     }
 
+    fn read(&self, path: &RelPath, name: &str, stop: &Stop) -> Option<OutlinedFile> {
+        let (text, ..) = whole_text(self.root, path).ok()?;
+        let Parsed { outline, uses } =
+            self.context.outlines.outline_and_uses(&file_name(path), &text, name, stop);
+        Some(OutlinedFile { text, outline, uses })
+    }
+
     /// Returns a file's text with its definitions.
     fn outlined(&self, path: &RelPath) -> Option<Arc<OutlinedFile>> {
         match self.held.0.get(path) {
             Some(file) => Some(Arc::clone(file)),
-            None => OutlinedFile::read(self.root, path, self.qualified.name, self.stop).map(Arc::new),
+            None => self.read(path, self.qualified.name, self.stop).map(Arc::new),
         }
-    }
-
-    /// Returns the definitions of the name and their total number. Definitions in tests and those without a
-    /// body come last.
-    fn definitions(
-        &mut self,
-        files: &[MentioningFile],
-        notes: &mut Vec<String>,
-    ) -> (Vec<GrepDefinition>, u64) {
-        let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_define).collect();
-        let time = self.stop.within(limits::GREP_COUNT_TIME);
-        let mut found: Vec<((DefinitionFit, u8, bool), GrepDefinition)> = Vec::new();
-        let (mut counts, mut too_large) = ([0_u64; 3], 0);
-        for (looked_at, MentioningFile { part, path, .. }) in chosen.iter().enumerate() {
-            if time.check().is_some() {
-                let left = count((chosen.len() - looked_at) as u64, "file");
-                notes.push(format!(
-                    "there was no time to look for definitions in {left}; {}",
-                    narrow(&self.context.names)
-                ));
-                break;
-            }
-            let Some(file) = self.outlined(path) else {
-                too_large += 1;
-                continue;
-            };
-            let narrowing = self.narrowing(path, &file);
-            let fit_of = |definition| match &narrowing {
-                Some(narrowing) => DefinitionFit::from(narrowing.definition(definition)),
-                None => DefinitionFit::Unknown,
-            };
-            let named = file.outline.definitions.iter().chain(&file.outline.fields);
-            let own = named.filter(|it| is_called(it, self.qualified.name) && defines(it.kind));
-            let mut own: Vec<(DefinitionFit, &Definition)> = own.map(|it| (fit_of(it), it)).collect();
-            own.iter().for_each(|(fit, _)| counts[*fit as usize] += 1);
-            own.sort_by_key(|(fit, definition)| (*fit, definition.kind == DefinitionKind::Declaration));
-            own.truncate(limits::GREP_DEFINITIONS);
-            if own.is_empty() {
-                continue;
-            }
-            let lines: Vec<usize> = own.iter().map(|(_, definition)| definition.line as usize - 1).collect();
-            let texts = self.border.chosen(&Excerpt::new(&file.text), &lines);
-            for ((fit, definition), text) in own.into_iter().zip(texts) {
-                let is_lesser = definition.kind == DefinitionKind::Declaration;
-                let mut record = self.record(path, definition, definition.line, &text);
-                let around = definition.parent.map(|at| within(&file.outline, at).symbol);
-                record.within =
-                    around.or_else(|| Some(display_text(definition.scope.as_deref()?).into_owned()));
-                found.push(((fit, *part, is_lesser), record));
-            }
-            // The sort is stable, so paths and lines keep their order.
-            found.sort_by_key(|(order, _)| *order);
-            found.truncate(limits::GREP_DEFINITIONS);
-        }
-        if too_large > 0 {
-            let files = count(too_large, "file");
-            notes.push(format!("{files} could not be looked at for definitions, for the size or what it is"));
-        }
-        // We list only those that fit best; without a qualifier all fit equally well.
-        let Some(&((best, ..), _)) = found.first() else { return (Vec::new(), 0) };
-        let all = counts[best as usize];
-        if let Some(qualifier) = self.qualified.qualifier {
-            let qualifier = quoted(qualifier);
-            let others = counts.iter().sum::<u64>() - all;
-            if best != DefinitionFit::Within {
-                notes.push(format!("no definition is seen within {qualifier}; others are listed"));
-            }
-            if others > 0 {
-                let others = count(others, "definition");
-                notes.push(format!("{others} outside of {qualifier} left out"));
-            }
-        }
-        found.retain(|((fit, ..), _)| *fit == best);
-        (found.into_iter().map(|(_, definition)| definition).collect(), all)
-    }
-
-    /// Returns the types that implement or extend the name and their total number. Those in tests come last.
-    /// We search all files, because the current page may not contain any of them.
-    fn implementations(
-        &mut self,
-        files: &[MentioningFile],
-        notes: &mut Vec<String>,
-    ) -> (Vec<GrepDefinition>, u64) {
-        let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
-        chosen.sort();
-        let time = self.stop.within(limits::GREP_IMPLEMENTATIONS_TIME);
-        let reader = &*self;
-        let looked_at = map_in_threads(&chosen, self.context.walk_options().thread_count(), |file| {
-            time.check().is_none().then(|| {
-                let outlined = reader.outlined(&file.path)?;
-                let lines = reader.implementing_lines(&file.path, &outlined);
-                Some((&file.path, outlined, lines))
-            })
-        });
-        let left = looked_at.iter().filter(|found| found.is_none()).count() as u64;
-        if left > 0 {
-            notes.push(format!(
-                "there was no time to look for implementations and subclasses in {}; {}",
-                count(left, "file"),
-                narrow(&self.context.names)
-            ));
-        }
-        let found: Vec<_> = looked_at.into_iter().flatten().flatten().collect();
-        let all: usize = found.iter().map(|(.., lines)| lines.len()).sum();
-        let mut listed = Vec::new();
-        for (path, file, mut lines) in found {
-            lines.truncate(limits::GREP_DEFINITIONS - listed.len());
-            let numbers: Vec<usize> = lines.iter().map(|(line, _)| *line as usize - 1).collect();
-            let texts = self.border.chosen(&Excerpt::new(&file.text), &numbers);
-            for ((line, at), text) in lines.into_iter().zip(texts) {
-                let mut record = self.record(path, &file.outline.definitions[at], line, &text);
-                record.symbol = Some(within(&file.outline, at).symbol);
-                listed.push(record);
-            }
-            if listed.len() == limits::GREP_DEFINITIONS {
-                break;
-            }
-        }
-        (listed, all as u64)
-    }
-
-    /// Returns the lines of a file at which a type implements or extends the name, each with its definition.
-    fn implementing_lines(&self, path: &RelPath, file: &OutlinedFile) -> Vec<(u32, usize)> {
-        let narrowing = self.narrowing(path, file);
-        let is_wanted = |line: u32| match &narrowing {
-            Some(narrowing) => !matches!(narrowing.line(line).0, Fit::Other(_)),
-            None => true,
-        };
-        let mut lines = file.implementing();
-        lines.retain(|(line, _)| is_wanted(*line));
-        lines
     }
 
     /// Returns how the qualifier narrows a file's lines.
     fn narrowing<'f>(&'f self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>> {
         let QualifiedName { name, qualifier } = self.qualified;
-        Narrowing::new((qualifier?, &self.subtypes), name, &file_name(path), file)
-    }
-
-    fn record(&mut self, path: &RelPath, definition: &Definition, line: u32, text: &str) -> GrepDefinition {
-        let (path, path_bytes) = self.border.path(path);
-        let text = sanitize_line(text.trim());
-        let name = self.qualified.name;
-        let place = text.find(name).map(|at| at..at + name.len());
-        GrepDefinition {
-            path,
-            path_bytes,
-            kind: definition.word,
-            start_line: definition.start_line,
-            line,
-            end_line: definition.end_line,
-            symbol: None,
-            within: None,
-            text: around_place(&text, limits::GREP_LINE_CHARACTERS, place.as_ref()),
-        }
+        Narrowing::new((qualifier?, &self.subtypes.names), name, &file_name(path), file)
     }
 
     /// Returns the lines after the cursor, until there are enough.
@@ -745,24 +597,6 @@ impl<'a> UseReader<'a> {
             ControlFlow::Break(())
         });
         report.is_ok_and(|report| report.stopped.is_none()).then_some(matches)
-    }
-}
-
-/// How well a definition fits a qualifier, the best first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum DefinitionFit {
-    Within,
-    Unknown,
-    Other,
-}
-
-impl From<Fit> for DefinitionFit {
-    fn from(fit: Fit) -> Self {
-        match fit {
-            Fit::Within => Self::Within,
-            Fit::Unknown => Self::Unknown,
-            Fit::Other(_) => Self::Other,
-        }
     }
 }
 

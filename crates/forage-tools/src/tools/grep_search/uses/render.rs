@@ -22,7 +22,7 @@ pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String 
         false => String::new(),
     };
     let mut text = format!(
-        "{name} stands as a whole word in {at_least}{lines} of {files}{showing}. Told by syntax: names are compared, not resolved.\n"
+        "{name} occurs as a whole word in {at_least}{lines} of {files}{showing}. Names are compared, not resolved.\n"
     );
     if let Some(qualifier) = &response.qualifier {
         let _ = write!(text, "Narrowed to {}: ", quoted(qualifier));

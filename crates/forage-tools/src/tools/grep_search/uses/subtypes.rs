@@ -9,15 +9,22 @@ use forage_rank::may_implement;
 use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 
 use super::qualifier::has_word;
-use super::{OutlinedFile, UseReader, file_name};
+use super::{UseReader, file_name};
 use crate::limits;
+use crate::tools::grep_search::gathered::Completeness;
 
 /// The types that implement or extend a type, directly or through others.
 #[derive(Debug, Default)]
-pub(super) struct Subtypes {
+pub(in super::super) struct Subtypes {
     pub(super) names: HashSet<String>,
     /// False if there was no time for all files, or there are too many names.
     pub(super) is_complete: bool,
+}
+
+impl Completeness for Subtypes {
+    fn is_complete(&self) -> bool {
+        self.is_complete
+    }
 }
 
 impl UseReader<'_> {
@@ -46,8 +53,7 @@ impl UseReader<'_> {
             found.is_complete &= report.is_ok_and(|report| report.stopped.is_none());
             let heads: Vec<(RelPath, &str)> = heads.into_keys().collect();
             let types = map_in_threads(&heads, self.walk_threads(), |(path, name)| {
-                let file =
-                    stop.check().is_none().then(|| OutlinedFile::read(self.root, path, name, &stop))?;
+                let file = stop.check().is_none().then(|| self.read(path, name, &stop))?;
                 Some(file.map_or_else(Vec::new, |file| {
                     let types = file.implementing().into_iter();
                     types.map(|(_, at)| file.outline.definitions[at].name.clone()).collect()
@@ -67,7 +73,7 @@ impl UseReader<'_> {
         found
     }
 
-    fn walk_threads(&self) -> usize {
+    pub(super) fn walk_threads(&self) -> usize {
         self.context.walk_options().thread_count()
     }
 }

@@ -1,0 +1,240 @@
+//! The definitions of a name, and the types that implement or extend it.
+
+use forage_base::{Stop, map_in_threads};
+use forage_fs::{RelPath, display_text};
+use forage_rank::{Definition, DefinitionKind};
+
+use super::qualifier::Fit;
+use super::{GrepDefinition, OutlinedFile, UseReader, defines, is_called, narrow, within};
+use crate::border::Excerpt;
+use crate::file_text::whole_text;
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::text::{around_place, count, quoted};
+use crate::tools::grep_search::gathered::{Completeness, MentioningFile};
+
+/// The first entries of a list.
+#[derive(Debug, Default)]
+pub(in super::super) struct Listing {
+    entries: Vec<ListedDefinition>,
+    /// Number of entries of the whole list.
+    pub(super) total: u64,
+    pub(super) notes: Vec<String>,
+    is_complete: bool,
+}
+
+impl Completeness for Listing {
+    fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+}
+
+/// An entry without its text.
+#[derive(Debug)]
+struct ListedDefinition {
+    path: RelPath,
+    definition: Definition,
+    /// The line that has the name.
+    line: u32,
+    symbol: Option<String>,
+    within: Option<String>,
+}
+
+/// How well a definition fits a qualifier, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum DefinitionFit {
+    Within,
+    Unknown,
+    Other,
+}
+
+impl From<Fit> for DefinitionFit {
+    fn from(fit: Fit) -> Self {
+        match fit {
+            Fit::Within => Self::Within,
+            Fit::Unknown => Self::Unknown,
+            Fit::Other(_) => Self::Other,
+        }
+    }
+}
+
+/// Definitions in the order of an answer.
+type Ordered = Vec<((DefinitionFit, u8, bool), ListedDefinition)>;
+
+impl UseReader<'_> {
+    /// Lists the definitions of the name. Those in tests and those without a body come last.
+    pub(super) fn definitions(&self, files: &[MentioningFile]) -> Listing {
+        let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_define).collect();
+        let read =
+            self.read_all(&chosen, limits::GREP_COUNT_TIME, |file, outlined| self.defined(file, outlined));
+        let mut notes = Vec::new();
+        let left = read.iter().filter(|found| found.is_none()).count() as u64;
+        if left > 0 {
+            let files = count(left, "file");
+            let narrow = narrow(&self.context.names);
+            notes.push(format!("there was no time to look for definitions in {files}; {narrow}"));
+        }
+        let too_large = read.iter().filter(|found| matches!(found, Some(None))).count() as u64;
+        if too_large > 0 {
+            let files = count(too_large, "file");
+            notes.push(format!("{files} could not be looked at for definitions, for the size or what it is"));
+        }
+        let mut counts = [0_u64; 3];
+        let mut found: Ordered = Vec::new();
+        for (of_file, of_counts) in read.into_iter().flatten().flatten() {
+            counts.iter_mut().zip(of_counts).for_each(|(all, more)| *all += more);
+            found.extend(of_file);
+        }
+        // The sort is stable, so paths and lines keep their order.
+        found.sort_by_key(|(order, _)| *order);
+        let mut listing = Listing { notes, is_complete: left == 0, ..Listing::default() };
+        // We list only those that fit best; without a qualifier all fit equally well.
+        let Some(&((best, ..), _)) = found.first() else { return listing };
+        listing.total = counts[best as usize];
+        if let Some(qualifier) = self.qualified.qualifier {
+            let qualifier = quoted(qualifier);
+            let others = counts.iter().sum::<u64>() - listing.total;
+            if best != DefinitionFit::Within {
+                listing.notes.push(format!("no definition is seen within {qualifier}; others are listed"));
+            }
+            if others > 0 {
+                let others = count(others, "definition");
+                listing.notes.push(format!("{others} outside of {qualifier} left out"));
+            }
+        }
+        let fitting = found.into_iter().filter(|((fit, ..), _)| *fit == best);
+        listing.entries = fitting.take(limits::GREP_DEFINITIONS).map(|(_, entry)| entry).collect();
+        listing
+    }
+
+    /// Returns the best definitions of the name in a file, and the number of all by how well they fit.
+    fn defined(&self, mentioning: &MentioningFile, file: &OutlinedFile) -> (Ordered, [u64; 3]) {
+        let narrowing = self.narrowing(&mentioning.path, file);
+        let fit_of = |definition| match &narrowing {
+            Some(narrowing) => DefinitionFit::from(narrowing.definition(definition)),
+            None => DefinitionFit::Unknown,
+        };
+        let named = file.outline.definitions.iter().chain(&file.outline.fields);
+        let own = named.filter(|it| is_called(it, self.qualified.name) && defines(it.kind));
+        let mut own: Vec<(DefinitionFit, &Definition)> = own.map(|it| (fit_of(it), it)).collect();
+        let mut counts = [0; 3];
+        own.iter().for_each(|(fit, _)| counts[*fit as usize] += 1);
+        own.sort_by_key(|(fit, definition)| (*fit, definition.kind == DefinitionKind::Declaration));
+        own.truncate(limits::GREP_DEFINITIONS);
+        let ordered = own.into_iter().map(|(fit, definition)| {
+            let around = definition.parent.map(|at| within(&file.outline, at).symbol);
+            let around = around.or_else(|| Some(display_text(definition.scope.as_deref()?).into_owned()));
+            let entry = ListedDefinition {
+                path: mentioning.path.clone(),
+                definition: definition.clone(),
+                line: definition.line,
+                symbol: None,
+                within: around,
+            };
+            ((fit, mentioning.part, definition.kind == DefinitionKind::Declaration), entry)
+        });
+        (ordered.collect(), counts)
+    }
+
+    /// Lists the types that implement or extend the name. Those in tests come last. We search all files,
+    /// because the current page may not contain any of them.
+    pub(super) fn implementations(&self, files: &[MentioningFile]) -> Listing {
+        let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
+        chosen.sort();
+        let read = self.read_all(&chosen, limits::GREP_IMPLEMENTATIONS_TIME, |file, outlined| {
+            let lines = self.implementing_lines(&file.path, outlined);
+            let total = lines.len() as u64;
+            let entry = |(line, at): (u32, usize)| ListedDefinition {
+                path: file.path.clone(),
+                definition: outlined.outline.definitions[at].clone(),
+                line,
+                symbol: Some(within(&outlined.outline, at).symbol),
+                within: None,
+            };
+            (lines.into_iter().take(limits::GREP_DEFINITIONS).map(entry).collect::<Vec<_>>(), total)
+        });
+        let left = read.iter().filter(|found| found.is_none()).count() as u64;
+        let mut listing = Listing { is_complete: left == 0, ..Listing::default() };
+        if left > 0 {
+            let files = count(left, "file");
+            let narrow = narrow(&self.context.names);
+            let what = "implementations and subclasses";
+            listing.notes.push(format!("there was no time to look for {what} in {files}; {narrow}"));
+        }
+        for (entries, total) in read.into_iter().flatten().flatten() {
+            let room = limits::GREP_DEFINITIONS - listing.entries.len();
+            listing.entries.extend(entries.into_iter().take(room));
+            listing.total += total;
+        }
+        listing
+    }
+
+    /// Returns the lines of a file at which a type implements or extends the name, each with its definition.
+    fn implementing_lines(&self, path: &RelPath, file: &OutlinedFile) -> Vec<(u32, usize)> {
+        let narrowing = self.narrowing(path, file);
+        let is_wanted = |line: u32| match &narrowing {
+            Some(narrowing) => !matches!(narrowing.line(line).0, Fit::Other(_)),
+            None => true,
+        };
+        let mut lines = file.implementing();
+        lines.retain(|(line, _)| is_wanted(*line));
+        lines
+    }
+
+    /// Parses files on all processors. Returns `None` for those without time, and `Some(None)` for those that
+    /// can't be parsed.
+    fn read_all<T: Send>(
+        &self,
+        files: &[&MentioningFile],
+        time: std::time::Duration,
+        find: impl Fn(&MentioningFile, &OutlinedFile) -> T + Sync,
+    ) -> Vec<Option<Option<T>>> {
+        let stop: Stop = self.stop.within(time);
+        map_in_threads(files, self.walk_threads(), |file| {
+            stop.check().is_none().then(|| Some(find(file, &*self.outlined(&file.path)?)))
+        })
+    }
+
+    /// Returns the entries of a list with their texts.
+    pub(super) fn listed(&mut self, listing: &Listing) -> Vec<GrepDefinition> {
+        let mut listed = Vec::new();
+        for entries in listing.entries.chunk_by(|entry, next| entry.path == next.path) {
+            let path = &entries[0].path;
+            let held = self.held.0.get(path).map(std::sync::Arc::clone);
+            let read = match held {
+                Some(_) => None,
+                None => whole_text(self.root, path).ok().map(|(text, ..)| text),
+            };
+            let Some(text) = held.as_ref().map(|file| &file.text).or(read.as_ref()) else { continue };
+            let excerpt = Excerpt::new(text);
+            // The file may be a shorter one by now.
+            let is_there = |entry: &&ListedDefinition| entry.line as usize <= excerpt.lines.len();
+            let entries: Vec<&ListedDefinition> = entries.iter().filter(is_there).collect();
+            let lines: Vec<usize> = entries.iter().map(|entry| entry.line as usize - 1).collect();
+            let texts = self.border.chosen(&excerpt, &lines);
+            for (entry, text) in entries.into_iter().zip(texts) {
+                listed.push(self.record(entry, &text));
+            }
+        }
+        listed
+    }
+
+    fn record(&mut self, entry: &ListedDefinition, text: &str) -> GrepDefinition {
+        let (path, path_bytes) = self.border.path(&entry.path);
+        let text = sanitize_line(text.trim());
+        let name = self.qualified.name;
+        let place = text.find(name).map(|at| at..at + name.len());
+        let Definition { word, start_line, end_line, .. } = entry.definition;
+        GrepDefinition {
+            path,
+            path_bytes,
+            kind: word,
+            start_line,
+            line: entry.line,
+            end_line,
+            symbol: entry.symbol.clone(),
+            within: entry.within.clone(),
+            text: around_place(&text, limits::GREP_LINE_CHARACTERS, place.as_ref()),
+        }
+    }
+}
