@@ -107,6 +107,10 @@ pub const OUTLINE_BYTES: usize = 1_500;
 /// Maximum definitions, or names, in an error about a symbol.
 pub const SYMBOL_PLACES: usize = 8;
 
+/// Maximum lines of all definitions of a name in different scopes that we show together. With more, the caller
+/// chooses one.
+pub const SYMBOL_LINES: u32 = 80;
+
 /// Maximum members defined outside of a type's lines that are named with the type.
 pub const SYMBOL_MEMBERS: usize = 20;
 

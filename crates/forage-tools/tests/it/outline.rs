@@ -263,13 +263,20 @@ fn a_file_without_a_parser_is_read_by_line_and_says_so() {
 
 #[test]
 fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
-    let (_tree, workspace) = tree();
+    let (tree, workspace) = tree();
+    let method =
+        |of: &str| format!("impl {of} {{\n    fn push() {{\n{}    }}\n}}\n", "        a();\n".repeat(50));
+    tree.write("src/long.rs", format!("{}{}", method("Queue"), method("Stack")));
     let problem = |request| refusal(workspace.context(), "read_file", request);
-    let ambiguous = problem(json!({"path": "src/queue.rs", "symbol": "push"}));
+    let ambiguous = problem(json!({"path": "src/long.rs", "symbol": "push"}));
     assert!(
-        ambiguous.contains("2 definitions called `push`: fn in Queue (15-18), fn in Stack (28-30)"),
+        ambiguous.contains("2 definitions called `push`: fn in Queue (2-53), fn in Stack (56-107)"),
         "{ambiguous}"
     );
+    // Short ones are all shown.
+    let both = text(workspace.context(), json!({"path": "src/queue.rs", "symbol": "push"}));
+    let note = "`push` is defined 2 times: fn in Queue (15-18), fn in Stack (28-30); all are shown";
+    assert!(both.contains(note) && both.contains("[lines 15 to 18, 28 to 30 of"), "{both}");
     let unknown = problem(json!({"path": "src/queue.rs", "symbol": "Queue::pusj"}));
     assert!(
         unknown

@@ -472,7 +472,16 @@ fn lines_of(
         let (parent, scope) = (found[first].parent, &found[first].scope);
         (found[*at].parent, &found[*at].scope) == (parent, scope)
     };
-    if (1..=limits::SYMBOL_PLACES).contains(&chosen.len()) && chosen.iter().all(is_same) {
+    let place = |at: &usize| {
+        let within =
+            around(*at).next().map(|outer| format!(" in {}", display_text(&outer.name))).unwrap_or_default();
+        let Definition { word, start_line, end_line, .. } = &found[*at];
+        format!("{word}{within} ({start_line}-{end_line})")
+    };
+    let lines_of_all: u32 = chosen.iter().map(|at| found[*at].end_line + 1 - found[*at].start_line).sum();
+    let is_one_scope = chosen.iter().all(is_same);
+    let is_shown = is_one_scope || lines_of_all <= limits::SYMBOL_LINES;
+    if (1..=limits::SYMBOL_PLACES).contains(&chosen.len()) && is_shown {
         let lines = |at: &usize| {
             let Definition { start_line, end_line, has_error, .. } = found[*at];
             let warning = match (outline.is_by_line, has_error) {
@@ -481,7 +490,12 @@ fn lines_of(
                 (false, false) => None,
             };
             let of_all = || {
-                format!("{} is defined {} times in one scope; all are shown", quoted(symbol), chosen.len())
+                let (symbol, times) = (quoted(symbol), chosen.len());
+                let scopes = match is_one_scope {
+                    true => " in one scope".to_owned(),
+                    false => format!(": {}", chosen.iter().map(place).collect::<Vec<_>>().join(", ")),
+                };
+                format!("{symbol} is defined {times} times{scopes}; all are shown")
             };
             let several = (chosen.len() > 1).then(of_all);
             let notes = several.into_iter().chain(members_elsewhere(&outline, *at)).collect();
@@ -505,12 +519,6 @@ fn lines_of(
         );
         return Err(ToolError::argument("symbol", problem));
     }
-    let place = |at: &usize| {
-        let within =
-            around(*at).next().map(|outer| format!(" in {}", display_text(&outer.name))).unwrap_or_default();
-        let Definition { word, start_line, end_line, .. } = &found[*at];
-        format!("{word}{within} ({start_line}-{end_line})")
-    };
     let places: Vec<String> = chosen.iter().take(limits::SYMBOL_PLACES).map(place).collect();
     let more = chosen.len().saturating_sub(limits::SYMBOL_PLACES);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
