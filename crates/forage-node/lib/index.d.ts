@@ -52,107 +52,107 @@ export declare class Each<Piece, Of extends Answer = Answer> implements AsyncIte
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The command line is not understood. `forage help COMMAND` has what it takes. */
+/** The command line is not valid. See `forage help COMMAND`. */
 export declare class UsageError extends ForageError {
   readonly code: "usage";
 }
 
-/** The request of a tool is no JSON object with the right fields. The sentence names the field. */
+/** The request of a tool is not a JSON object with the right fields. The message names the field. */
 export declare class RequestError extends ForageError {
   readonly code: "request";
 }
 
-/** The value of an argument can't be used, such as a glob that is none. The sentence names the argument and what it takes. */
+/** The value of an argument is not valid, for example a malformed glob. The message names the argument and the values that it accepts. */
 export declare class ArgumentError extends ForageError {
   readonly code: "argument";
 }
 
-/** A pattern is not valid. Mend it where the sentence points, or search for literal text. */
+/** A pattern is not valid. Fix it at the position in the message, or search for plain text. */
 export declare class PatternError extends ForageError {
   readonly code: "pattern";
 }
 
-/** A path is not there, can't be read, or lies outside of the roots. Paths that are written like it are named. */
+/** A path does not exist, can't be read, or is outside of the roots. The message suggests similar paths. */
 export declare class PathError extends ForageError {
   readonly code: "path";
 }
 
-/** There is no tool of this name. The sentence has those that there are. */
+/** There is no tool with this name. The message lists the tools. */
 export declare class UnknownToolError extends ForageError {
   readonly code: "unknown_tool";
 }
 
-/** The configuration calls a tool what no client takes. Change the setting that is named. */
+/** The configuration gives a tool a name that clients do not accept. Change the setting in the message. */
 export declare class BadNameError extends ForageError {
   readonly code: "bad_name";
 }
 
-/** The configuration calls two tools the same. Change one of the settings that are named, or turn a tool off. */
+/** The configuration gives two tools the same name. Change one of the settings in the message, or turn a tool off. */
 export declare class SameNameError extends ForageError {
   readonly code: "same_name";
 }
 
-/** Every term of a keyword search matches too much. Take longer, more specific terms. */
+/** Every term of a keyword search matches too much. Use longer, more specific terms. */
 export declare class TooBroadError extends ForageError {
   readonly code: "too_broad";
 }
 
-/** No model can be asked. Set a key, run a local model, or filter without one; what was looked for is told. */
+/** No model is available. Set a key, run a local model, or filter without one; the message lists the settings that were checked. */
 export declare class NoModelError extends ForageError {
   readonly code: "no_model";
 }
 
-/** Every model that was asked failed. What each said is told; try again later, or another one. */
+/** Every model that was asked failed. The message has the errors; try again later, or another model. */
 export declare class ModelsFailedError extends ForageError {
   readonly code: "models_failed";
 }
 
-/** No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine. */
+/** None of the configured external engines can run. Install ugrep or ripgrep, or use the embedded engine. */
 export declare class NoEngineError extends ForageError {
   readonly code: "no_engine";
 }
 
-/** An external engine failed. What it wrote is told; the embedded one needs no other program. */
+/** An external engine failed. The message has its output; the embedded engine needs no other program. */
 export declare class EngineError extends ForageError {
   readonly code: "engine";
 }
 
-/** The ranked index can't be used, as it could be wrong. Search lines, or build it anew. */
+/** The ranked index can't be used. Search lines, or rebuild the index. */
 export declare class SearchIndexError extends ForageError {
   readonly code: "index";
 }
 
-/** There is no such collection, it can't be asked so, or its store does not answer. The sentence says what is the matter. */
+/** The collection does not exist or is incompatible, or its store does not answer. See the message. */
 export declare class CollectionError extends ForageError {
   readonly code: "collection";
 }
 
-/** The call was ended before it had found anything, by its time limit for one. Nothing is known of what there is: give it more time, or a smaller place. */
+/** The call ended before it found anything, for example at its time limit. There may be matches: allow more time, or search a smaller directory. */
 export declare class UnfinishedError extends ForageError {
   readonly code: "unfinished";
 }
 
-/** The model gave no answer, or refused to give one. Ask otherwise, or another model. */
+/** The model returned no answer, or refused. Ask differently, or another model. */
 export declare class NoAnswerError extends ForageError {
   readonly code: "no_answer";
 }
 
-/** The call was interrupted. What it had found by then is in the answer. */
+/** The call was interrupted. The answer has the results so far. */
 export declare class CancelledError extends ForageError {
   readonly code: "cancelled";
 }
 
-/** The token of a team's server has made as many calls as it may, at once or within a minute. The sentence says when to call again. */
+/** A token of a team's server has reached its limit of calls. The message says when you should call again. */
 export declare class RateLimitedError extends ForageError {
   readonly code: "rate_limited";
 }
 
-/** A fault of Forage. Please report it. */
+/** A bug in Forage. Please report it. */
 export declare class InternalError extends ForageError {
   readonly code: "internal";
 }
 
-/** Anything else, such as a configuration that is not valid. The sentence says what. */
+/** Any other error, such as an invalid configuration. See the message. */
 export declare class FailedError extends ForageError {
   readonly code: "failed";
 }
@@ -167,17 +167,17 @@ export type LookupStatus = "found" | "parts_only" | "no_match" | "no_match_under
 
 export type Presence = "present" | "other_case" | "absent" | "unknown";
 
-/** What is known of the files that a search leaves out by default. */
+/** The result of a check of the files that a search excludes by default. */
 export interface CallVerdict {
   /** A sentence for each rule that hides matches. */
   hiddenMatches: Array<string>;
-  /** All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody looks. */
+  /** True if all such files were searched. Without hidden matches, the pattern is then in no text file below the start, except in those that may hold secrets. False if the search found something or did not finish. */
   complete: boolean;
-  /** What other readings of the pattern find: in other case or spelling, as plain text, within an edit. A sentence for each. */
+  /** A sentence for each variant of the pattern that matches: another case or spelling, plain text, one edit. */
   otherReadings?: Array<string>;
-  /** The files that the ranking has first for the words of the pattern. */
+  /** The best files of the ranking for the words of the pattern. */
   rankedFirst?: Array<string>;
-  /** Files of which nothing is known, as they are not read, by reason. */
+  /** Files that were not read, by reason. */
   unread?: Record<string, number>;
 }
 
@@ -185,7 +185,7 @@ export interface CallVerdict {
 export interface ChangedDefinition {
   /** `added`, `changed` or `removed`. */
   change: string;
-  /** The language's own word for its kind, such as `struct`. */
+  /** The keyword of its kind, such as `struct`. */
   kind: string;
   /** Its name, after those of the definitions around it. */
   symbol: string;
@@ -201,7 +201,7 @@ export interface ChangedFile {
   change: string;
   /** Below the root; of a renamed file the new path. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
   /** The path that a renamed file had. */
   oldPath?: string | null;
@@ -223,7 +223,7 @@ export interface CompanionFile {
   commits: number;
 }
 
-/** A definition of which the end is not shown. */
+/** A definition whose end is not shown. */
 export interface CutDefinition {
   /** Its name. */
   name: string;
@@ -239,17 +239,17 @@ export interface EarlierLines {
   endLine: number;
 }
 
-/** Files of a kind that an answer leaves out. */
+/** Files of a kind that an answer excludes. */
 export interface FilesLeftOut {
   /** `test`, `translation`, `lock file` or `generated file`. */
   kind: string;
-  /** How many of the files that were ranked so far. */
+  /** Number of these files. */
   files: number;
 }
 
-/** What came from the cache of answers. */
+/** Answers from the cache. */
 export interface FromCache {
-  /** Answers that were kept. */
+  /** Number of cached answers. */
   answers: number;
   /** Age of the oldest. */
   ageSeconds: number;
@@ -259,25 +259,25 @@ export interface FromCache {
 export interface GrepDefinition {
   /** Its file, below the root. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
-  /** The language's own word, such as `struct`, or a general one, such as `function`. */
+  /** The keyword of the language, such as `struct`, or a general word, such as `function`. */
   kind: string;
   /** The first line of the comments and attributes above it, from 1. */
   startLine: number;
-  /** The line that has the name. */
+  /** The line with the name. */
   line: number;
   /** The last line of its body. */
   endLine: number;
-  /** Where it implements or extends the name, what is defined: the type, or what an anonymous type is in. */
+  /** The type that implements or extends the name, or the definition around an anonymous type. */
   symbol?: string | null;
-  /** Of a definition of the name, the definitions around it, the outermost first: `Queue > push`. */
+  /** The definitions around a definition of the name, outermost first: `Queue > push`. */
   within?: string | null;
-  /** The line that has the name, without white space around, cut. */
+  /** The line with the name, trimmed and cut. */
   text: string;
 }
 
-/** What is in a directory at the top of the tree, or lies in the tree itself. */
+/** Matches in a top-level directory, or at the top itself. */
 export interface GrepDirectory {
   /** Below the root. */
   path: string;
@@ -291,9 +291,9 @@ export interface GrepDirectory {
 export interface GrepFile {
   /** Its path below the root. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
-  /** Matching lines that are shown of it, or where files are asked for, all that it has. */
+  /** Shown matching lines; for `output: "files"`, all matching lines. */
   matchCount: number;
   /** Matching lines and their context, in order. */
   lines?: Array<GrepLine>;
@@ -305,25 +305,25 @@ export interface GrepLine {
   lineNumber: number;
   /** `match` or `context`. */
   type: string;
-  /** The line without its line feed; U+FFFD for what is not UTF-8. */
+  /** The line without its line feed; U+FFFD replaces bytes that are not UTF-8. */
   text: string;
-  /** The line's own bytes in base64, where `text` is not all of them. */
+  /** The bytes of the line in base64, if `text` differs from them. */
   bytes?: string | null;
-  /** Where in `bytes`, or without them in `text`, the matches are. */
+  /** Byte ranges of the matches in `bytes`, or in `text` if that is absent. */
   spans?: Array<Array<number>>;
-  /** Bytes that are left out in front of `text`. */
+  /** Bytes that were cut before `text`. */
   cutBefore?: number;
-  /** Bytes that are left out behind `text`. */
+  /** Bytes that were cut after `text`. */
   cutAfter?: number;
-  /** Where uses are asked for, how a matching line uses the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or `comment`. */
+  /** With uses, the use of the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or `comment`. */
   mention?: string | null;
-  /** `unknown` where uses of a qualified name are asked for and nothing says whether this is one of them. */
+  /** `unknown` if this may be a use of the qualified name or not. */
   receiver?: string | null;
-  /** Where uses are asked for, the innermost definition around the line. */
+  /** With uses, the innermost definition around the line. */
   within?: GrepWithin | null;
 }
 
-/** Lines that a qualified name leaves out, because the name belongs to another type or module there. */
+/** Lines that a qualified name excludes, because the name belongs to another type or module there. */
 export interface GrepReceiver {
   /** The other type or module. */
   name: string;
@@ -331,9 +331,9 @@ export interface GrepReceiver {
   lineCount: number;
 }
 
-/** The innermost definition that a line stands in. */
+/** The innermost definition around a line. */
 export interface GrepWithin {
-  /** Its name, behind those of the definitions around it. */
+  /** Its name, after those of the definitions around it. */
   symbol: string;
   /** Its first line, from 1. */
   startLine: number;
@@ -345,23 +345,23 @@ export interface GrepWithin {
 export interface KeywordFile {
   /** The absolute path of the file. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
-  /** Why it is there, in the words of a model or of the ranking. */
+  /** The reason, in the words of the model or of the ranking. */
   explanation: string;
-  /** How relevant the model finds it, 3 most; only from answers by ids. */
+  /** Relevance according to the model, 1 to 3; only from answers by ids. */
   grade?: number | null;
-  /** Lines that the model points at; only from answers by ids. */
+  /** Lines that the model names; only from answers by ids. */
   ranges?: Array<LineRange>;
-  /** No model has judged this file, although others of the same answer were judged. */
+  /** No model has judged this file, unlike others of the same answer. */
   notFiltered?: boolean;
-  /** A ranking of all files brought it in; no line of it was chosen for a term. */
+  /** Only the ranking selected this file, and no term. */
   isRanked?: boolean;
-  /** Numbers of the lines that a term matches, from our own search; of a file that a ranking found, of its best lines. */
+  /** Numbers of the lines that match a term; for a file from the ranking, of its best lines. */
   matchLines: Array<number>;
-  /** At least so many more match. */
+  /** Minimum number of further matching lines. */
   moreMatchLines?: number;
-  /** The lines that say most, without a model's words. */
+  /** The best lines, if there is no explanation of a model. */
   evidence?: Array<KeywordLine>;
 }
 
@@ -369,17 +369,17 @@ export interface KeywordFile {
 export interface KeywordLine {
   /** From 1. */
   lineNumber: number;
-  /** The line without indent; of a long one the part around its first match. */
+  /** The line without indentation; a long line is cut around its first match. */
   text: string;
 }
 
-/** Lines of a file that a model points at. */
+/** Lines that a model names. */
 export interface LineRange {
   /** From 1. */
   first: number;
   /** The last line of them. */
   last: number;
-  /** Whether the model was shown them. Of others it can't know what they hold, or whether they exist. */
+  /** True if the model has seen these lines. */
   shown: boolean;
 }
 
@@ -397,169 +397,169 @@ export interface ListChanges {
 export interface ListEntry {
   /** Below the root. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
   /** `directory`, `file` or `symlink`. */
   type: string;
   /** Lines of a text file. */
   lines?: number | null;
-  /** Names that a file defines outside of all others, in the order of lines, where symbols are asked for. */
+  /** Top-level names that the file defines, in line order; if requested. */
   symbols?: Array<string>;
-  /** Such names that are not among `symbols` for their number. */
+  /** Number of further names that are not in `symbols`. */
   symbolsMore?: number;
   /** Why there is no line count. */
   note?: string | null;
-  /** Where a link leads, as it is written in it. */
+  /** Target of a link, as stored. */
   target?: string | null;
 }
 
 /** A chunk of the collection. */
 export interface LookupHit {
-  /** Of its point. */
+  /** Id of its point. */
   id: string;
   /** Comparable within one answer. */
   score: number;
-  /** Where the query is a name: what the text has of it. */
+  /** If the query is a name: the kind of match. */
   has?: Has | null;
-  /** The payload fields that the configuration asks for; a text to its first 4,000 bytes, whole in Python and Node. */
+  /** The payload fields of the configuration; texts are cut to 4,000 bytes, except in Python and Node. */
   payload: Record<string, unknown>;
-  /** The lines of the text that have most of the words. */
+  /** The lines of the text with the most words. */
   lines: Array<LookupLine>;
 }
 
 /** A line of a chunk. */
 export interface LookupLine {
-  /** Where the text says where it begins. */
+  /** Present if the chunk has line numbers. */
   lineNumber: number | null;
   /** The line. */
   text: string;
 }
 
-/** What is known of a name. */
+/** The result for a name. */
 export interface LookupName {
-  /** The name as the query has it. */
+  /** The name, as in the query. */
   name: string;
-  /** Whether the collection has it, under the filter. */
+  /** Presence of the name in the collection, with the filter. */
   presence: Presence;
-  /** Chunks that have it as it is written, as far as they were compared. */
+  /** Compared chunks that contain it exactly. */
   whole: number;
-  /** Chunks that have it in another case alone. */
+  /** Chunks that contain it only in another case. */
   otherCase: number;
-  /** Chunks whose texts were compared with it. */
+  /** Compared chunks. */
   compared: number;
-  /** Chunks that may have it and have no text to compare. */
+  /** Chunks without a text to compare. */
   withoutText: number;
-  /** Whether all chunks that can have it were compared. */
+  /** True if all chunks that can contain it were compared. */
   complete: boolean;
-  /** Where none has it under the filter: how many have it without the filter, in any case. */
+  /** If no chunk with this filter contains it: the number of chunks that contain it without the filter, in any case. */
   withoutFilter?: number | null;
 }
 
-/** What there is without the filter. */
+/** The result without the filter. */
 export interface LookupWithoutFilter {
-  /** Chunks that have any of the words. */
+  /** Chunks that contain any of the words. */
   chunks: number;
-  /** There may be more of them. */
+  /** The number is a lower bound. */
   atLeast: boolean;
-  /** Chunks that the filter lets through, whatever words they have. */
+  /** Chunks that pass the filter, with any words. */
   underFilter: number;
 }
 
-/** What was asked of models. */
+/** The requests to models. */
 export interface ModelRecord {
-  /** `provider/model`, of several requests the one that was asked first. */
+  /** `provider/model` of the first request. */
   name: string;
-  /** Tokens of the requests, where all providers tell. */
+  /** Tokens of the requests, if all providers report them. */
   inputTokens: number | null;
-  /** Those of them that were read from a cache of the provider. */
+  /** Tokens that the provider read from its cache. */
   cachedInputTokens: number | null;
   /** Tokens of the answers. */
   outputTokens: number | null;
-  /** What the requests cost in US dollars, when tokens and prices of all are known. */
+  /** Cost in US dollars, if all tokens and prices are known. */
   costUsd?: number | null;
   /** Time until all had answered. */
   elapsedMs: number;
-  /** Requests that the evidence was split into, where it was. */
+  /** Number of requests, if the evidence was split. */
   shards?: number | null;
-  /** Answers that came from the cache and cost nothing now. */
+  /** Answers from the cache, which cost nothing. */
   fromCache?: FromCache | null;
-  /** Secrets taken out of what was sent. */
+  /** Secrets that were removed from the requests. */
   redacted: number;
-  /** Lines or entries of the answer that name files which were not sent. */
+  /** Entries of the answer that name files which were not sent. */
   droppedPaths: number;
 }
 
 /** A definition of the outline. */
 export interface OutlineEntry {
-  /** The name, without what qualifies it. */
+  /** The name, without its qualifiers. */
   name: string;
-  /** The language's own word, such as `struct` or `def`; a general one, such as `function`, if `byLine`. */
+  /** The keyword of the language, such as `struct` or `def`, or a general word, such as `function`, if `byLine`. */
   kind: string;
   /** The first line of the comments and attributes above it, from 1. */
   startLine: number;
-  /** The line that has the name. */
+  /** The line with the name. */
   line: number;
   /** The last line of its body. */
   endLine: number;
-  /** Definitions around it. */
+  /** Number of definitions around it. */
   depth: number;
-  /** The line that has the name, without white space in front, cut. */
+  /** The line with the name, without indentation, cut. */
   text: string;
 }
 
-/** Lines of one definition, or of a part of a file outside of all. */
+/** Lines of one definition, or of a part of a file outside of definitions. */
 export interface RankedChunk {
   /** The first line, from 1. */
   startLine: number;
   /** The last line. */
   endLine: number;
-  /** The innermost definition that holds the lines, after the names of those around it. */
+  /** The innermost definition around the lines, after the names of those around it. */
   symbol: string | null;
-  /** Its kind in the language's own word, such as `struct`. */
+  /** Its kind, such as `struct`. */
   kind: string | null;
-  /** Lines that have most of what is asked for, in order. */
+  /** Lines that match the most of the query, in order. */
   lines: Array<RankedLine>;
 }
 
-/** Lines of a file that stand together. */
+/** Consecutive lines of a file. */
 export interface RankedCode {
   /** The first line, from 1. */
   startLine: number;
   /** The last line. */
   endLine: number;
-  /** The definitions around the first line that begin before it, the outermost first: `Queue > push`. */
+  /** The definitions around the first line that begin before it, outermost first: `Queue > push`. */
   within?: string | null;
-  /** The last line of the innermost of these, where the lines go on after it. */
+  /** The last line of the innermost of these, if the shown lines continue after it. */
   withinEndLine?: number | null;
-  /** The function that the lines end in, where more of it is not shown. */
+  /** The function in which the shown lines end, if its end is not shown. */
   cut?: CutDefinition | null;
-  /** Lines of a long comment directly before the first line, which are left out. */
+  /** Omitted lines of a long comment directly before the first line. */
   commentLines?: number;
-  /** The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out. */
+  /** The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text are escaped. */
   lines: Array<string>;
 }
 
 /** A ranked file. */
 export interface RankedFile {
-  /** The file, or where was searched, below the root. */
+  /** The path, below the root. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
   /** Comparable within one answer. */
   score: number;
-  /** The best first; in an answer with code one with one line, of files of which no code is shown. */
+  /** Best first. In an answer with code, files without shown code have one part of one line. */
   chunks: Array<RankedChunk>;
-  /** What gave the file the most, of files of which no code is shown in an answer with code. */
+  /** In an answer with code, for files without shown code: the strongest rule. */
   reason?: string | null;
   /** Lines that help most, in order, in an answer with code. */
   code?: Array<RankedCode>;
-  /** Lines that an earlier answer has shown, which are as they were and are not shown again. */
+  /** Unchanged lines that an earlier answer has shown. */
   shownEarlier?: Array<EarlierLines>;
-  /** Definitions of which no line was shown, of the first files with code, the most likely to help first. */
+  /** Definitions without shown lines, in the first files with code, the most likely ones first. */
   unshown?: Array<UnshownDefinition>;
-  /** Definitions that are not among `unshown` for their number. */
+  /** Number of further definitions that are not in `unshown`. */
   unshownMore?: number;
-  /** What each rule gave or took, the strongest first; with `explain`. */
+  /** The points of each rule, strongest first; with `explain`. */
   reasons?: Array<RankedReason>;
 }
 
@@ -567,21 +567,21 @@ export interface RankedFile {
 export interface RankedLine {
   /** From 1. */
   lineNumber: number;
-  /** The line without indent; of a long one the part that was found. */
+  /** The line without indentation; a long line is cut around the match. */
   text: string;
 }
 
-/** What a rule gave or took. */
+/** The points of a rule. */
 export interface RankedReason {
   /** The name of the rule. */
   rule: string;
-  /** Added to the score, or the share that is taken off it (negative). */
+  /** Added to the score, or if negative, the share by which it is lowered. */
   gives: number;
-  /** What the rule looks at. */
+  /** The evidence of the rule. */
   about: string;
 }
 
-/** A further definition that was asked for. */
+/** A further requested definition. */
 export interface ReadPart {
   /** The first line of `lines`, from 1. */
   startLine: number;
@@ -591,7 +591,7 @@ export interface ReadPart {
   lines: Array<string>;
 }
 
-/** What `rg --json` has as `data`. */
+/** Like `data` of `rg --json`. */
 export interface SearchData {
   /** The file, below the root. */
   path: SearchText;
@@ -599,13 +599,13 @@ export interface SearchData {
   lineNumber: number;
   /** The line without its line feed. */
   lines: SearchText;
-  /** Where in the line's bytes the matches are. */
+  /** Byte ranges of the matches in the line. */
   submatches?: Array<Submatch>;
   /** Edits of the best match in the line; fuzzy searches only. */
   distance?: number | null;
-  /** Bytes that are left out in front of the line. */
+  /** Bytes that were cut before the line. */
   cutBefore?: number;
-  /** Bytes that are left out behind it. */
+  /** Bytes that were cut after the line. */
   cutAfter?: number;
 }
 
@@ -621,7 +621,7 @@ export interface SearchRecord {
 export interface SearchText {
   /** As UTF-8. */
   text: string;
-  /** In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8. */
+  /** The bytes in base64, if `text` differs from them. */
   bytes?: string | null;
 }
 
@@ -629,13 +629,13 @@ export interface SearchText {
 export interface Submatch {
   /** The first byte of the match in the line. */
   start: number;
-  /** The byte behind it. */
+  /** The byte after the match. */
   end: number;
   /** Edits of this match; fuzzy searches only. */
   distance?: number | null;
 }
 
-/** What became of a term. */
+/** The result of a term. */
 export interface TermRecord {
   /** The term, as the caller wrote it. */
   term: string;
@@ -643,19 +643,19 @@ export interface TermRecord {
   fate: string;
   /** Why it is not valid. */
   error?: string | null;
-  /** Bytes that ripgrep prints for this term alone; a lower bound for a term that is too broad. */
+  /** Bytes that ripgrep prints for this term; a lower bound if it is too broad. */
   bytes: number;
   /** Matching lines. */
   lines: number;
   /** Files with such lines. */
   files: number;
-  /** Both are lower bounds: not all were counted. */
+  /** Both counts are lower bounds. */
   linesAtLeast?: boolean;
-  /** How much of it the model was shown, where that is less than all lines with all their context. */
+  /** The part that the model has seen, if not all lines with their full context. */
   shown?: Record<string, unknown> | null;
 }
 
-/** One of several roots that could not be looked at. */
+/** A root that could not be searched. */
 export interface UnreadRoot {
   /** The root. */
   root: string;
@@ -663,11 +663,11 @@ export interface UnreadRoot {
   error: string;
 }
 
-/** A definition of which no line is shown. */
+/** A definition without shown lines. */
 export interface UnshownDefinition {
   /** Its name. */
   name: string;
-  /** What it is, such as `function`. */
+  /** Its kind, such as `function`. */
   kind: string;
   /** Its first line, from 1. */
   startLine: number;
@@ -698,71 +698,71 @@ export interface RankArguments {
   cursor?: string;
 }
 
-/** The records of `search_index`. */
+/** The records that `search_index` returns. */
 export interface RankRecords {
   /** The query, as the caller wrote it. */
   query: string;
-  /** The file, or where was searched, below the root. */
+  /** The path, below the root. */
   path: string;
-  /** The roots that were ranked, where they are several: paths below the first root are relative, all others whole. */
+  /** The ranked roots, if there are several: paths below the first one are relative, all others absolute. */
   roots?: Array<string>;
   /** The best first. */
   files: Array<RankedFile>;
-  /** Files that have something of what is asked for. */
+  /** Files that match a part of the query. */
   matchingFiles: number;
   /** Files in the index. */
   filesSearched: number;
-  /** There is no ranked index of the whole yet: these are the best of the files with most of the words. */
+  /** The ranked index is not complete yet: only the files with the most words of the query were ranked. */
   provisional: boolean;
-  /** Even the best file has little of what is asked for. */
+  /** True if even the best file matches little of the query. */
   weak: boolean;
-  /** By how much the first file is ahead of the second, as a share of its own score; 1 for a single one. */
+  /** Lead of the first file over the second, as a share of its score; 1 for a single file. */
   lead: number;
-  /** Share of what is asked for that the best file has, weighted by rarity, 0 to 1. */
+  /** Share of the query that the best file matches, weighted by rarity, 0 to 1. */
   strength: number;
-  /** Words of the query that no file has. */
+  /** Words of the query that no file contains. */
   unknownWords: Array<string>;
-  /** Words of the query that weigh nothing, being what the project calls itself; with `explain`. */
+  /** Words of the query without weight, because they are the project's name; with `explain`. */
   ownNames?: Array<string>;
-  /** Quotes, filters and words to leave out that were taken as such. */
+  /** Quotes, filters and exclusions that were applied. */
   understood: Array<string>;
-  /** What looks like one of these and was taken for nothing. */
+  /** Quotes, filters and exclusions that were ignored. */
   ignored: Array<string>;
-  /** No file of the index is in `path`, fits `filePattern` and is of one of the `languages`. */
+  /** No file of the index matches `path`, `filePattern` and `languages`. */
   noFileChosen: boolean;
-  /** What is known of the commits of each root; with `explain`. */
+  /** The known commits of each root; with `explain`. */
   history?: Array<string>;
-  /** Files that an answer with code leaves out, because the query does not ask for their kind. */
+  /** Files that an answer with code excludes, because the query does not ask for their kind. */
   leftOut?: Array<FilesLeftOut>;
   /** This page continues another. */
   continued: boolean;
-  /** For an answer without files: what is in those that the configuration leaves out. */
+  /** For an answer without files: matches in files that the configuration excludes. */
   notSearched: CallVerdict;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
   /** The directory that relative paths are below. */
   root?: string;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<RankRecords, "otherRoots"> | UnreadRoot>;
 }
 
@@ -805,69 +805,69 @@ export interface GrepArguments {
   cursor?: string;
 }
 
-/** The records of `grep_search`. */
+/** The records that `grep_search` returns. */
 export interface GrepRecords {
   /** The pattern, as the caller wrote it. */
   pattern: string;
-  /** Where was searched, or the file, below the root. */
+  /** The directory or file that was searched, below the root. */
   path: string;
-  /** Matching lines, whether shown or not; a lower bound unless `totalsExact`. */
+  /** Matching lines, shown or not; a lower bound unless `totalsExact`. */
   matchCount: number;
-  /** Files with matching lines, likewise. */
+  /** Files with matching lines; a lower bound unless `totalsExact`. */
   fileCount: number;
-  /** Whether both counts are exact. */
+  /** True if both counts are exact. */
   totalsExact: boolean;
   /** Files whose text was searched. */
   filesSearched: number;
   /** Files with matching lines, in path order. */
   files: Array<GrepFile>;
-  /** Definitions of the name, where its uses are asked for: those of tests and those without a body last. */
+  /** With uses: definitions of the name. Those in tests and those without a body come last. */
   definitions?: Array<GrepDefinition>;
-  /** Definitions of the name that were found, whether in `definitions` or not. */
+  /** Number of all definitions that were found. */
   definitionCount?: number;
-  /** Types that implement or extend the name, where its uses are asked for: those of tests last. */
+  /** With uses: types that implement or extend the name. Those in tests come last. */
   implementations?: Array<GrepDefinition>;
-  /** Those that were found, whether in `implementations` or not. */
+  /** Number of all implementations that were found. */
   implementationCount?: number;
-  /** The type or module of a qualified name whose uses are asked for. */
+  /** With uses: the type or module of a qualified name. */
   qualifier?: string | null;
-  /** Lines with the name that this page leaves out, because it belongs to another type or module there. */
+  /** Lines that this page excludes, because the name belongs to another type or module there. */
   leftOutCount?: number;
-  /** These types and modules, the most lines first. */
+  /** These types and modules, those with the most lines first. */
   leftOut?: Array<GrepReceiver>;
-  /** Where those are that are not in `files`, the most first. */
+  /** Directories with further matches that are not in `files`, those with the most first. */
   elsewhere?: Array<GrepDirectory>;
-  /** `filePattern` was given and no file fits it. */
+  /** No file matches `filePattern`. */
   noFileChosen: boolean;
-  /** This page continues another: the counts are of what follows it, but where uses are asked for, of all. */
+  /** This page continues another. Its counts exclude the earlier pages, except with uses. */
   continued: boolean;
-  /** For a search without hits: what is in files that were not searched. */
+  /** For a search without matches: the result of a check of the excluded files. */
   notSearched: CallVerdict;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
   /** The directory that relative paths are below. */
   root?: string;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<GrepRecords, "otherRoots"> | UnreadRoot>;
 }
 
@@ -880,7 +880,7 @@ export interface KeywordSearchArguments {
   searchTerms: ReadonlyArray<string>;
 }
 
-/** The records of `keyword_search`. */
+/** The records that `keyword_search` returns. */
 export interface KeywordSearchRecords {
   /** The query, as the caller wrote it. */
   query: string;
@@ -890,43 +890,43 @@ export interface KeywordSearchRecords {
   filter: string;
   /** Most relevant first. */
   files: Array<KeywordFile>;
-  /** Files that any kept term matches. */
+  /** Files that match a kept term. */
   candidateFiles: number;
-  /** Files of which a ranking of all files chose the lines, and no term (`filter.candidates = "union"`). */
+  /** Files that only the ranking selected (`filter.candidates = "union"`). */
   rankedFiles?: number;
-  /** What became of each term, in their order. */
+  /** The result of each term, in their order. */
   terms: Array<TermRecord>;
-  /** Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown. */
+  /** Bytes that ripgrep would print for the shown lines of the kept terms. */
   evidenceBytes: number;
   /** Files whose text was searched. */
   filesSearched: number;
-  /** What the models say of themselves; none without one. */
+  /** The requests to models, if there were any. */
   model?: ModelRecord | null;
-  /** For a search without hits: what is in files that were not searched. */
+  /** For a search without matches: the result of a check of the excluded files. */
   notSearched: CallVerdict;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<KeywordSearchRecords, "otherRoots"> | UnreadRoot>;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
 }
 
@@ -949,51 +949,51 @@ export interface ListArguments {
   includeIgnored?: boolean;
 }
 
-/** The records of `list_directory`. */
+/** The records that `list_directory` returns. */
 export interface ListRecords {
   /** Below the root. */
   path: string;
   /** Levels of subdirectories that were listed. */
   maxDepth: number;
-  /** Directories below `maxDepth`: what is in them is not listed. */
+  /** Directories below `maxDepth`, which were not listed. */
   notEntered: number;
-  /** Entries found, whether shown or not. */
+  /** Number of entries, shown or not. */
   entryCount: number;
   /** In path order. */
   entries: Array<ListEntry>;
   /** Names of directories that were not entered, wherever they occur. */
   pruned: Array<string>;
-  /** Of files by name of which none is found, how many are ignored or hidden. */
+  /** If no file was found by name: ignored or hidden files with this name. */
   hiddenCount?: number | null;
-  /** The name that files were asked for by. */
+  /** The requested name. */
   name?: string | null;
-  /** The change set that was asked for. */
+  /** The requested change set. */
   changes?: ListChanges | null;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
   /** The directory that relative paths are below. */
   root?: string;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<ListRecords, "otherRoots"> | UnreadRoot>;
 }
 
@@ -1014,11 +1014,11 @@ export interface ReadArguments {
   outline?: boolean;
 }
 
-/** The records of `read_file`. */
+/** The records that `read_file` returns. */
 export interface ReadRecords {
   /** The file, below the root. */
   path: string;
-  /** The path's own bytes in base64, where `path` quotes them. */
+  /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
   /** The first line of `lines`, from 1. */
   startLine: number;
@@ -1026,61 +1026,61 @@ export interface ReadRecords {
   endLine: number;
   /** Lines of the file; a lower bound unless `totalExact`. */
   totalLines: number;
-  /** Whether `totalLines` is exact. */
+  /** True if `totalLines` is exact. */
   totalExact: boolean;
   /** Bytes of the file. */
   size: number;
   /** The encoding of the file, such as `UTF-8`. */
   encoding: string;
-  /** Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out. */
+  /** The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text are escaped. */
   lines: Array<string>;
-  /** Where several definitions were asked for, those after the first. */
+  /** Further definitions, if several were requested. */
   further?: Array<ReadPart>;
   /** Other definitions with a requested name, and members of a requested type outside of its lines. */
   symbolNotes?: Array<string>;
-  /** What the file defines, in the order of lines, where an outline was asked for. */
+  /** The definitions in line order, if an outline was requested. */
   outline?: Array<OutlineEntry>;
-  /** Number of definitions that the outline leaves out, the least important, by kind. */
+  /** Number of definitions that the outline omits, by kind. */
   outlineLeftOut?: Record<string, number>;
-  /** The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere. */
+  /** The outline was read by line, because there is no parser for the language, or the file is too large: definitions may be missing or have wrong ends. */
   outlineByLine?: boolean;
-  /** The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing. */
+  /** The parser met errors in the file: definitions near them may be missing or have wrong ends. */
   outlineHasErrors?: boolean;
-  /** Of lines that are not wholly in `lines`, by their number, the bytes in base64. */
+  /** By line number, the bytes in base64 of lines that differ in `lines`. */
   lineBytes?: Record<string, string>;
-  /** Numbers of the lines in which a secret is hidden: the file has another text there. */
+  /** Numbers of the lines in which a secret was replaced. */
   redactedLines?: Array<number>;
-  /** Lines cut for their length. */
+  /** Number of lines that were cut. */
   cutLines: number;
-  /** Whether lines end with CR LF. */
+  /** True if lines end with CR LF. */
   crlf: boolean;
-  /** Whether U+FFFD stands for bytes that are no text. */
+  /** True if U+FFFD replaces bytes that are not text. */
   notUtf8: boolean;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
   /** The directory that relative paths are below. */
   root?: string;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<ReadRecords, "otherRoots"> | UnreadRoot>;
 }
 
@@ -1119,11 +1119,11 @@ export interface SearchArguments {
   cursor?: string;
 }
 
-/** The answer of `Search`. */
+/** The records that `Search` returns. */
 export interface SearchRecords {
   /** The pattern, as the caller wrote it. */
   pattern: string;
-  /** Where was searched, below the root. */
+  /** The directory or file that was searched, below the root. */
   path: string;
   /** Events: matching lines and lines of context. */
   count: number;
@@ -1131,47 +1131,47 @@ export interface SearchRecords {
   matchCount: number;
   /** The events, in path order or the nearest first. */
   matches: Array<SearchRecord>;
-  /** Whether the time was over first. */
+  /** True if the time limit ended the search. */
   timedOut: boolean;
   /** `embedded`, `ugrep` or `rg`. */
   engine: string;
-  /** That of an external engine. */
+  /** Exit code of an external engine. */
   exitCode?: number | null;
-  /** What an external engine wrote to stderr. */
+  /** Standard error of an external engine. */
   stderr?: string | null;
   /** Files that were searched. */
   filesSearched: number;
-  /** This answer continues another: the counts are of what follows it. */
+  /** This answer continues another. Its counts exclude the earlier ones. */
   continued: boolean;
-  /** `glob` was given and no file fits it. */
+  /** No file matches `glob`. */
   noFileChosen: boolean;
-  /** For a search without hits: what is in files that were not searched. */
+  /** For a search without matches: the result of a check of the excluded files. */
   notSearched: CallVerdict;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
   /** The text of the answer. */
   content?: string | null;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<SearchRecords, "otherRoots"> | UnreadRoot>;
   /** The directory that relative paths are below. */
   root?: string;
@@ -1194,51 +1194,51 @@ export interface LookupArguments {
   filter?: ReadonlyArray<string>;
 }
 
-/** The records of `keyword_lookup`. */
+/** The records that `keyword_lookup` returns. */
 export interface LookupRecords {
   /** The query, as the caller wrote it. */
   query: string;
-  /** Where was looked; empty where none is configured. */
+  /** The collection; empty if none is configured. */
   collection: string;
   /** How the lookup ended. */
   status: LookupStatus;
   /** Why nothing was looked up. */
   reason?: string | null;
-  /** What results had to be beside having the words, a condition each. */
+  /** The conditions of the filter. */
   filter?: Array<string>;
-  /** Where the query is one identifier or code: what is known of it as a whole. */
+  /** If the query is one identifier or code: the result for it as a whole. */
   name?: LookupName | null;
-  /** Where nothing was found under the filter: what there is without it. */
+  /** If nothing was found with the filter: the result without it. */
   withoutFilter?: LookupWithoutFilter | null;
-  /** Results that are left out because they score less than a hundredth of the best. */
+  /** Omitted results, which score less than a hundredth of the best. */
   cut: number;
-  /** Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first. */
+  /** Best first, and by id for equal scores. If the query is a name, chunks that contain it as a whole come first. */
   hits: Array<LookupHit>;
-  /** Whether there is at least one more result. */
+  /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
   truncatedBy: Limit | null;
   /** The text shows less than the records. */
   textCut: boolean;
-  /** Passed back as `cursor`, the call goes on where this one ended. */
+  /** Pass it as `cursor` to continue. */
   nextCursor: string | null;
   /** Files that were not searched, counted by reason. */
   skipped: Record<string, number>;
   /** Names of directories of dependencies and caches that were not entered. */
   noiseDirectories?: Array<string>;
-  /** Sentences about what went wrong without ending the call. */
+  /** Problems that did not end the call. */
   warnings: Array<string>;
   /** Wall time of the call in milliseconds. */
   elapsedMs: number;
-  /** Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there. */
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
   redacted?: Record<string, number>;
   /** The directory that relative paths are below. */
   root?: string;
-  /** What kept the call from its answer, or from finding anything. */
+  /** The error that ended the call. */
   error?: string | null;
-  /** The same for programs. */
+  /** The code of this error. */
   code?: ErrorCode | null;
-  /** The same of each other root, of a call that is about several: these records, or `root` and `error`. */
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
   otherRoots?: Array<Omit<LookupRecords, "otherRoots"> | UnreadRoot>;
 }
 

@@ -184,85 +184,85 @@ class AsyncEach(AsyncIterator[_Piece], Generic[_Piece, _Answer]):
         """Ends the search."""
 
 class UsageError(ForageError):
-    """The command line is not understood. `forage help COMMAND` has what it takes."""
+    """The command line is not valid. See `forage help COMMAND`."""
 
 class RequestError(ForageError):
-    """The request of a tool is no JSON object with the right fields. The sentence names the field."""
+    """The request of a tool is not a JSON object with the right fields. The message names the field."""
 
 class ArgumentError(ForageError):
-    """The value of an argument can't be used, such as a glob that is none. The sentence names the argument and what it takes."""
+    """The value of an argument is not valid, for example a malformed glob. The message names the argument and the values that it accepts."""
 
 class PatternError(ForageError):
-    """A pattern is not valid. Mend it where the sentence points, or search for literal text."""
+    """A pattern is not valid. Fix it at the position in the message, or search for plain text."""
 
 class PathError(ForageError):
-    """A path is not there, can't be read, or lies outside of the roots. Paths that are written like it are named."""
+    """A path does not exist, can't be read, or is outside of the roots. The message suggests similar paths."""
 
 class UnknownToolError(ForageError):
-    """There is no tool of this name. The sentence has those that there are."""
+    """There is no tool with this name. The message lists the tools."""
 
 class BadNameError(ForageError):
-    """The configuration calls a tool what no client takes. Change the setting that is named."""
+    """The configuration gives a tool a name that clients do not accept. Change the setting in the message."""
 
 class SameNameError(ForageError):
-    """The configuration calls two tools the same. Change one of the settings that are named, or turn a tool off."""
+    """The configuration gives two tools the same name. Change one of the settings in the message, or turn a tool off."""
 
 class TooBroadError(ForageError):
-    """Every term of a keyword search matches too much. Take longer, more specific terms."""
+    """Every term of a keyword search matches too much. Use longer, more specific terms."""
 
 class NoModelError(ForageError):
-    """No model can be asked. Set a key, run a local model, or filter without one; what was looked for is told."""
+    """No model is available. Set a key, run a local model, or filter without one; the message lists the settings that were checked."""
 
 class ModelsFailedError(ForageError):
-    """Every model that was asked failed. What each said is told; try again later, or another one."""
+    """Every model that was asked failed. The message has the errors; try again later, or another model."""
 
 class NoEngineError(ForageError):
-    """No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine."""
+    """None of the configured external engines can run. Install ugrep or ripgrep, or use the embedded engine."""
 
 class EngineError(ForageError):
-    """An external engine failed. What it wrote is told; the embedded one needs no other program."""
+    """An external engine failed. The message has its output; the embedded engine needs no other program."""
 
 class SearchIndexError(ForageError):
-    """The ranked index can't be used, as it could be wrong. Search lines, or build it anew."""
+    """The ranked index can't be used. Search lines, or rebuild the index."""
 
 class CollectionError(ForageError):
-    """There is no such collection, it can't be asked so, or its store does not answer. The sentence says what is the matter."""
+    """The collection does not exist or is incompatible, or its store does not answer. See the message."""
 
 class UnfinishedError(ForageError):
-    """The call was ended before it had found anything, by its time limit for one. Nothing is known of what there is: give it more time, or a smaller place."""
+    """The call ended before it found anything, for example at its time limit. There may be matches: allow more time, or search a smaller directory."""
 
 class NoAnswerError(ForageError):
-    """The model gave no answer, or refused to give one. Ask otherwise, or another model."""
+    """The model returned no answer, or refused. Ask differently, or another model."""
 
 class CancelledError(ForageError):
-    """The call was interrupted. What it had found by then is in the answer."""
+    """The call was interrupted. The answer has the results so far."""
 
 class RateLimitedError(ForageError):
-    """The token of a team's server has made as many calls as it may, at once or within a minute. The sentence says when to call again."""
+    """A token of a team's server has reached its limit of calls. The message says when you should call again."""
 
 class InternalError(ForageError):
-    """A fault of Forage. Please report it."""
+    """A bug in Forage. Please report it."""
 
 class FailedError(ForageError):
-    """Anything else, such as a configuration that is not valid. The sentence says what."""
+    """Any other error, such as an invalid configuration. See the message."""
 
 class CallVerdict(Record):
-    """What is known of the files that a search leaves out by default."""
+    """The result of a check of the files that a search excludes by default."""
     @property
     def hidden_matches(self) -> builtins.list[str]:
         """A sentence for each rule that hides matches."""
     @property
     def complete(self) -> bool:
-        """All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody looks."""
+        """True if all such files were searched. Without hidden matches, the pattern is then in no text file below the start, except in those that may hold secrets. False if the search found something or did not finish."""
     @property
     def other_readings(self) -> builtins.list[str] | None:
-        """What other readings of the pattern find: in other case or spelling, as plain text, within an edit. A sentence for each."""
+        """A sentence for each variant of the pattern that matches: another case or spelling, plain text, one edit."""
     @property
     def ranked_first(self) -> builtins.list[str] | None:
-        """The files that the ranking has first for the words of the pattern."""
+        """The best files of the ranking for the words of the pattern."""
     @property
     def unread(self) -> dict[str, int] | None:
-        """Files of which nothing is known, as they are not read, by reason."""
+        """Files that were not read, by reason."""
 
 class ChangedDefinition(Record):
     """A definition that was added, changed or removed."""
@@ -271,7 +271,7 @@ class ChangedDefinition(Record):
         """`added`, `changed` or `removed`."""
     @property
     def kind(self) -> str:
-        """The language's own word for its kind, such as `struct`."""
+        """The keyword of its kind, such as `struct`."""
     @property
     def symbol(self) -> str:
         """Its name, after those of the definitions around it."""
@@ -292,7 +292,7 @@ class ChangedFile(Record):
         """Below the root; of a renamed file the new path."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def old_path(self) -> str | None:
         """The path that a renamed file had."""
@@ -319,7 +319,7 @@ class CompanionFile(Record):
         """Commits that changed `with`."""
 
 class CutDefinition(Record):
-    """A definition of which the end is not shown."""
+    """A definition whose end is not shown."""
     @property
     def name(self) -> str:
         """Its name."""
@@ -337,19 +337,19 @@ class EarlierLines(Record):
         """The last line."""
 
 class FilesLeftOut(Record):
-    """Files of a kind that an answer leaves out."""
+    """Files of a kind that an answer excludes."""
     @property
     def kind(self) -> str:
         """`test`, `translation`, `lock file` or `generated file`."""
     @property
     def files(self) -> int:
-        """How many of the files that were ranked so far."""
+        """Number of these files."""
 
 class FromCache(Record):
-    """What came from the cache of answers."""
+    """Answers from the cache."""
     @property
     def answers(self) -> int:
-        """Answers that were kept."""
+        """Number of cached answers."""
     @property
     def age_seconds(self) -> int:
         """Age of the oldest."""
@@ -361,31 +361,31 @@ class GrepDefinition(Record):
         """Its file, below the root."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def kind(self) -> str:
-        """The language's own word, such as `struct`, or a general one, such as `function`."""
+        """The keyword of the language, such as `struct`, or a general word, such as `function`."""
     @property
     def start_line(self) -> int:
         """The first line of the comments and attributes above it, from 1."""
     @property
     def line(self) -> int:
-        """The line that has the name."""
+        """The line with the name."""
     @property
     def end_line(self) -> int:
         """The last line of its body."""
     @property
     def symbol(self) -> str | None:
-        """Where it implements or extends the name, what is defined: the type, or what an anonymous type is in."""
+        """The type that implements or extends the name, or the definition around an anonymous type."""
     @property
     def within(self) -> str | None:
-        """Of a definition of the name, the definitions around it, the outermost first: `Queue > push`."""
+        """The definitions around a definition of the name, outermost first: `Queue > push`."""
     @property
     def text(self) -> str:
-        """The line that has the name, without white space around, cut."""
+        """The line with the name, trimmed and cut."""
 
 class GrepDirectory(Record):
-    """What is in a directory at the top of the tree, or lies in the tree itself."""
+    """Matches in a top-level directory, or at the top itself."""
     @property
     def path(self) -> str:
         """Below the root."""
@@ -403,10 +403,10 @@ class GrepFile(Record):
         """Its path below the root."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def match_count(self) -> int:
-        """Matching lines that are shown of it, or where files are asked for, all that it has."""
+        """Shown matching lines; for `output: "files"`, all matching lines."""
     @property
     def lines(self) -> builtins.list[GrepLine] | None:
         """Matching lines and their context, in order."""
@@ -421,31 +421,31 @@ class GrepLine(Record):
         """`match` or `context`."""
     @property
     def text(self) -> str:
-        """The line without its line feed; U+FFFD for what is not UTF-8."""
+        """The line without its line feed; U+FFFD replaces bytes that are not UTF-8."""
     @property
     def bytes(self) -> str | None:
-        """The line's own bytes in base64, where `text` is not all of them."""
+        """The bytes of the line in base64, if `text` differs from them."""
     @property
     def spans(self) -> builtins.list[builtins.list[int]] | None:
-        """Where in `bytes`, or without them in `text`, the matches are."""
+        """Byte ranges of the matches in `bytes`, or in `text` if that is absent."""
     @property
     def cut_before(self) -> int | None:
-        """Bytes that are left out in front of `text`."""
+        """Bytes that were cut before `text`."""
     @property
     def cut_after(self) -> int | None:
-        """Bytes that are left out behind `text`."""
+        """Bytes that were cut after `text`."""
     @property
     def mention(self) -> str | None:
-        """Where uses are asked for, how a matching line uses the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or `comment`."""
+        """With uses, the use of the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or `comment`."""
     @property
     def receiver(self) -> str | None:
-        """`unknown` where uses of a qualified name are asked for and nothing says whether this is one of them."""
+        """`unknown` if this may be a use of the qualified name or not."""
     @property
     def within(self) -> GrepWithin | None:
-        """Where uses are asked for, the innermost definition around the line."""
+        """With uses, the innermost definition around the line."""
 
 class GrepReceiver(Record):
-    """Lines that a qualified name leaves out, because the name belongs to another type or module there."""
+    """Lines that a qualified name excludes, because the name belongs to another type or module there."""
     @property
     def name(self) -> str:
         """The other type or module."""
@@ -454,10 +454,10 @@ class GrepReceiver(Record):
         """Lines of the page's files."""
 
 class GrepWithin(Record):
-    """The innermost definition that a line stands in."""
+    """The innermost definition around a line."""
     @property
     def symbol(self) -> str:
-        """Its name, behind those of the definitions around it."""
+        """Its name, after those of the definitions around it."""
     @property
     def start_line(self) -> int:
         """Its first line, from 1."""
@@ -472,31 +472,31 @@ class KeywordFile(Record):
         """The absolute path of the file."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def explanation(self) -> str:
-        """Why it is there, in the words of a model or of the ranking."""
+        """The reason, in the words of the model or of the ranking."""
     @property
     def grade(self) -> int | None:
-        """How relevant the model finds it, 3 most; only from answers by ids."""
+        """Relevance according to the model, 1 to 3; only from answers by ids."""
     @property
     def ranges(self) -> builtins.list[LineRange] | None:
-        """Lines that the model points at; only from answers by ids."""
+        """Lines that the model names; only from answers by ids."""
     @property
     def not_filtered(self) -> bool | None:
-        """No model has judged this file, although others of the same answer were judged."""
+        """No model has judged this file, unlike others of the same answer."""
     @property
     def is_ranked(self) -> bool | None:
-        """A ranking of all files brought it in; no line of it was chosen for a term."""
+        """Only the ranking selected this file, and no term."""
     @property
     def match_lines(self) -> builtins.list[int]:
-        """Numbers of the lines that a term matches, from our own search; of a file that a ranking found, of its best lines."""
+        """Numbers of the lines that match a term; for a file from the ranking, of its best lines."""
     @property
     def more_match_lines(self) -> int | None:
-        """At least so many more match."""
+        """Minimum number of further matching lines."""
     @property
     def evidence(self) -> builtins.list[KeywordLine] | None:
-        """The lines that say most, without a model's words."""
+        """The best lines, if there is no explanation of a model."""
 
 class KeywordLine(Record):
     """A line of a file."""
@@ -505,10 +505,10 @@ class KeywordLine(Record):
         """From 1."""
     @property
     def text(self) -> str:
-        """The line without indent; of a long one the part around its first match."""
+        """The line without indentation; a long line is cut around its first match."""
 
 class LineRange(Record):
-    """Lines of a file that a model points at."""
+    """Lines that a model names."""
     @property
     def first(self) -> int:
         """From 1."""
@@ -517,7 +517,7 @@ class LineRange(Record):
         """The last line of them."""
     @property
     def shown(self) -> bool:
-        """Whether the model was shown them. Of others it can't know what they hold, or whether they exist."""
+        """True if the model has seen these lines."""
 
 class ListChanges(Record):
     """The files in which two states of a project differ."""
@@ -538,7 +538,7 @@ class ListEntry(Record):
         """Below the root."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def type(self) -> str:
         """`directory`, `file` or `symlink`."""
@@ -547,142 +547,142 @@ class ListEntry(Record):
         """Lines of a text file."""
     @property
     def symbols(self) -> builtins.list[str] | None:
-        """Names that a file defines outside of all others, in the order of lines, where symbols are asked for."""
+        """Top-level names that the file defines, in line order; if requested."""
     @property
     def symbols_more(self) -> int | None:
-        """Such names that are not among `symbols` for their number."""
+        """Number of further names that are not in `symbols`."""
     @property
     def note(self) -> str | None:
         """Why there is no line count."""
     @property
     def target(self) -> str | None:
-        """Where a link leads, as it is written in it."""
+        """Target of a link, as stored."""
 
 class LookupHit(Record):
     """A chunk of the collection."""
     @property
     def id(self) -> str:
-        """Of its point."""
+        """Id of its point."""
     @property
     def score(self) -> float:
         """Comparable within one answer."""
     @property
     def has(self) -> Has | None:
-        """Where the query is a name: what the text has of it."""
+        """If the query is a name: the kind of match."""
     @property
     def payload(self) -> dict[str, Any]:
-        """The payload fields that the configuration asks for; a text to its first 4,000 bytes, whole in Python and Node."""
+        """The payload fields of the configuration; texts are cut to 4,000 bytes, except in Python and Node."""
     @property
     def lines(self) -> builtins.list[LookupLine]:
-        """The lines of the text that have most of the words."""
+        """The lines of the text with the most words."""
 
 class LookupLine(Record):
     """A line of a chunk."""
     @property
     def line_number(self) -> int | None:
-        """Where the text says where it begins."""
+        """Present if the chunk has line numbers."""
     @property
     def text(self) -> str:
         """The line."""
 
 class LookupName(Record):
-    """What is known of a name."""
+    """The result for a name."""
     @property
     def name(self) -> str:
-        """The name as the query has it."""
+        """The name, as in the query."""
     @property
     def presence(self) -> Presence:
-        """Whether the collection has it, under the filter."""
+        """Presence of the name in the collection, with the filter."""
     @property
     def whole(self) -> int:
-        """Chunks that have it as it is written, as far as they were compared."""
+        """Compared chunks that contain it exactly."""
     @property
     def other_case(self) -> int:
-        """Chunks that have it in another case alone."""
+        """Chunks that contain it only in another case."""
     @property
     def compared(self) -> int:
-        """Chunks whose texts were compared with it."""
+        """Compared chunks."""
     @property
     def without_text(self) -> int:
-        """Chunks that may have it and have no text to compare."""
+        """Chunks without a text to compare."""
     @property
     def complete(self) -> bool:
-        """Whether all chunks that can have it were compared."""
+        """True if all chunks that can contain it were compared."""
     @property
     def without_filter(self) -> int | None:
-        """Where none has it under the filter: how many have it without the filter, in any case."""
+        """If no chunk with this filter contains it: the number of chunks that contain it without the filter, in any case."""
 
 class LookupWithoutFilter(Record):
-    """What there is without the filter."""
+    """The result without the filter."""
     @property
     def chunks(self) -> int:
-        """Chunks that have any of the words."""
+        """Chunks that contain any of the words."""
     @property
     def at_least(self) -> bool:
-        """There may be more of them."""
+        """The number is a lower bound."""
     @property
     def under_filter(self) -> int:
-        """Chunks that the filter lets through, whatever words they have."""
+        """Chunks that pass the filter, with any words."""
 
 class ModelRecord(Record):
-    """What was asked of models."""
+    """The requests to models."""
     @property
     def name(self) -> str:
-        """`provider/model`, of several requests the one that was asked first."""
+        """`provider/model` of the first request."""
     @property
     def input_tokens(self) -> int | None:
-        """Tokens of the requests, where all providers tell."""
+        """Tokens of the requests, if all providers report them."""
     @property
     def cached_input_tokens(self) -> int | None:
-        """Those of them that were read from a cache of the provider."""
+        """Tokens that the provider read from its cache."""
     @property
     def output_tokens(self) -> int | None:
         """Tokens of the answers."""
     @property
     def cost_usd(self) -> float | None:
-        """What the requests cost in US dollars, when tokens and prices of all are known."""
+        """Cost in US dollars, if all tokens and prices are known."""
     @property
     def elapsed_ms(self) -> int:
         """Time until all had answered."""
     @property
     def shards(self) -> int | None:
-        """Requests that the evidence was split into, where it was."""
+        """Number of requests, if the evidence was split."""
     @property
     def from_cache(self) -> FromCache | None:
-        """Answers that came from the cache and cost nothing now."""
+        """Answers from the cache, which cost nothing."""
     @property
     def redacted(self) -> int:
-        """Secrets taken out of what was sent."""
+        """Secrets that were removed from the requests."""
     @property
     def dropped_paths(self) -> int:
-        """Lines or entries of the answer that name files which were not sent."""
+        """Entries of the answer that name files which were not sent."""
 
 class OutlineEntry(Record):
     """A definition of the outline."""
     @property
     def name(self) -> str:
-        """The name, without what qualifies it."""
+        """The name, without its qualifiers."""
     @property
     def kind(self) -> str:
-        """The language's own word, such as `struct` or `def`; a general one, such as `function`, if `by_line`."""
+        """The keyword of the language, such as `struct` or `def`, or a general word, such as `function`, if `by_line`."""
     @property
     def start_line(self) -> int:
         """The first line of the comments and attributes above it, from 1."""
     @property
     def line(self) -> int:
-        """The line that has the name."""
+        """The line with the name."""
     @property
     def end_line(self) -> int:
         """The last line of its body."""
     @property
     def depth(self) -> int:
-        """Definitions around it."""
+        """Number of definitions around it."""
     @property
     def text(self) -> str:
-        """The line that has the name, without white space in front, cut."""
+        """The line with the name, without indentation, cut."""
 
 class RankedChunk(Record):
-    """Lines of one definition, or of a part of a file outside of all."""
+    """Lines of one definition, or of a part of a file outside of definitions."""
     @property
     def start_line(self) -> int:
         """The first line, from 1."""
@@ -691,16 +691,16 @@ class RankedChunk(Record):
         """The last line."""
     @property
     def symbol(self) -> str | None:
-        """The innermost definition that holds the lines, after the names of those around it."""
+        """The innermost definition around the lines, after the names of those around it."""
     @property
     def kind(self) -> str | None:
-        """Its kind in the language's own word, such as `struct`."""
+        """Its kind, such as `struct`."""
     @property
     def lines(self) -> builtins.list[RankedLine]:
-        """Lines that have most of what is asked for, in order."""
+        """Lines that match the most of the query, in order."""
 
 class RankedCode(Record):
-    """Lines of a file that stand together."""
+    """Consecutive lines of a file."""
     @property
     def start_line(self) -> int:
         """The first line, from 1."""
@@ -709,52 +709,52 @@ class RankedCode(Record):
         """The last line."""
     @property
     def within(self) -> str | None:
-        """The definitions around the first line that begin before it, the outermost first: `Queue > push`."""
+        """The definitions around the first line that begin before it, outermost first: `Queue > push`."""
     @property
     def within_end_line(self) -> int | None:
-        """The last line of the innermost of these, where the lines go on after it."""
+        """The last line of the innermost of these, if the shown lines continue after it."""
     @property
     def cut(self) -> CutDefinition | None:
-        """The function that the lines end in, where more of it is not shown."""
+        """The function in which the shown lines end, if its end is not shown."""
     @property
     def comment_lines(self) -> int | None:
-        """Lines of a long comment directly before the first line, which are left out."""
+        """Omitted lines of a long comment directly before the first line."""
     @property
     def lines(self) -> builtins.list[str]:
-        """The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out."""
+        """The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text are escaped."""
 
 class RankedFile(Record):
     """A ranked file."""
     @property
     def path(self) -> str:
-        """The file, or where was searched, below the root."""
+        """The path, below the root."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def score(self) -> float:
         """Comparable within one answer."""
     @property
     def chunks(self) -> builtins.list[RankedChunk]:
-        """The best first; in an answer with code one with one line, of files of which no code is shown."""
+        """Best first. In an answer with code, files without shown code have one part of one line."""
     @property
     def reason(self) -> str | None:
-        """What gave the file the most, of files of which no code is shown in an answer with code."""
+        """In an answer with code, for files without shown code: the strongest rule."""
     @property
     def code(self) -> builtins.list[RankedCode] | None:
         """Lines that help most, in order, in an answer with code."""
     @property
     def shown_earlier(self) -> builtins.list[EarlierLines] | None:
-        """Lines that an earlier answer has shown, which are as they were and are not shown again."""
+        """Unchanged lines that an earlier answer has shown."""
     @property
     def unshown(self) -> builtins.list[UnshownDefinition] | None:
-        """Definitions of which no line was shown, of the first files with code, the most likely to help first."""
+        """Definitions without shown lines, in the first files with code, the most likely ones first."""
     @property
     def unshown_more(self) -> int | None:
-        """Definitions that are not among `unshown` for their number."""
+        """Number of further definitions that are not in `unshown`."""
     @property
     def reasons(self) -> builtins.list[RankedReason] | None:
-        """What each rule gave or took, the strongest first; with `explain`."""
+        """The points of each rule, strongest first; with `explain`."""
 
 class RankedLine(Record):
     """A line of a part."""
@@ -763,22 +763,22 @@ class RankedLine(Record):
         """From 1."""
     @property
     def text(self) -> str:
-        """The line without indent; of a long one the part that was found."""
+        """The line without indentation; a long line is cut around the match."""
 
 class RankedReason(Record):
-    """What a rule gave or took."""
+    """The points of a rule."""
     @property
     def rule(self) -> str:
         """The name of the rule."""
     @property
     def gives(self) -> float:
-        """Added to the score, or the share that is taken off it (negative)."""
+        """Added to the score, or if negative, the share by which it is lowered."""
     @property
     def about(self) -> str:
-        """What the rule looks at."""
+        """The evidence of the rule."""
 
 class ReadPart(Record):
-    """A further definition that was asked for."""
+    """A further requested definition."""
     @property
     def start_line(self) -> int:
         """The first line of `lines`, from 1."""
@@ -790,7 +790,7 @@ class ReadPart(Record):
         """As in [`ReadResponse::lines`]."""
 
 class SearchData(Record):
-    """What `rg --json` has as `data`."""
+    """Like `data` of `rg --json`."""
     @property
     def path(self) -> SearchText:
         """The file, below the root."""
@@ -802,16 +802,16 @@ class SearchData(Record):
         """The line without its line feed."""
     @property
     def submatches(self) -> builtins.list[Submatch] | None:
-        """Where in the line's bytes the matches are."""
+        """Byte ranges of the matches in the line."""
     @property
     def distance(self) -> int | None:
         """Edits of the best match in the line; fuzzy searches only."""
     @property
     def cut_before(self) -> int | None:
-        """Bytes that are left out in front of the line."""
+        """Bytes that were cut before the line."""
     @property
     def cut_after(self) -> int | None:
-        """Bytes that are left out behind it."""
+        """Bytes that were cut after the line."""
 
 class SearchRecord(Record):
     """A line that matches, or one of its context."""
@@ -829,7 +829,7 @@ class SearchText(Record):
         """As UTF-8."""
     @property
     def bytes(self) -> str | None:
-        """In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8."""
+        """The bytes in base64, if `text` differs from them."""
 
 class Submatch(Record):
     """A match within a line."""
@@ -838,13 +838,13 @@ class Submatch(Record):
         """The first byte of the match in the line."""
     @property
     def end(self) -> int:
-        """The byte behind it."""
+        """The byte after the match."""
     @property
     def distance(self) -> int | None:
         """Edits of this match; fuzzy searches only."""
 
 class TermRecord(Record):
-    """What became of a term."""
+    """The result of a term."""
     @property
     def term(self) -> str:
         """The term, as the caller wrote it."""
@@ -856,7 +856,7 @@ class TermRecord(Record):
         """Why it is not valid."""
     @property
     def bytes(self) -> int:
-        """Bytes that ripgrep prints for this term alone; a lower bound for a term that is too broad."""
+        """Bytes that ripgrep prints for this term; a lower bound if it is too broad."""
     @property
     def lines(self) -> int:
         """Matching lines."""
@@ -865,13 +865,13 @@ class TermRecord(Record):
         """Files with such lines."""
     @property
     def lines_at_least(self) -> bool | None:
-        """Both are lower bounds: not all were counted."""
+        """Both counts are lower bounds."""
     @property
     def shown(self) -> dict[str, Any] | None:
-        """How much of it the model was shown, where that is less than all lines with all their context."""
+        """The part that the model has seen, if not all lines with their full context."""
 
 class UnreadRoot(Record):
-    """One of several roots that could not be looked at."""
+    """A root that could not be searched."""
     @property
     def root(self) -> str:
         """The root."""
@@ -880,13 +880,13 @@ class UnreadRoot(Record):
         """Why."""
 
 class UnshownDefinition(Record):
-    """A definition of which no line is shown."""
+    """A definition without shown lines."""
     @property
     def name(self) -> str:
         """Its name."""
     @property
     def kind(self) -> str:
-        """What it is, such as `function`."""
+        """Its kind, such as `function`."""
     @property
     def start_line(self) -> int:
         """Its first line, from 1."""
@@ -905,67 +905,67 @@ LookupStatus = Literal["found", "parts_only", "no_match", "no_match_under_filter
 Presence = Literal["present", "other_case", "absent", "unknown"]
 
 class RankAnswer(Answer):
-    """The records of `search_index`."""
+    """The records that `search_index` returns."""
     @property
     def query(self) -> str:
         """The query, as the caller wrote it."""
     @property
     def path(self) -> str:
-        """The file, or where was searched, below the root."""
+        """The path, below the root."""
     @property
     def roots(self) -> builtins.list[str] | None:
-        """The roots that were ranked, where they are several: paths below the first root are relative, all others whole."""
+        """The ranked roots, if there are several: paths below the first one are relative, all others absolute."""
     @property
     def files(self) -> builtins.list[RankedFile]:
         """The best first."""
     @property
     def matching_files(self) -> int:
-        """Files that have something of what is asked for."""
+        """Files that match a part of the query."""
     @property
     def files_searched(self) -> int:
         """Files in the index."""
     @property
     def provisional(self) -> bool:
-        """There is no ranked index of the whole yet: these are the best of the files with most of the words."""
+        """The ranked index is not complete yet: only the files with the most words of the query were ranked."""
     @property
     def weak(self) -> bool:
-        """Even the best file has little of what is asked for."""
+        """True if even the best file matches little of the query."""
     @property
     def lead(self) -> float:
-        """By how much the first file is ahead of the second, as a share of its own score; 1 for a single one."""
+        """Lead of the first file over the second, as a share of its score; 1 for a single file."""
     @property
     def strength(self) -> float:
-        """Share of what is asked for that the best file has, weighted by rarity, 0 to 1."""
+        """Share of the query that the best file matches, weighted by rarity, 0 to 1."""
     @property
     def unknown_words(self) -> builtins.list[str]:
-        """Words of the query that no file has."""
+        """Words of the query that no file contains."""
     @property
     def own_names(self) -> builtins.list[str] | None:
-        """Words of the query that weigh nothing, being what the project calls itself; with `explain`."""
+        """Words of the query without weight, because they are the project's name; with `explain`."""
     @property
     def understood(self) -> builtins.list[str]:
-        """Quotes, filters and words to leave out that were taken as such."""
+        """Quotes, filters and exclusions that were applied."""
     @property
     def ignored(self) -> builtins.list[str]:
-        """What looks like one of these and was taken for nothing."""
+        """Quotes, filters and exclusions that were ignored."""
     @property
     def no_file_chosen(self) -> bool:
-        """No file of the index is in `path`, fits `file_pattern` and is of one of the `languages`."""
+        """No file of the index matches `path`, `file_pattern` and `languages`."""
     @property
     def history(self) -> builtins.list[str] | None:
-        """What is known of the commits of each root; with `explain`."""
+        """The known commits of each root; with `explain`."""
     @property
     def left_out(self) -> builtins.list[FilesLeftOut] | None:
-        """Files that an answer with code leaves out, because the query does not ask for their kind."""
+        """Files that an answer with code excludes, because the query does not ask for their kind."""
     @property
     def continued(self) -> bool:
         """This page continues another."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For an answer without files: what is in those that the configuration leaves out."""
+        """For an answer without files: matches in files that the configuration excludes."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -974,7 +974,7 @@ class RankAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -983,90 +983,90 @@ class RankAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def other_roots(self) -> builtins.list[RankAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     def __iter__(self) -> Iterator[RankedFile]: ...
     def __len__(self) -> int: ...
 
 class RankAnswerOfRoot(Record):
-    """The records of `search_index`."""
+    """The records that `search_index` returns."""
     @property
     def query(self) -> str:
         """The query, as the caller wrote it."""
     @property
     def path(self) -> str:
-        """The file, or where was searched, below the root."""
+        """The path, below the root."""
     @property
     def roots(self) -> builtins.list[str] | None:
-        """The roots that were ranked, where they are several: paths below the first root are relative, all others whole."""
+        """The ranked roots, if there are several: paths below the first one are relative, all others absolute."""
     @property
     def files(self) -> builtins.list[RankedFile]:
         """The best first."""
     @property
     def matching_files(self) -> int:
-        """Files that have something of what is asked for."""
+        """Files that match a part of the query."""
     @property
     def files_searched(self) -> int:
         """Files in the index."""
     @property
     def provisional(self) -> bool:
-        """There is no ranked index of the whole yet: these are the best of the files with most of the words."""
+        """The ranked index is not complete yet: only the files with the most words of the query were ranked."""
     @property
     def weak(self) -> bool:
-        """Even the best file has little of what is asked for."""
+        """True if even the best file matches little of the query."""
     @property
     def lead(self) -> float:
-        """By how much the first file is ahead of the second, as a share of its own score; 1 for a single one."""
+        """Lead of the first file over the second, as a share of its score; 1 for a single file."""
     @property
     def strength(self) -> float:
-        """Share of what is asked for that the best file has, weighted by rarity, 0 to 1."""
+        """Share of the query that the best file matches, weighted by rarity, 0 to 1."""
     @property
     def unknown_words(self) -> builtins.list[str]:
-        """Words of the query that no file has."""
+        """Words of the query that no file contains."""
     @property
     def own_names(self) -> builtins.list[str] | None:
-        """Words of the query that weigh nothing, being what the project calls itself; with `explain`."""
+        """Words of the query without weight, because they are the project's name; with `explain`."""
     @property
     def understood(self) -> builtins.list[str]:
-        """Quotes, filters and words to leave out that were taken as such."""
+        """Quotes, filters and exclusions that were applied."""
     @property
     def ignored(self) -> builtins.list[str]:
-        """What looks like one of these and was taken for nothing."""
+        """Quotes, filters and exclusions that were ignored."""
     @property
     def no_file_chosen(self) -> bool:
-        """No file of the index is in `path`, fits `file_pattern` and is of one of the `languages`."""
+        """No file of the index matches `path`, `file_pattern` and `languages`."""
     @property
     def history(self) -> builtins.list[str] | None:
-        """What is known of the commits of each root; with `explain`."""
+        """The known commits of each root; with `explain`."""
     @property
     def left_out(self) -> builtins.list[FilesLeftOut] | None:
-        """Files that an answer with code leaves out, because the query does not ask for their kind."""
+        """Files that an answer with code excludes, because the query does not ask for their kind."""
     @property
     def continued(self) -> bool:
         """This page continues another."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For an answer without files: what is in those that the configuration leaves out."""
+        """For an answer without files: matches in files that the configuration excludes."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1075,7 +1075,7 @@ class RankAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1084,40 +1084,40 @@ class RankAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
 
 class GrepAnswer(Answer):
-    """The records of `grep_search`."""
+    """The records that `grep_search` returns."""
     @property
     def pattern(self) -> str:
         """The pattern, as the caller wrote it."""
     @property
     def path(self) -> str:
-        """Where was searched, or the file, below the root."""
+        """The directory or file that was searched, below the root."""
     @property
     def match_count(self) -> int:
-        """Matching lines, whether shown or not; a lower bound unless `totals_exact`."""
+        """Matching lines, shown or not; a lower bound unless `totals_exact`."""
     @property
     def file_count(self) -> int:
-        """Files with matching lines, likewise."""
+        """Files with matching lines; a lower bound unless `totals_exact`."""
     @property
     def totals_exact(self) -> bool:
-        """Whether both counts are exact."""
+        """True if both counts are exact."""
     @property
     def files_searched(self) -> int:
         """Files whose text was searched."""
@@ -1126,40 +1126,40 @@ class GrepAnswer(Answer):
         """Files with matching lines, in path order."""
     @property
     def definitions(self) -> builtins.list[GrepDefinition] | None:
-        """Definitions of the name, where its uses are asked for: those of tests and those without a body last."""
+        """With uses: definitions of the name. Those in tests and those without a body come last."""
     @property
     def definition_count(self) -> int | None:
-        """Definitions of the name that were found, whether in `definitions` or not."""
+        """Number of all definitions that were found."""
     @property
     def implementations(self) -> builtins.list[GrepDefinition] | None:
-        """Types that implement or extend the name, where its uses are asked for: those of tests last."""
+        """With uses: types that implement or extend the name. Those in tests come last."""
     @property
     def implementation_count(self) -> int | None:
-        """Those that were found, whether in `implementations` or not."""
+        """Number of all implementations that were found."""
     @property
     def qualifier(self) -> str | None:
-        """The type or module of a qualified name whose uses are asked for."""
+        """With uses: the type or module of a qualified name."""
     @property
     def left_out_count(self) -> int | None:
-        """Lines with the name that this page leaves out, because it belongs to another type or module there."""
+        """Lines that this page excludes, because the name belongs to another type or module there."""
     @property
     def left_out(self) -> builtins.list[GrepReceiver] | None:
-        """These types and modules, the most lines first."""
+        """These types and modules, those with the most lines first."""
     @property
     def elsewhere(self) -> builtins.list[GrepDirectory] | None:
-        """Where those are that are not in `files`, the most first."""
+        """Directories with further matches that are not in `files`, those with the most first."""
     @property
     def no_file_chosen(self) -> bool:
-        """`file_pattern` was given and no file fits it."""
+        """No file matches `file_pattern`."""
     @property
     def continued(self) -> bool:
-        """This page continues another: the counts are of what follows it, but where uses are asked for, of all."""
+        """This page continues another. Its counts exclude the earlier pages, except with uses."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For a search without hits: what is in files that were not searched."""
+        """For a search without matches: the result of a check of the excluded files."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1168,7 +1168,7 @@ class GrepAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1177,45 +1177,45 @@ class GrepAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def other_roots(self) -> builtins.list[GrepAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     def __iter__(self) -> Iterator[GrepFile]: ...
     def __len__(self) -> int: ...
 
 class GrepAnswerOfRoot(Record):
-    """The records of `grep_search`."""
+    """The records that `grep_search` returns."""
     @property
     def pattern(self) -> str:
         """The pattern, as the caller wrote it."""
     @property
     def path(self) -> str:
-        """Where was searched, or the file, below the root."""
+        """The directory or file that was searched, below the root."""
     @property
     def match_count(self) -> int:
-        """Matching lines, whether shown or not; a lower bound unless `totals_exact`."""
+        """Matching lines, shown or not; a lower bound unless `totals_exact`."""
     @property
     def file_count(self) -> int:
-        """Files with matching lines, likewise."""
+        """Files with matching lines; a lower bound unless `totals_exact`."""
     @property
     def totals_exact(self) -> bool:
-        """Whether both counts are exact."""
+        """True if both counts are exact."""
     @property
     def files_searched(self) -> int:
         """Files whose text was searched."""
@@ -1224,40 +1224,40 @@ class GrepAnswerOfRoot(Record):
         """Files with matching lines, in path order."""
     @property
     def definitions(self) -> builtins.list[GrepDefinition] | None:
-        """Definitions of the name, where its uses are asked for: those of tests and those without a body last."""
+        """With uses: definitions of the name. Those in tests and those without a body come last."""
     @property
     def definition_count(self) -> int | None:
-        """Definitions of the name that were found, whether in `definitions` or not."""
+        """Number of all definitions that were found."""
     @property
     def implementations(self) -> builtins.list[GrepDefinition] | None:
-        """Types that implement or extend the name, where its uses are asked for: those of tests last."""
+        """With uses: types that implement or extend the name. Those in tests come last."""
     @property
     def implementation_count(self) -> int | None:
-        """Those that were found, whether in `implementations` or not."""
+        """Number of all implementations that were found."""
     @property
     def qualifier(self) -> str | None:
-        """The type or module of a qualified name whose uses are asked for."""
+        """With uses: the type or module of a qualified name."""
     @property
     def left_out_count(self) -> int | None:
-        """Lines with the name that this page leaves out, because it belongs to another type or module there."""
+        """Lines that this page excludes, because the name belongs to another type or module there."""
     @property
     def left_out(self) -> builtins.list[GrepReceiver] | None:
-        """These types and modules, the most lines first."""
+        """These types and modules, those with the most lines first."""
     @property
     def elsewhere(self) -> builtins.list[GrepDirectory] | None:
-        """Where those are that are not in `files`, the most first."""
+        """Directories with further matches that are not in `files`, those with the most first."""
     @property
     def no_file_chosen(self) -> bool:
-        """`file_pattern` was given and no file fits it."""
+        """No file matches `file_pattern`."""
     @property
     def continued(self) -> bool:
-        """This page continues another: the counts are of what follows it, but where uses are asked for, of all."""
+        """This page continues another. Its counts exclude the earlier pages, except with uses."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For a search without hits: what is in files that were not searched."""
+        """For a search without matches: the result of a check of the excluded files."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1266,7 +1266,7 @@ class GrepAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1275,25 +1275,25 @@ class GrepAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
 
 class KeywordSearchAnswer(Answer):
-    """The records of `keyword_search`."""
+    """The records that `keyword_search` returns."""
     @property
     def query(self) -> str:
         """The query, as the caller wrote it."""
@@ -1308,28 +1308,28 @@ class KeywordSearchAnswer(Answer):
         """Most relevant first."""
     @property
     def candidate_files(self) -> int:
-        """Files that any kept term matches."""
+        """Files that match a kept term."""
     @property
     def ranked_files(self) -> int | None:
-        """Files of which a ranking of all files chose the lines, and no term (`filter.candidates = "union"`)."""
+        """Files that only the ranking selected (`filter.candidates = "union"`)."""
     @property
     def terms(self) -> builtins.list[TermRecord]:
-        """What became of each term, in their order."""
+        """The result of each term, in their order."""
     @property
     def evidence_bytes(self) -> int:
-        """Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown."""
+        """Bytes that ripgrep would print for the shown lines of the kept terms."""
     @property
     def files_searched(self) -> int:
         """Files whose text was searched."""
     @property
     def model(self) -> ModelRecord | None:
-        """What the models say of themselves; none without one."""
+        """The requests to models, if there were any."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For a search without hits: what is in files that were not searched."""
+        """For a search without matches: the result of a check of the excluded files."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1338,7 +1338,7 @@ class KeywordSearchAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1347,27 +1347,27 @@ class KeywordSearchAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def other_roots(self) -> builtins.list[KeywordSearchAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     def __iter__(self) -> Iterator[KeywordFile]: ...
     def __len__(self) -> int: ...
 
 class KeywordSearchAnswerOfRoot(Record):
-    """The records of `keyword_search`."""
+    """The records that `keyword_search` returns."""
     @property
     def query(self) -> str:
         """The query, as the caller wrote it."""
@@ -1382,28 +1382,28 @@ class KeywordSearchAnswerOfRoot(Record):
         """Most relevant first."""
     @property
     def candidate_files(self) -> int:
-        """Files that any kept term matches."""
+        """Files that match a kept term."""
     @property
     def ranked_files(self) -> int | None:
-        """Files of which a ranking of all files chose the lines, and no term (`filter.candidates = "union"`)."""
+        """Files that only the ranking selected (`filter.candidates = "union"`)."""
     @property
     def terms(self) -> builtins.list[TermRecord]:
-        """What became of each term, in their order."""
+        """The result of each term, in their order."""
     @property
     def evidence_bytes(self) -> int:
-        """Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown."""
+        """Bytes that ripgrep would print for the shown lines of the kept terms."""
     @property
     def files_searched(self) -> int:
         """Files whose text was searched."""
     @property
     def model(self) -> ModelRecord | None:
-        """What the models say of themselves; none without one."""
+        """The requests to models, if there were any."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For a search without hits: what is in files that were not searched."""
+        """For a search without matches: the result of a check of the excluded files."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1412,7 +1412,7 @@ class KeywordSearchAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1421,22 +1421,22 @@ class KeywordSearchAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
 
 class ListAnswer(Answer):
-    """The records of `list_directory`."""
+    """The records that `list_directory` returns."""
     @property
     def path(self) -> str:
         """Below the root."""
@@ -1445,10 +1445,10 @@ class ListAnswer(Answer):
         """Levels of subdirectories that were listed."""
     @property
     def not_entered(self) -> int:
-        """Directories below `max_depth`: what is in them is not listed."""
+        """Directories below `max_depth`, which were not listed."""
     @property
     def entry_count(self) -> int:
-        """Entries found, whether shown or not."""
+        """Number of entries, shown or not."""
     @property
     def entries(self) -> builtins.list[ListEntry]:
         """In path order."""
@@ -1457,16 +1457,16 @@ class ListAnswer(Answer):
         """Names of directories that were not entered, wherever they occur."""
     @property
     def hidden_count(self) -> int | None:
-        """Of files by name of which none is found, how many are ignored or hidden."""
+        """If no file was found by name: ignored or hidden files with this name."""
     @property
     def name(self) -> str | None:
-        """The name that files were asked for by."""
+        """The requested name."""
     @property
     def changes(self) -> ListChanges | None:
-        """The change set that was asked for."""
+        """The requested change set."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1475,7 +1475,7 @@ class ListAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1484,30 +1484,30 @@ class ListAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def other_roots(self) -> builtins.list[ListAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     def __iter__(self) -> Iterator[ListEntry]: ...
     def __len__(self) -> int: ...
 
 class ListAnswerOfRoot(Record):
-    """The records of `list_directory`."""
+    """The records that `list_directory` returns."""
     @property
     def path(self) -> str:
         """Below the root."""
@@ -1516,10 +1516,10 @@ class ListAnswerOfRoot(Record):
         """Levels of subdirectories that were listed."""
     @property
     def not_entered(self) -> int:
-        """Directories below `max_depth`: what is in them is not listed."""
+        """Directories below `max_depth`, which were not listed."""
     @property
     def entry_count(self) -> int:
-        """Entries found, whether shown or not."""
+        """Number of entries, shown or not."""
     @property
     def entries(self) -> builtins.list[ListEntry]:
         """In path order."""
@@ -1528,16 +1528,16 @@ class ListAnswerOfRoot(Record):
         """Names of directories that were not entered, wherever they occur."""
     @property
     def hidden_count(self) -> int | None:
-        """Of files by name of which none is found, how many are ignored or hidden."""
+        """If no file was found by name: ignored or hidden files with this name."""
     @property
     def name(self) -> str | None:
-        """The name that files were asked for by."""
+        """The requested name."""
     @property
     def changes(self) -> ListChanges | None:
-        """The change set that was asked for."""
+        """The requested change set."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1546,7 +1546,7 @@ class ListAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1555,31 +1555,31 @@ class ListAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
 
 class ReadAnswer(Answer):
-    """The records of `read_file`."""
+    """The records that `read_file` returns."""
     @property
     def path(self) -> str:
         """The file, below the root."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def start_line(self) -> int:
         """The first line of `lines`, from 1."""
@@ -1591,7 +1591,7 @@ class ReadAnswer(Answer):
         """Lines of the file; a lower bound unless `total_exact`."""
     @property
     def total_exact(self) -> bool:
-        """Whether `total_lines` is exact."""
+        """True if `total_lines` is exact."""
     @property
     def size(self) -> int:
         """Bytes of the file."""
@@ -1600,43 +1600,43 @@ class ReadAnswer(Answer):
         """The encoding of the file, such as `UTF-8`."""
     @property
     def lines(self) -> builtins.list[str]:
-        """Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out."""
+        """The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text are escaped."""
     @property
     def further(self) -> builtins.list[ReadPart] | None:
-        """Where several definitions were asked for, those after the first."""
+        """Further definitions, if several were requested."""
     @property
     def symbol_notes(self) -> builtins.list[str] | None:
         """Other definitions with a requested name, and members of a requested type outside of its lines."""
     @property
     def outline(self) -> builtins.list[OutlineEntry] | None:
-        """What the file defines, in the order of lines, where an outline was asked for."""
+        """The definitions in line order, if an outline was requested."""
     @property
     def outline_left_out(self) -> dict[str, int] | None:
-        """Number of definitions that the outline leaves out, the least important, by kind."""
+        """Number of definitions that the outline omits, by kind."""
     @property
     def outline_by_line(self) -> bool | None:
-        """The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere."""
+        """The outline was read by line, because there is no parser for the language, or the file is too large: definitions may be missing or have wrong ends."""
     @property
     def outline_has_errors(self) -> bool | None:
-        """The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing."""
+        """The parser met errors in the file: definitions near them may be missing or have wrong ends."""
     @property
     def line_bytes(self) -> dict[str, str] | None:
-        """Of lines that are not wholly in `lines`, by their number, the bytes in base64."""
+        """By line number, the bytes in base64 of lines that differ in `lines`."""
     @property
     def redacted_lines(self) -> builtins.list[int] | None:
-        """Numbers of the lines in which a secret is hidden: the file has another text there."""
+        """Numbers of the lines in which a secret was replaced."""
     @property
     def cut_lines(self) -> int:
-        """Lines cut for their length."""
+        """Number of lines that were cut."""
     @property
     def crlf(self) -> bool:
-        """Whether lines end with CR LF."""
+        """True if lines end with CR LF."""
     @property
     def not_utf8(self) -> bool:
-        """Whether U+FFFD stands for bytes that are no text."""
+        """True if U+FFFD replaces bytes that are not text."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1645,7 +1645,7 @@ class ReadAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1654,36 +1654,36 @@ class ReadAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def other_roots(self) -> builtins.list[ReadAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
 
 class ReadAnswerOfRoot(Record):
-    """The records of `read_file`."""
+    """The records that `read_file` returns."""
     @property
     def path(self) -> str:
         """The file, below the root."""
     @property
     def path_bytes(self) -> str | None:
-        """The path's own bytes in base64, where `path` quotes them."""
+        """The bytes of the path in base64, if `path` is quoted."""
     @property
     def start_line(self) -> int:
         """The first line of `lines`, from 1."""
@@ -1695,7 +1695,7 @@ class ReadAnswerOfRoot(Record):
         """Lines of the file; a lower bound unless `total_exact`."""
     @property
     def total_exact(self) -> bool:
-        """Whether `total_lines` is exact."""
+        """True if `total_lines` is exact."""
     @property
     def size(self) -> int:
         """Bytes of the file."""
@@ -1704,43 +1704,43 @@ class ReadAnswerOfRoot(Record):
         """The encoding of the file, such as `UTF-8`."""
     @property
     def lines(self) -> builtins.list[str]:
-        """Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out."""
+        """The lines without line ends. U+FFFD replaces bytes that are not UTF-8; characters that hide or reorder text are escaped."""
     @property
     def further(self) -> builtins.list[ReadPart] | None:
-        """Where several definitions were asked for, those after the first."""
+        """Further definitions, if several were requested."""
     @property
     def symbol_notes(self) -> builtins.list[str] | None:
         """Other definitions with a requested name, and members of a requested type outside of its lines."""
     @property
     def outline(self) -> builtins.list[OutlineEntry] | None:
-        """What the file defines, in the order of lines, where an outline was asked for."""
+        """The definitions in line order, if an outline was requested."""
     @property
     def outline_left_out(self) -> dict[str, int] | None:
-        """Number of definitions that the outline leaves out, the least important, by kind."""
+        """Number of definitions that the outline omits, by kind."""
     @property
     def outline_by_line(self) -> bool | None:
-        """The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere."""
+        """The outline was read by line, because there is no parser for the language, or the file is too large: definitions may be missing or have wrong ends."""
     @property
     def outline_has_errors(self) -> bool | None:
-        """The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing."""
+        """The parser met errors in the file: definitions near them may be missing or have wrong ends."""
     @property
     def line_bytes(self) -> dict[str, str] | None:
-        """Of lines that are not wholly in `lines`, by their number, the bytes in base64."""
+        """By line number, the bytes in base64 of lines that differ in `lines`."""
     @property
     def redacted_lines(self) -> builtins.list[int] | None:
-        """Numbers of the lines in which a secret is hidden: the file has another text there."""
+        """Numbers of the lines in which a secret was replaced."""
     @property
     def cut_lines(self) -> int:
-        """Lines cut for their length."""
+        """Number of lines that were cut."""
     @property
     def crlf(self) -> bool:
-        """Whether lines end with CR LF."""
+        """True if lines end with CR LF."""
     @property
     def not_utf8(self) -> bool:
-        """Whether U+FFFD stands for bytes that are no text."""
+        """True if U+FFFD replaces bytes that are not text."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1749,7 +1749,7 @@ class ReadAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1758,31 +1758,31 @@ class ReadAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
 
 class SearchAnswer(Answer):
-    """The answer of `Search`."""
+    """The records that `Search` returns."""
     @property
     def pattern(self) -> str:
         """The pattern, as the caller wrote it."""
     @property
     def path(self) -> str:
-        """Where was searched, below the root."""
+        """The directory or file that was searched, below the root."""
     @property
     def count(self) -> int:
         """Events: matching lines and lines of context."""
@@ -1794,31 +1794,31 @@ class SearchAnswer(Answer):
         """The events, in path order or the nearest first."""
     @property
     def timed_out(self) -> bool:
-        """Whether the time was over first."""
+        """True if the time limit ended the search."""
     @property
     def engine(self) -> str:
         """`embedded`, `ugrep` or `rg`."""
     @property
     def exit_code(self) -> int | None:
-        """That of an external engine."""
+        """Exit code of an external engine."""
     @property
     def stderr(self) -> str | None:
-        """What an external engine wrote to stderr."""
+        """Standard error of an external engine."""
     @property
     def files_searched(self) -> int:
         """Files that were searched."""
     @property
     def continued(self) -> bool:
-        """This answer continues another: the counts are of what follows it."""
+        """This answer continues another. Its counts exclude the earlier ones."""
     @property
     def no_file_chosen(self) -> bool:
-        """`glob` was given and no file fits it."""
+        """No file matches `glob`."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For a search without hits: what is in files that were not searched."""
+        """For a search without matches: the result of a check of the excluded files."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1827,7 +1827,7 @@ class SearchAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1836,25 +1836,25 @@ class SearchAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def content(self) -> str | None:
         """The text of the answer."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def other_roots(self) -> builtins.list[SearchAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
@@ -1862,13 +1862,13 @@ class SearchAnswer(Answer):
     def __len__(self) -> int: ...
 
 class SearchAnswerOfRoot(Record):
-    """The answer of `Search`."""
+    """The records that `Search` returns."""
     @property
     def pattern(self) -> str:
         """The pattern, as the caller wrote it."""
     @property
     def path(self) -> str:
-        """Where was searched, below the root."""
+        """The directory or file that was searched, below the root."""
     @property
     def count(self) -> int:
         """Events: matching lines and lines of context."""
@@ -1880,31 +1880,31 @@ class SearchAnswerOfRoot(Record):
         """The events, in path order or the nearest first."""
     @property
     def timed_out(self) -> bool:
-        """Whether the time was over first."""
+        """True if the time limit ended the search."""
     @property
     def engine(self) -> str:
         """`embedded`, `ugrep` or `rg`."""
     @property
     def exit_code(self) -> int | None:
-        """That of an external engine."""
+        """Exit code of an external engine."""
     @property
     def stderr(self) -> str | None:
-        """What an external engine wrote to stderr."""
+        """Standard error of an external engine."""
     @property
     def files_searched(self) -> int:
         """Files that were searched."""
     @property
     def continued(self) -> bool:
-        """This answer continues another: the counts are of what follows it."""
+        """This answer continues another. Its counts exclude the earlier ones."""
     @property
     def no_file_chosen(self) -> bool:
-        """`glob` was given and no file fits it."""
+        """No file matches `glob`."""
     @property
     def not_searched(self) -> CallVerdict:
-        """For a search without hits: what is in files that were not searched."""
+        """For a search without matches: the result of a check of the excluded files."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1913,7 +1913,7 @@ class SearchAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1922,34 +1922,34 @@ class SearchAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def content(self) -> str | None:
         """The text of the answer."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
 
 class LookupAnswer(Answer):
-    """The records of `keyword_lookup`."""
+    """The records that `keyword_lookup` returns."""
     @property
     def query(self) -> str:
         """The query, as the caller wrote it."""
     @property
     def collection(self) -> str:
-        """Where was looked; empty where none is configured."""
+        """The collection; empty if none is configured."""
     @property
     def status(self) -> LookupStatus:
         """How the lookup ended."""
@@ -1958,22 +1958,22 @@ class LookupAnswer(Answer):
         """Why nothing was looked up."""
     @property
     def filter(self) -> builtins.list[str] | None:
-        """What results had to be beside having the words, a condition each."""
+        """The conditions of the filter."""
     @property
     def name(self) -> LookupName | None:
-        """Where the query is one identifier or code: what is known of it as a whole."""
+        """If the query is one identifier or code: the result for it as a whole."""
     @property
     def without_filter(self) -> LookupWithoutFilter | None:
-        """Where nothing was found under the filter: what there is without it."""
+        """If nothing was found with the filter: the result without it."""
     @property
     def cut(self) -> int:
-        """Results that are left out because they score less than a hundredth of the best."""
+        """Omitted results, which score less than a hundredth of the best."""
     @property
     def hits(self) -> builtins.list[LookupHit]:
-        """Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first."""
+        """Best first, and by id for equal scores. If the query is a name, chunks that contain it as a whole come first."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -1982,7 +1982,7 @@ class LookupAnswer(Answer):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -1991,36 +1991,36 @@ class LookupAnswer(Answer):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
     @property
     def other_roots(self) -> builtins.list[LookupAnswerOfRoot | UnreadRoot] | None:
-        """The same of each other root, of a call that is about several: these records, or `root` and `error`."""
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
     def __iter__(self) -> Iterator[LookupHit]: ...
     def __len__(self) -> int: ...
 
 class LookupAnswerOfRoot(Record):
-    """The records of `keyword_lookup`."""
+    """The records that `keyword_lookup` returns."""
     @property
     def query(self) -> str:
         """The query, as the caller wrote it."""
     @property
     def collection(self) -> str:
-        """Where was looked; empty where none is configured."""
+        """The collection; empty if none is configured."""
     @property
     def status(self) -> LookupStatus:
         """How the lookup ended."""
@@ -2029,22 +2029,22 @@ class LookupAnswerOfRoot(Record):
         """Why nothing was looked up."""
     @property
     def filter(self) -> builtins.list[str] | None:
-        """What results had to be beside having the words, a condition each."""
+        """The conditions of the filter."""
     @property
     def name(self) -> LookupName | None:
-        """Where the query is one identifier or code: what is known of it as a whole."""
+        """If the query is one identifier or code: the result for it as a whole."""
     @property
     def without_filter(self) -> LookupWithoutFilter | None:
-        """Where nothing was found under the filter: what there is without it."""
+        """If nothing was found with the filter: the result without it."""
     @property
     def cut(self) -> int:
-        """Results that are left out because they score less than a hundredth of the best."""
+        """Omitted results, which score less than a hundredth of the best."""
     @property
     def hits(self) -> builtins.list[LookupHit]:
-        """Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first."""
+        """Best first, and by id for equal scores. If the query is a name, chunks that contain it as a whole come first."""
     @property
     def truncated(self) -> bool:
-        """Whether there is at least one more result."""
+        """True if there is at least one more result."""
     @property
     def truncated_by(self) -> Limit | None:
         """The limit that cut the answer."""
@@ -2053,7 +2053,7 @@ class LookupAnswerOfRoot(Record):
         """The text shows less than the records."""
     @property
     def next_cursor(self) -> str | None:
-        """Passed back as `cursor`, the call goes on where this one ended."""
+        """Pass it as `cursor` to continue."""
     @property
     def skipped(self) -> dict[str, int]:
         """Files that were not searched, counted by reason."""
@@ -2062,22 +2062,22 @@ class LookupAnswerOfRoot(Record):
         """Names of directories of dependencies and caches that were not entered."""
     @property
     def warnings(self) -> builtins.list[str]:
-        """Sentences about what went wrong without ending the call."""
+        """Problems that did not end the call."""
     @property
     def elapsed_ms(self) -> int:
         """Wall time of the call in milliseconds."""
     @property
     def redacted(self) -> dict[str, int] | None:
-        """Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there."""
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
     @property
     def root(self) -> str | None:
         """The directory that relative paths are below."""
     @property
     def error(self) -> str | None:
-        """What kept the call from its answer, or from finding anything."""
+        """The error that ended the call."""
     @property
     def code(self) -> ErrorCode | None:
-        """The same for programs."""
+        """The code of this error."""
 
 class _Opened:
     def __init__(
