@@ -3,6 +3,7 @@
 //! - [`Stop`] cancels work of any kind, for example a search, an index build or a request to a model.
 //! - [`Hash64`] names data that is stored on disk.
 //! - [`Background`] is a background thread that is joined on drop; [`map_in_threads`] maps items in parallel.
+//! - [`Permits`] admits calls to what all calls of a process share, such as its memory.
 //! - [`Hint`] describes an action that may resolve an error.
 //! - [`ApiKey`] is a secret that can be sent but not displayed.
 //!
@@ -24,6 +25,7 @@ mod hash;
 mod hint;
 mod key;
 mod parallel;
+mod permits;
 mod stop;
 
 pub use background::{Background, BackgroundWork};
@@ -31,4 +33,5 @@ pub use hash::Hash64;
 pub use hint::Hint;
 pub use key::{ApiKey, KeyError};
 pub use parallel::{in_threads, map_in_threads};
+pub use permits::{Permit, Permits};
 pub use stop::{Pace, Stop, Stopped, WAIT_SLICE};

@@ -8,6 +8,7 @@ use fancy_regex::{CompileError, Regex, RegexBuilder};
 use forage_base::Stop;
 use grep_matcher::{Captures, Match, Matcher};
 
+use crate::budget::{PatternBudget, PatternMemory, ReservedMemory, compile_large};
 use crate::detached;
 use crate::error::PatternError;
 use crate::limits;
@@ -29,9 +30,9 @@ pub enum BacktrackError {
     /// The call was cancelled or reached its deadline.
     #[error("the search had to end")]
     Stopped,
-    /// The compiled pattern would exceed [`limits::BACKTRACKING_BYTES`].
-    #[error("{}", PatternError::TooLarge)]
-    TooLarge,
+    /// The compiled pattern would be too large.
+    #[error("{0}")]
+    Size(PatternError),
 }
 
 /// A matcher for regular expressions with look-around and backreferences.
@@ -43,6 +44,7 @@ pub struct BacktrackMatcher {
     regex: Arc<Regex>,
     names: Arc<[Option<String>]>,
     stop: Stop,
+    _memory: Arc<ReservedMemory>,
 }
 
 impl BacktrackMatcher {
@@ -51,9 +53,25 @@ impl BacktrackMatcher {
     ///
     /// # Errors
     ///
-    /// Returns [`BacktrackError::Syntax`] for an invalid pattern, [`BacktrackError::TooLarge`] for one that is too
-    /// large, and [`BacktrackError::Stopped`] if the call has to end before it is compiled.
+    /// Returns [`BacktrackError::Syntax`] for an invalid pattern, and [`BacktrackError::Size`] for one that is
+    /// too large.
     pub fn new(
+        patterns: &[String],
+        case: Case,
+        shape: (bool, bool, bool),
+        stop: &Stop,
+    ) -> Result<Self, BacktrackError> {
+        Self::new_in(&PatternBudget::for_command(), patterns, case, shape, stop)
+    }
+
+    /// Compiles patterns like [`BacktrackMatcher::new`], in the memory that they share with the other patterns
+    /// of a call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors.
+    pub fn new_in(
+        budget: &PatternBudget,
         patterns: &[String],
         case: Case,
         (word, line, dot_all): (bool, bool, bool),
@@ -75,38 +93,67 @@ impl BacktrackMatcher {
             Case::Insensitive => true,
             Case::Smart => !patterns.iter().any(|pattern| has_upper_case(pattern)),
         };
-        let mut builder = RegexBuilder::new(&source);
-        builder.multi_line(true).case_insensitive(insensitive).dot_matches_new_line(dot_all);
-        // The parts without look-around and backreferences are regexes of their own, each with two automata.
-        let automata = 2 * parts_at_most(&source);
-        let cache_bytes = limits::BACKTRACKING_CACHES_BYTES / automata;
-        let share = limits::BACKTRACKING_BYTES / automata;
-        let part_bytes = match size_of_parts(&source, insensitive) {
-            Some(bytes) if bytes <= limits::BACKTRACKING_BYTES as u64 => limits::COMPILED_PATTERN_BYTES,
-            _ => share.min(limits::COMPILED_PATTERN_BYTES),
-        };
-        builder
-            .backtrack_limit(limits::BACKTRACKING_STEPS)
-            .delegate_size_limit(part_bytes)
-            .delegate_dfa_size_limit(
-                cache_bytes.clamp(
-                    *limits::BACKTRACKING_CACHE_BYTES.start(),
-                    *limits::BACKTRACKING_CACHE_BYTES.end(),
-                ),
-            );
-        let built =
-            detached::run_with_timeout(stop, move || builder.build()).ok_or(BacktrackError::Stopped)?;
-        let regex = built.map_err(|error| match is_too_large(&error) {
-            true => BacktrackError::TooLarge,
-            false => BacktrackError::Syntax(error.to_string()),
-        })?;
+        let (regex, memory) = compile(&source, insensitive, dot_all, budget, stop)?;
         let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
-        Ok(Self { regex: Arc::new(regex), names, stop: stop.clone() })
+        Ok(Self { regex: Arc::new(regex), names, stop: stop.clone(), _memory: Arc::new(memory) })
     }
 
     fn look(&self) -> Result<(), BacktrackError> {
         if self.stop.check().is_some() { Err(BacktrackError::Stopped) } else { Ok(()) }
     }
+}
+
+/// Compiles a pattern, whose parts without look-around and backreferences are separate regexes. They share the
+/// memory of one pattern.
+fn compile(
+    source: &str,
+    insensitive: bool,
+    dot_all: bool,
+    budget: &PatternBudget,
+    stop: &Stop,
+) -> Result<(Regex, ReservedMemory), BacktrackError> {
+    // Each part has two automata.
+    let automata = 2 * parts_at_most(source);
+    let cache_bytes = (budget.cache_bytes(0) * limits::CACHES_PER_PATTERN / automata)
+        .clamp(*limits::BACKTRACKING_CACHE_BYTES.start(), *limits::BACKTRACKING_CACHE_BYTES.end());
+    let shares = limits::BACKTRACKING_BYTES.map(|bytes| (bytes, bytes / automata as u64));
+    let [_, (max, _)] = shares;
+    let sizes = match size_of_parts(source, insensitive) {
+        Some(bytes) if bytes <= max => vec![(bytes, bytes)],
+        // We don't know how large each part is, so all may have the same.
+        _ => shares.to_vec(),
+    };
+    for (bytes, part_bytes) in sizes {
+        // A thread may have to simulate all of them.
+        let memory = PatternMemory { automata: bytes, per_thread: bytes + (automata * cache_bytes) as u64 };
+        let reserved = budget.reserve(memory, stop).map_err(BacktrackError::Size)?;
+        let compiling = (bytes > limits::UNMEASURED_AUTOMATON_BYTES)
+            .then(|| compile_large(stop))
+            .transpose()
+            .map_err(BacktrackError::Size)?;
+        let mut builder = RegexBuilder::new(source);
+        builder.multi_line(true).case_insensitive(insensitive).dot_matches_new_line(dot_all);
+        let part_bytes = usize::try_from(part_bytes).unwrap_or(usize::MAX);
+        builder
+            .backtrack_limit(limits::BACKTRACKING_STEPS)
+            .delegate_size_limit(
+                part_bytes.clamp(limits::BACKTRACKING_PART_BYTES, limits::COMPILED_PATTERN_BYTES),
+            )
+            .delegate_dfa_size_limit(cache_bytes);
+        // Work that the call no longer waits for keeps its memory until it ends.
+        let build = move || {
+            let _compiling = compiling;
+            (builder.build(), reserved)
+        };
+        let (built, reserved) =
+            detached::run_with_timeout(stop, build).ok_or(BacktrackError::Size(PatternError::Stopped))?;
+        match built {
+            Ok(regex) => return Ok((regex, reserved)),
+            Err(error) if is_too_large(&error) => {}
+            Err(error) => return Err(BacktrackError::Syntax(error.to_string())),
+        }
+    }
+    Err(BacktrackError::Size(PatternError::LookAroundTooLarge))
 }
 
 fn is_too_large(error: &fancy_regex::Error) -> bool {
@@ -307,10 +354,10 @@ mod tests {
                 &Stop::never(),
             )
         };
-        assert_eq!(build(&many).err(), Some(BacktrackError::TooLarge));
+        assert_eq!(build(&many).err(), Some(BacktrackError::Size(PatternError::LookAroundTooLarge)));
         let began = std::time::Instant::now();
         let lookbehinds: String = (10..310).map(|count| format!(r"(?<!\pL{{{count}}})")).collect();
-        assert_eq!(build(&lookbehinds).err(), Some(BacktrackError::TooLarge));
+        assert_eq!(build(&lookbehinds).err(), Some(BacktrackError::Size(PatternError::LookAroundTooLarge)));
         assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
         // One large part may take what many small ones may.
         let alternatives = format!("(?<=a)({})(?!b)", vec![r"(\w{4}x)"; 40].join("|"));

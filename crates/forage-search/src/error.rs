@@ -58,6 +58,21 @@ pub enum PatternError {
         limits::COMPILED_PATTERN_BYTES
     )]
     TooLarge,
+    /// The compiled parts of a pattern with look-around or backreferences would exceed
+    /// [`limits::BACKTRACKING_BYTES`].
+    #[error(
+        "the parts between the look-arounds of the regex are too large together once compiled (over {} bytes); use smaller \
+         repetition counts or fewer parts",
+        limits::BACKTRACKING_BYTES[1]
+    )]
+    LookAroundTooLarge,
+    /// The compiled automata of all patterns of the call would exceed [`limits::PATTERNS_BYTES`].
+    #[error(
+        "the patterns of this call are too large together once compiled (over {} bytes); use smaller repetition counts, or \
+         search for fewer of them at once",
+        limits::PATTERNS_BYTES
+    )]
+    TooLargeTogether,
     /// Expanding the character classes would exceed [`limits::CLASS_WORK`].
     #[error(
         "the character classes of the regex are too many or too large; use fewer of them, narrower ones (`[a-z]` instead of \

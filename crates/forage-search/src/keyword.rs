@@ -29,6 +29,7 @@ pub use account::{EvidenceLine, FileEvidence, TermMatches};
 pub use ranked::ChooseLines;
 pub use score::{order, weights};
 
+use crate::budget::PatternBudget;
 use crate::error::PatternError;
 use crate::index::{Index, TrigramQuery};
 use crate::limits;
@@ -231,8 +232,11 @@ pub fn gather(
         index.prefetch();
     }
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
-    let (patterns, errors): (Vec<_>, Vec<_>) =
-        terms.iter().take(limits::TERMS).map(|term| split(Pattern::new_within(term, &options, stop))).unzip();
+    let budget = PatternBudget::new(terms.len().min(limits::TERMS), walk_options.thread_count());
+    let compile = |term: &String| split(Pattern::new_in(&budget, term, &options, stop));
+    let (patterns, errors): (Vec<_>, Vec<_>) = terms.iter().take(limits::TERMS).map(compile).unzip();
+    let threads = budget.threads(walk_options.thread_count());
+    let walk_options = &WalkOptions { threads, ..walk_options.clone() };
     let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();
     let valid = mask_of(patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_some()).map(|(i, _)| i));
     let live = || {

@@ -37,6 +37,7 @@
 //! ```
 
 mod backtracking;
+mod budget;
 mod buffer;
 mod code;
 mod detached;
@@ -63,6 +64,7 @@ mod stored;
 mod whole_text;
 
 pub use backtracking::{BacktrackError, BacktrackMatcher};
+pub use budget::PatternBudget;
 pub use error::PatternError;
 pub use event::{CutLine, EventKind, FileEvents, SearchEvent, Span, word_bytes};
 pub use forage_syntax::CodePattern;

@@ -33,16 +33,6 @@ pub const PREFILTER_LITERAL_BYTES: usize = 64;
 /// Maximum number of steps of a backtracking matcher on one line: at most a tenth of a second.
 pub const BACKTRACKING_STEPS: usize = 1_000_000;
 
-/// Maximum size in bytes of all automata of a pattern with look-around or backreferences, which consists of several
-/// regexes. With the limit of a whole pattern for each, 300 of them took 1.5 GB and half a minute.
-pub const BACKTRACKING_BYTES: usize = 32 << 20;
-
-/// Size in bytes of the caches of all lazy automata of such a pattern, per thread, and the bounds of each. The upper
-/// one is the engine's default.
-pub const BACKTRACKING_CACHES_BYTES: usize = 32 << 20;
-/// See [`BACKTRACKING_CACHES_BYTES`].
-pub const BACKTRACKING_CACHE_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=2 << 20;
-
 /// Maximum length of a pattern in bytes; longer ones are data, not patterns.
 pub const PATTERN_BYTES: usize = 16 << 10;
 
@@ -74,9 +64,50 @@ pub const PATTERN_BYTES_AT_ONCE: usize = 2 << 10;
 /// matching anything. A part takes up to a thirtieth of a millisecond.
 pub const ANALYSED_PARTS: usize = 2048;
 
-/// Size in bytes of the lazy automaton's cache, per thread. It is smaller than ripgrep's 1 GB because every
-/// worker has one.
-pub const AUTOMATON_CACHE_BYTES: usize = 16 << 20;
+/// Maximum bytes of the compiled patterns of one call, all together. One pattern of
+/// [`COMPILED_PATTERN_BYTES`] takes 40 MiB: it is compiled to four automata.
+pub const PATTERNS_BYTES: u64 = 48 << 20;
+
+/// Bytes of the compiled patterns of a call above which it waits until no other call has as many: enough for
+/// 64 patterns like `\w+x`. Eight such calls and one large one stay below 500 MiB.
+pub const SMALL_PATTERNS_BYTES: u64 = 16 << 20;
+
+/// Bytes of the compiled patterns of one call and of the caches of all of its threads. A call with large
+/// patterns has fewer threads.
+pub const PATTERNS_AND_THREADS_BYTES: u64 = 128 << 20;
+
+/// Estimated bytes of an automaton up to which it is not measured before it is compiled, which takes as long
+/// as compiling it.
+pub const UNMEASURED_AUTOMATON_BYTES: u64 = 128 << 10;
+
+/// Lazy automata per pattern and thread: those of the matcher and of the interruptible search, in both
+/// directions.
+pub const CACHES_PER_PATTERN: usize = 4;
+
+/// Bytes of the caches of all lazy automata of a call together, unless its patterns need more.
+pub const CACHES_BYTES: usize = 32 << 20;
+
+/// Maximum size in bytes of a lazy automaton's cache. It is smaller than ripgrep's 1 GB because every worker
+/// has one.
+pub const AUTOMATON_CACHE_BYTES: usize = 4 << 20;
+
+/// Minimum size in bytes of a lazy automaton's cache. A simple pattern takes 10 to 50 KB.
+pub const AUTOMATON_CACHE_BYTES_MIN: usize = 64 << 10;
+
+/// Maximum size in bytes of the cache of a large lazy automaton, which holds some of its states.
+pub const LARGE_AUTOMATON_CACHE_BYTES: usize = 16 << 20;
+
+/// Maximum bytes of all automata of a pattern with look-around or backreferences, which consists of several
+/// regexes: first as many as a small call may have, then as many as a large one may. With the limit of a whole
+/// pattern for each, 300 of them took 1.5 GB and half a minute.
+pub const BACKTRACKING_BYTES: [u64; 2] = [SMALL_PATTERNS_BYTES / 2, PATTERNS_BYTES * 2 / 3];
+
+/// Minimum bytes that each automaton of such a pattern may have: a character of any class.
+pub const BACKTRACKING_PART_BYTES: usize = 64 << 10;
+
+/// Minimum and maximum size in bytes of the cache of each lazy automaton of such a pattern. The maximum is the
+/// engine's default.
+pub const BACKTRACKING_CACHE_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=2 << 20;
 
 /// Maximum nesting depth of groups in a pattern.
 pub const PATTERN_NESTING: u32 = 250;
@@ -84,8 +115,8 @@ pub const PATTERN_NESTING: u32 = 250;
 /// Maximum number of matching lines kept per file if a search has no limit of its own.
 pub const FILE_MATCHES: usize = 1_000_000;
 
-/// Maximum number of bytes of matching and context lines kept per file.
-pub const FILE_EVENT_BYTES: usize = 16 << 20;
+/// Maximum number of bytes of matching and context lines kept per file, with the positions of their matches.
+pub const FILE_EVENT_BYTES: usize = 32 << 20;
 
 /// Maximum number of matches kept per line. A line of one letter has a match at every byte.
 pub const LINE_SPANS: usize = 10_000;
@@ -159,9 +190,12 @@ pub const FUZZY_EDITS: u8 = 4;
 /// 3,000 characters fits with four edits; compiling it takes half a second.
 pub const FUZZY_STATES: usize = 16 << 10;
 
-/// Size in bytes of the cache of one fuzzy automaton, per thread. There are up to ten of them, which rarely
-/// use a tenth of it.
-pub const FUZZY_CACHE_BYTES: usize = 8 << 20;
+/// Bytes of the caches of all fuzzy automata of a call together. There are up to ten of them per thread, which
+/// rarely use a megabyte.
+pub const FUZZY_CACHES_BYTES: usize = 32 << 20;
+
+/// Minimum and maximum size in bytes of the cache of one fuzzy automaton.
+pub const FUZZY_CACHE_BYTES: std::ops::RangeInclusive<usize> = 256 << 10..=4 << 20;
 
 /// Maximum number of bytes of a line in which fuzzy matches are located; for a longer line this is the part
 /// around its first match.

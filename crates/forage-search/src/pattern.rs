@@ -2,17 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use forage_base::{Pace, Stop};
+use forage_base::{Pace, Permit, Stop};
 use forage_syntax::CodePattern;
-use grep_regex::RegexMatcherBuilder;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
 
 use crate::backtracking::{BacktrackError, BacktrackMatcher};
+use crate::budget::{PatternBudget, PatternMemory, ReservedMemory, compile_large};
 use crate::code::required;
 use crate::detached;
 use crate::error::PatternError;
-use crate::fuzzy::{Fuzzy, FuzzyError};
+use crate::fuzzy::{Fuzzy, FuzzyError, FuzzyPlan};
 use crate::limits;
 use crate::prefilter::Prefilter;
 use crate::size;
@@ -66,8 +67,13 @@ pub struct Pattern {
     word: bool,
     /// Maximum number of states that can be active at one position of a text.
     positions: u64,
+    /// Size in bytes of each cache of `stepped`.
+    cache_bytes: usize,
     /// For lines on which the matcher could take long; compiled when there is one.
     stepped: Arc<OnceLock<Option<SteppedRegex>>>,
+    budget: PatternBudget,
+    /// Returned to the budget with the pattern.
+    _memory: Vec<ReservedMemory>,
 }
 
 impl Pattern {
@@ -90,7 +96,7 @@ impl Pattern {
     /// # Ok::<(), PatternError>(())
     /// ```
     pub fn new(pattern: &str, options: &PatternOptions) -> Result<Self, PatternError> {
-        Self::new_within(pattern, options, &Stop::never())
+        Self::new_in(&PatternBudget::for_command(), pattern, options, &Stop::never())
     }
 
     /// Compiles a pattern like [`Pattern::new`], but gives up when the call has to end.
@@ -99,6 +105,21 @@ impl Pattern {
     ///
     /// Also returns [`PatternError::Stopped`] if the call has to end first.
     pub fn new_within(pattern: &str, options: &PatternOptions, stop: &Stop) -> Result<Self, PatternError> {
+        Self::new_in(&PatternBudget::for_one_pattern(), pattern, options, stop)
+    }
+
+    /// Compiles a pattern like [`Pattern::new_within`], in the memory that it shares with the other patterns
+    /// of a call.
+    ///
+    /// # Errors
+    ///
+    /// Also returns [`PatternError::TooLargeTogether`].
+    pub fn new_in(
+        budget: &PatternBudget,
+        pattern: &str,
+        options: &PatternOptions,
+        stop: &Stop,
+    ) -> Result<Self, PatternError> {
         if pattern.is_empty() {
             return Err(PatternError::Empty);
         }
@@ -116,7 +137,7 @@ impl Pattern {
             Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
                 if options.look_around && options.fuzzy == 0 =>
             {
-                return Self::backtracking(source, options, stop);
+                return Self::backtracking(budget, source, options, stop);
             }
             parsed => parsed?,
         };
@@ -133,27 +154,34 @@ impl Pattern {
         if class_work > limits::CLASS_WORK {
             return Err(PatternError::TooManyClasses);
         }
-        let parsed = ParsedPattern { source, ast, insensitive, options: *options };
+        let parsed = ParsedPattern { source, ast, insensitive, options: *options, budget: budget.clone() };
+        let is_large = class_work > limits::CLASS_WORK_AT_ONCE;
+        let compiling = is_large.then(|| compile_large(stop)).transpose()?;
         // We can't interrupt any of these steps.
-        let (parsed, hir) = detached::run_if_slow(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
-            parsed.translate().map(|hir| (parsed, hir))
-        })
-        .unwrap_or(Err(PatternError::Stopped))?;
+        let (parsed, hir) =
+            detached::run_if_slow(is_large, stop, move || parsed.translate().map(|hir| (parsed, hir)))
+                .unwrap_or(Err(PatternError::Stopped))?;
         let positions = size::positions(&hir);
         let within = stop.clone();
         let is_large =
             positions >= limits::POSITIONS_AT_ONCE || parsed.source.len() >= limits::PATTERN_BYTES_AT_ONCE;
-        detached::run_if_slow(is_large, stop, move || parsed.compile(hir, positions, &within))
+        detached::run_if_slow(is_large, stop, move || parsed.compile(hir, positions, compiling, &within))
             .unwrap_or(Err(PatternError::Stopped))
     }
 
-    fn backtracking(source: String, options: &PatternOptions, stop: &Stop) -> Result<Self, PatternError> {
+    fn backtracking(
+        budget: &PatternBudget,
+        source: String,
+        options: &PatternOptions,
+        stop: &Stop,
+    ) -> Result<Self, PatternError> {
         let shape = (options.word, false, options.multiline);
         let matcher =
-            BacktrackMatcher::new(&[source], options.case, shape, stop).map_err(|error| match error {
-                BacktrackError::TooLarge => PatternError::TooLarge,
-                BacktrackError::Stopped => PatternError::Stopped,
-                error => PatternError::Syntax { message: one_line(&error.to_string()) },
+            BacktrackMatcher::new_in(budget, &[source], options.case, shape, stop).map_err(|error| {
+                match error {
+                    BacktrackError::Size(error) => error,
+                    error => PatternError::Syntax { message: one_line(&error.to_string()) },
+                }
             })?;
         Ok(Self {
             matcher: PatternMatcher::Backtracking(matcher),
@@ -167,7 +195,11 @@ impl Pattern {
             insensitive: false,
             word: options.word,
             positions: 1,
+            cache_bytes: 0,
             stepped: Arc::default(),
+            budget: budget.clone(),
+            // The matcher holds it.
+            _memory: Vec::new(),
         })
     }
 
@@ -194,7 +226,10 @@ impl Pattern {
             insensitive: false,
             word: false,
             positions: 1,
+            cache_bytes: 0,
             stepped: Arc::default(),
+            budget: PatternBudget::for_one_pattern(),
+            _memory: Vec::new(),
         })
     }
 
@@ -267,13 +302,24 @@ impl Pattern {
                 return None;
             }
             let (made, hir) = (Arc::clone(&self.stepped), self.hir.clone());
-            let (word, positions) = (self.word, self.positions);
+            let (word, positions, cache_bytes) = (self.word, self.positions, self.cache_bytes);
             // Concurrent callers wait for the one that compiles it.
             detached::run_with_timeout(pace.stop(), move || {
-                made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions));
+                made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions, cache_bytes));
             })?;
         }
         self.stepped.get()?.as_ref()
+    }
+
+    /// Returns the budget of the call, for its further patterns.
+    #[must_use]
+    pub fn budget(&self) -> PatternBudget {
+        self.budget.clone()
+    }
+
+    /// Returns how many of `threads` threads can search for the pattern within the memory of the call.
+    pub(crate) fn threads(&self, threads: usize) -> usize {
+        self.budget.threads(threads)
     }
 
     pub(crate) fn prefilter(&self) -> Option<&Prefilter> {
@@ -354,6 +400,7 @@ struct ParsedPattern {
     ast: Ast,
     insensitive: bool,
     options: PatternOptions,
+    budget: PatternBudget,
 }
 
 impl ParsedPattern {
@@ -367,8 +414,15 @@ impl ParsedPattern {
             .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })
     }
 
-    /// Compiles the translated expression, with a deadline check before each step.
-    fn compile(&self, hir: Hir, positions: u64, stop: &Stop) -> Result<Pattern, PatternError> {
+    /// Compiles the translated expression, with a deadline check before each step. `compiling` is held if the
+    /// expression itself is large.
+    fn compile(
+        &self,
+        hir: Hir,
+        positions: u64,
+        compiling: Option<Permit>,
+        stop: &Stop,
+    ) -> Result<Pattern, PatternError> {
         let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
         let word = self.options.word;
         // Otherwise we would build it up to the limit only to discard it.
@@ -376,23 +430,23 @@ impl ParsedPattern {
             return Err(PatternError::TooLarge);
         }
         look()?;
-        let spans_lines = self.options.multiline;
-        let matcher = RegexMatcherBuilder::new()
-            .multi_line(true)
-            .case_insensitive(self.insensitive)
-            .word(word)
-            .dot_matches_new_line(spans_lines)
-            .line_terminator(if spans_lines { None } else { Some(b'\n') })
-            .size_limit(limits::COMPILED_PATTERN_BYTES)
-            .dfa_size_limit(limits::AUTOMATON_CACHE_BYTES)
-            .nest_limit(limits::PATTERN_NESTING)
-            .build(&self.source)
-            .map_err(|error| compile_error(&error))?;
+        let bytes = automaton_bytes(&hir, compiling, stop)?;
+        let cache_bytes = self.budget.cache_bytes(bytes);
+        let mut memory = vec![self.budget.reserve(PatternMemory::of_regex(bytes, &self.budget), stop)?];
+        let compiling =
+            (bytes > limits::UNMEASURED_AUTOMATON_BYTES).then(|| compile_large(stop)).transpose()?;
+        let matcher = self.matcher(cache_bytes)?;
+        drop(compiling);
         look()?;
         let fuzzy = match self.options.fuzzy {
             0 => None,
-            edits => Some(fuzzy(&hir, word, edits, stop)?),
+            edits => {
+                let (fuzzy, reserved) = fuzzy(&hir, word, edits, &self.budget, stop)?;
+                memory.push(reserved);
+                Some(fuzzy)
+            }
         };
+        let spans_lines = self.options.multiline;
         // We don't know which text a match across lines requires in each of them.
         let outline = if spans_lines { Hir::empty() } else { size::outline(&hir, limits::ANALYSED_PARTS) };
         // A fuzzy search has its own pieces.
@@ -410,9 +464,41 @@ impl ParsedPattern {
             insensitive,
             word,
             positions,
+            cache_bytes,
             stepped,
+            budget: self.budget.clone(),
+            _memory: memory,
         })
     }
+
+    fn matcher(&self, cache_bytes: usize) -> Result<RegexMatcher, PatternError> {
+        let spans_lines = self.options.multiline;
+        RegexMatcherBuilder::new()
+            .multi_line(true)
+            .case_insensitive(self.insensitive)
+            .word(self.options.word)
+            .dot_matches_new_line(spans_lines)
+            .line_terminator(if spans_lines { None } else { Some(b'\n') })
+            .size_limit(limits::COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(cache_bytes)
+            .nest_limit(limits::PATTERN_NESTING)
+            .build(&self.source)
+            .map_err(|error| compile_error(&error))
+    }
+}
+
+/// Returns the size in bytes of an expression's automaton: an estimate for a small one, and otherwise the
+/// size of one that is built for that.
+fn automaton_bytes(hir: &Hir, compiling: Option<Permit>, stop: &Stop) -> Result<u64, PatternError> {
+    let estimate = size::automaton_bytes_at_most(hir);
+    if estimate <= limits::UNMEASURED_AUTOMATON_BYTES {
+        return Ok(estimate);
+    }
+    let _compiling = match compiling {
+        Some(permit) => permit,
+        None => compile_large(stop)?,
+    };
+    size::automaton_bytes(hir)
 }
 
 /// Returns the expression to match. With `word`, a match must not touch a word character.
@@ -428,13 +514,27 @@ fn in_words(hir: &Hir, word: bool) -> Hir {
 }
 
 /// Compiles an expression for a search with edits.
-fn fuzzy(hir: &Hir, word: bool, edits: u8, stop: &Stop) -> Result<Fuzzy, PatternError> {
+fn fuzzy(
+    hir: &Hir,
+    word: bool,
+    edits: u8,
+    budget: &PatternBudget,
+    stop: &Stop,
+) -> Result<(Fuzzy, ReservedMemory), PatternError> {
     let pace = Pace::new(stop, limits::FUZZY_BUILD_STATES_PER_LOOK);
-    Fuzzy::new(&in_words(hir, word), edits, &pace).map_err(|error| match error {
+    let caught = |error| match error {
         FuzzyError::Stopped => PatternError::Stopped,
         FuzzyError::TooShort(characters) => PatternError::FuzzyTooShort { characters, edits },
         FuzzyError::TooLarge => PatternError::FuzzyTooLarge { edits },
-    })
+    };
+    let plan = FuzzyPlan::new(&in_words(hir, word), edits).map_err(caught)?;
+    let memory = PatternMemory {
+        automata: plan.automata_bytes().min(budget.left()),
+        per_thread: plan.thread_bytes(budget),
+    };
+    let reserved = budget.reserve(memory, stop)?;
+    let compiled = plan.compile(budget, memory.automata, &pace).map_err(caught)?;
+    Ok((compiled, reserved))
 }
 
 fn compile_error(error: &grep_regex::Error) -> PatternError {

@@ -275,6 +275,8 @@ pub fn search(
     if let Some(texts) = &options.stored {
         return Ok(search_stored(texts, start, walk_options, pattern, options, stop, receive));
     }
+    let threads = pattern.threads(walk_options.thread_count());
+    let walk_options = &WalkOptions { threads, ..walk_options.clone() };
     // We read the whole text if there is context, because context lines may be outside of the passages, and
     // continuing an earlier answer needs the lines before them.
     let by_passages = options.before_context == 0

@@ -53,9 +53,9 @@ pub(crate) struct SteppedCache {
 }
 
 impl SteppedRegex {
-    /// Compiles `hir`, for which `work` states can be active at one position. Returns `None` if it is too
-    /// large; then it has no other matcher either.
-    pub(crate) fn new(hir: &Hir, work: u64) -> Option<Self> {
+    /// Compiles `hir`, for which `work` states can be active at one position, with caches of `cache_bytes`
+    /// bytes. Returns `None` if it is too large; then it has no other matcher either.
+    pub(crate) fn new(hir: &Hir, work: u64, cache_bytes: usize) -> Option<Self> {
         let lazy = |backwards: bool| {
             let config = thompson::Config::new()
                 .utf8(false)
@@ -67,7 +67,7 @@ impl SteppedRegex {
             let config = DFA::config()
                 .match_kind(kind)
                 .unicode_word_boundary(true)
-                .cache_capacity(limits::AUTOMATON_CACHE_BYTES)
+                .cache_capacity(cache_bytes)
                 .skip_cache_capacity_check(true);
             DFA::builder().configure(config).build_from_nfa(nfa).ok()
         };

@@ -100,7 +100,7 @@ impl WholeTextFinder {
         found.unwrap_or_else(|error| {
             match error {
                 BacktrackError::Stopped => self.is_stopped.set(true),
-                BacktrackError::TooSlow | BacktrackError::TooLarge | BacktrackError::Syntax(_) => {
+                BacktrackError::TooSlow | BacktrackError::Syntax(_) | BacktrackError::Size(_) => {
                     self.is_too_slow.set(true);
                 }
             }

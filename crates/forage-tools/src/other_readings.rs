@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions};
 use forage_search::index::Index;
-use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, escape, search};
+use forage_search::{Case, FileEvents, Pattern, PatternBudget, PatternOptions, ScanOptions, escape, search};
 
 use crate::context::Context;
 use crate::limits;
@@ -116,7 +116,7 @@ pub fn other_readings(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
     walk: &WalkOptions,
-    (pattern, options): (&str, &PatternOptions),
+    (pattern, options, budget): (&str, &PatternOptions, &PatternBudget),
     stop: &Stop,
 ) -> Vec<String> {
     let (stop, index) = (stop.within(limits::READINGS_TIME), context.index(root));
@@ -126,7 +126,9 @@ pub fn other_readings(
         if sentences.len() == limits::READINGS || (reading.options.fuzzy > 0 && !sentences.is_empty()) {
             break;
         }
-        let Ok(compiled) = Pattern::new_within(&reading.pattern, &reading.options, &stop) else { continue };
+        let Ok(compiled) = Pattern::new_in(budget, &reading.pattern, &reading.options, &stop) else {
+            continue;
+        };
         let find = || find(context, (root, start), walk, &compiled, index.as_ref(), &stop);
         let (found, is_whole) = index.as_ref().map_or_else(find, |index| index.unexplained(find));
         if found.lines > 0 {

@@ -48,15 +48,30 @@ pub(super) enum FuzzyEvent {
     Unknown(usize),
 }
 
+/// The memory that automata may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AutomatonSize {
+    /// Bytes left for automata.
+    pub(super) left: u64,
+    /// Size in bytes of the cache of each.
+    pub(super) cache_bytes: usize,
+}
+
 impl Automaton {
     /// Builds the automaton within the time that `pace` allows. Running out of time gives the same error as
     /// exceeding the size limit.
-    pub(super) fn new(graph: &Graph, edits: usize, pace: &Pace) -> Result<Self, TooLarge> {
+    pub(super) fn new(
+        graph: &Graph,
+        edits: usize,
+        size: &mut AutomatonSize,
+        pace: &Pace,
+    ) -> Result<Self, TooLarge> {
         let states = graph.nodes.len() * (edits + 1);
+        let mut automaton = |word_looks| lazy(product(graph, edits, word_looks, size.left, pace)?, size);
         Ok(Self {
             work: states as u64,
-            strict: lazy(product(graph, edits, true, pace)?)?,
-            loose: if graph.has_word_looks { Some(lazy(product(graph, edits, false, pace)?)?) } else { None },
+            strict: automaton(true)?,
+            loose: graph.has_word_looks.then(|| automaton(false)).transpose()?,
             is_careful: graph.has_word_looks || graph.has_raw_bytes,
         })
     }
@@ -150,9 +165,10 @@ fn quit_offset(error: &regex_automata::MatchError) -> Option<usize> {
     }
 }
 
-fn lazy(nfa: NFA) -> Result<DFA, TooLarge> {
+fn lazy(nfa: NFA, size: &mut AutomatonSize) -> Result<DFA, TooLarge> {
+    size.left = size.left.saturating_sub(nfa.memory_usage() as u64);
     let config = DFA::config()
-        .cache_capacity(limits::FUZZY_CACHE_BYTES)
+        .cache_capacity(size.cache_bytes)
         // The size of the product already ruled out patterns that are too large for the cache.
         .skip_cache_capacity_check(true)
         .unicode_word_boundary(true);
@@ -166,11 +182,12 @@ impl From<BuildError> for TooLarge {
     }
 }
 
-/// Builds the product of the graph and the layers as an automaton over bytes.
-fn product(graph: &Graph, edits: usize, word_looks: bool, pace: &Pace) -> Result<NFA, TooLarge> {
+/// Builds the product of the graph and the layers as an automaton over bytes, of up to `max` bytes.
+fn product(graph: &Graph, edits: usize, word_looks: bool, max: u64, pace: &Pace) -> Result<NFA, TooLarge> {
     let mut builder = Builder::new();
     builder.set_utf8(false);
-    builder.set_size_limit(Some(limits::COMPILED_PATTERN_BYTES))?;
+    let max = usize::try_from(max).unwrap_or(usize::MAX).min(limits::COMPILED_PATTERN_BYTES);
+    builder.set_size_limit(Some(max))?;
     builder.start_pattern()?;
     let mut states = Vec::with_capacity(graph.nodes.len() * (edits + 1));
     for _ in 0..graph.nodes.len() * (edits + 1) {

@@ -106,6 +106,20 @@ pub(super) struct Graph {
     pub(super) has_return_looks: bool,
 }
 
+impl Graph {
+    /// Returns an approximate upper bound for the size in bytes of one layer of an automaton.
+    pub(super) fn layer_bytes(&self) -> u64 {
+        // Any character takes some ten states, and a range of a class about one.
+        const NODE_BYTES: u64 = 700;
+        const RANGE_BYTES: u64 = 40;
+        let ranges = |node: &GraphNode| match node {
+            GraphNode::Class(class, _) => class.ranges.len() as u64,
+            GraphNode::Look(..) | GraphNode::Split(_) | GraphNode::Match => 0,
+        };
+        self.nodes.iter().map(|node| NODE_BYTES + RANGE_BYTES * ranges(node)).sum()
+    }
+}
+
 /// The graph would exceed its maximum number of nodes.
 #[derive(Debug)]
 pub(super) struct TooLarge;

@@ -44,9 +44,10 @@ mod tests;
 use forage_base::Pace;
 use regex_syntax::hir::Hir;
 
+use crate::budget::PatternBudget;
 use crate::limits;
 use crate::prefilter::{Literal, Prefilter};
-use automaton::Automaton;
+use automaton::{Automaton, AutomatonSize};
 pub(crate) use finder::FuzzyFinder;
 use graph::{Graph, TooLarge};
 use pieces::PatternPieces;
@@ -92,16 +93,55 @@ impl From<TooLarge> for FuzzyError {
     }
 }
 
-impl Fuzzy {
-    /// Compiles `hir` for up to `edits` edits within the time that `pace` allows. No match of `hir` may
-    /// contain a line feed.
-    pub(crate) fn new(hir: &Hir, edits: u8, pace: &Pace) -> Result<Self, FuzzyError> {
+/// A pattern whose automata are not built yet.
+#[derive(Debug)]
+pub(crate) struct FuzzyPlan {
+    graph: Graph,
+    edits: usize,
+    pieces: Option<SearchedText>,
+}
+
+impl FuzzyPlan {
+    /// Plans a search for `hir` with up to `edits` edits. No match of `hir` may contain a line feed.
+    pub(crate) fn new(hir: &Hir, edits: u8) -> Result<Self, FuzzyError> {
         let edits = edits.into();
-        let graph = Self::graph(hir, edits)?;
+        let graph = Fuzzy::graph(hir, edits)?;
         let pieces = pieces::pieces(hir, edits).filter(PatternPieces::are_selective);
-        Self::with_pieces(graph, edits, pieces.and_then(SearchedText::new), pace)
+        Ok(Self { graph, edits, pieces: pieces.and_then(SearchedText::new) })
     }
 
+    /// Returns an approximate upper bound for the size of the automata in bytes.
+    pub(crate) fn automata_bytes(&self) -> u64 {
+        // An automaton with `n` edits has `n` + 1 layers.
+        let layers = (1..=self.edits as u64 + 1).sum::<u64>() * self.automata_per_layer();
+        self.graph.layer_bytes() * layers
+    }
+
+    fn automata_per_layer(&self) -> u64 {
+        if self.graph.has_word_looks { 2 } else { 1 }
+    }
+
+    /// Returns the size in bytes of the cache of each automaton.
+    fn cache_bytes(&self, budget: &PatternBudget) -> usize {
+        let automata = (self.edits + 1) * self.automata_per_layer() as usize;
+        let share = budget.cache_bytes(0) * limits::CACHES_PER_PATTERN / automata;
+        share.clamp(*limits::FUZZY_CACHE_BYTES.start(), *limits::FUZZY_CACHE_BYTES.end())
+    }
+
+    /// Returns the size in bytes of the caches of one thread.
+    pub(crate) fn thread_bytes(&self, budget: &PatternBudget) -> u64 {
+        let automata = (self.edits as u64 + 1) * self.automata_per_layer();
+        self.cache_bytes(budget) as u64 * automata
+    }
+
+    /// Builds automata of up to `max` bytes together, within the time that `pace` allows.
+    pub(crate) fn compile(self, budget: &PatternBudget, max: u64, pace: &Pace) -> Result<Fuzzy, FuzzyError> {
+        let size = AutomatonSize { left: max, cache_bytes: self.cache_bytes(budget) };
+        Fuzzy::with_pieces(self.graph, self.edits, self.pieces, size, pace)
+    }
+}
+
+impl Fuzzy {
     /// Builds the graph of a pattern, or fails if it can't be searched for with `edits` edits.
     fn graph(hir: &Hir, edits: usize) -> Result<Graph, FuzzyError> {
         let graph = Graph::new(hir, limits::FUZZY_STATES / (edits + 1))?;
@@ -112,9 +152,11 @@ impl Fuzzy {
         graph: Graph,
         edits: usize,
         pieces: Option<SearchedText>,
+        mut size: AutomatonSize,
         pace: &Pace,
     ) -> Result<Self, FuzzyError> {
-        let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits, pace)).collect::<Result<_, _>>();
+        let automata =
+            (0..=edits).map(|edits| Automaton::new(&graph, edits, &mut size, pace)).collect::<Result<_, _>>();
         match automata {
             Err(_) if pace.is_stopped() => Err(FuzzyError::Stopped),
             Err(error) => Err(error.into()),

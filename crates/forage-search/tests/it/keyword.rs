@@ -5,6 +5,7 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, WalkOptions};
+use forage_search::PatternError;
 use forage_search::keyword::{
     EvidenceLine, FileEvidence, KeywordFindings, KeywordOptions, TermStatus, gather,
 };
@@ -231,6 +232,30 @@ fn invalid_terms_are_reported_and_the_others_run() {
     .unwrap();
     let invalid = gathered.terms.iter().filter(|term| matches!(term.fate, TermStatus::Invalid(_))).count();
     assert_eq!((invalid, terms_with(&gathered, &TermStatus::Kept)), (4, vec!["needle".to_owned()]));
+}
+
+/// Regression: each term had the memory of a whole pattern, so 58 large ones took a gigabyte.
+#[test]
+fn terms_share_the_memory_of_one_call() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.txt"), format!("{}\nretry\n", "a".repeat(200))).unwrap();
+    let terms: Vec<String> = (150..160)
+        .map(|count| format!(r"\pL{{{count}}}"))
+        .chain(["retry".to_owned(), "[a-z]{3}try".to_owned()])
+        .collect();
+    let root = open(directory.path());
+    let options = KeywordOptions::default();
+    let gathered =
+        gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never()).unwrap();
+    let too_large = TermStatus::Invalid(PatternError::TooLargeTogether);
+    let refused = terms_with(&gathered, &too_large);
+    // The first terms are the most important ones. Small ones fit beside the large ones.
+    assert_eq!(terms_with(&gathered, &TermStatus::Kept)[..2], terms[..2]);
+    assert_eq!(refused, terms[10 - refused.len()..10]);
+    assert!((5..9).contains(&refused.len()), "{refused:?}");
+    assert_eq!(gathered.terms[11].fate, TermStatus::NoHits);
+    let message = gathered.terms[9].fate.clone();
+    assert!(format!("{}", PatternError::TooLargeTogether).contains("too large together"), "{message:?}");
 }
 
 /// For a file too large to be read whole the evidence comes from the piecewise search, in which an abandoned

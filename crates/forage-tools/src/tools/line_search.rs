@@ -13,8 +13,8 @@ use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_search::index::Index;
 use forage_search::{
-    Delivered, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, SearchEvent,
-    StoredTexts,
+    Delivered, EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ScanOptions,
+    SearchEvent, StoredTexts,
 };
 use serde::Serialize;
 
@@ -497,8 +497,9 @@ impl<'a> LineSearch<'a> {
         if asked.languages.is_some() {
             return Ok(verdict);
         }
-        verdict.other_readings =
-            other_readings(context, (root, start), walk, (asked.pattern, &asked.options), stop);
+        let budget = self.pattern.as_ref().map_or_else(PatternBudget::for_one_pattern, Pattern::budget);
+        let asked_for = (asked.pattern, &asked.options, &budget);
+        verdict.other_readings = other_readings(context, (root, start), walk, asked_for, stop);
         verdict.ranked_first = ranked_first(context, start, asked.pattern, stop);
         Ok(verdict)
     }

@@ -16,7 +16,9 @@ use forage_fs::{
     Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, display_below,
     walk,
 };
-use forage_search::{CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern, ScanOptions, search};
+use forage_search::{
+    CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern, PatternBudget, ScanOptions, search,
+};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     ChangedFiles, Context, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError, globs_without_files,
@@ -756,8 +758,9 @@ impl LineSearch<'_> {
                 && io::stderr().is_terminal()
             {
                 let options = arguments.pattern_options();
-                let stop = &self.context.stop;
-                for line in other_readings(self.context, (root, start), walk, (pattern, &options), stop) {
+                let (stop, budget) = (&self.context.stop, PatternBudget::for_command());
+                let asked_for = (pattern.as_str(), &options, &budget);
+                for line in other_readings(self.context, (root, start), walk, asked_for, stop) {
                     self.output.note(&format!("found {line}"));
                 }
             }

@@ -7,11 +7,13 @@ use std::ops::Range;
 
 use regex_syntax::hir::Hir;
 
-use super::{Fuzzy, FuzzyError, FuzzyFinder, SearchedText, pieces};
+use super::{AutomatonSize, Fuzzy, FuzzyError, FuzzyFinder, SearchedText, pieces};
 use crate::event::Span;
 use crate::large::LineMatcher;
 use crate::lines::MatchingLines;
 use crate::pattern::{Case, Pattern, PatternOptions};
+
+const SIZE: AutomatonSize = AutomatonSize { left: u64::MAX, cache_bytes: 4 << 20 };
 
 /// A small generator (xorshift64*); its seed identifies a failing case.
 struct Random(u64);
@@ -42,9 +44,9 @@ fn hir(pattern: &str, insensitive: bool) -> Hir {
 /// Compiles a pattern twice: with the automaton alone, and with pieces if there are any.
 fn engines(hir: &Hir, edits: usize) -> Result<Vec<Fuzzy>, FuzzyError> {
     let pace = &Pace::new(&Stop::never(), 1);
-    let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None, pace)?];
+    let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None, SIZE, pace)?];
     if let Some(pieces) = pieces::pieces(hir, edits).and_then(SearchedText::new) {
-        engines.push(Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, Some(pieces), pace)?);
+        engines.push(Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, Some(pieces), SIZE, pace)?);
     }
     Ok(engines)
 }

@@ -36,8 +36,8 @@ variants!(TOOL_ERRORS, tool_error, ToolError:
 variants!(OPEN_ERRORS, open_error, OpenError:
     NotFound, OutsideRoot, Secret, IsDirectory, NotDirectory, NotRegular, KernelFileSystem, Io);
 variants!(PATTERN_ERRORS, pattern_error, PatternError:
-    Empty, TooLong, LookAround, Backreference, LineFeed, Code, Syntax, TooLarge, TooManyClasses, FuzzyEdits, FuzzyTooShort,
-    FuzzyTooLarge, Stopped);
+    Empty, TooLong, LookAround, Backreference, LineFeed, Code, Syntax, TooLarge, LookAroundTooLarge, TooLargeTogether, TooManyClasses, FuzzyEdits,
+    FuzzyTooShort, FuzzyTooLarge, Stopped);
 variants!(LIMITS, limit, Limit:
     MaxResults, FileBytes, TextBytes, Timeout, Cancelled, Entries, Engine, Root, Unavailable);
 variants!(SKIPPED, skipped, SkipReason:
@@ -133,6 +133,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("path Io", "takes a file that may not be read, and root may: files.rs"),
     ("path KernelFileSystem", "takes a mount: kernel.rs"),
     ("pattern FuzzyEdits", "the number is brought into its range before"),
+    ("pattern TooLargeTogether", "is about a term of several, and a text there: keyword.rs of forage-search"),
     ("skipped kernel_file_system", "takes a mount: kernel.rs"),
     ("skipped too_deep", "takes thousands of levels: files.rs"),
     ("skipped unreadable", "takes a file that may not be read, and root may: files.rs"),

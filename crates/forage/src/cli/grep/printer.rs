@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use forage_base::Stop;
-use forage_search::{BacktrackMatcher, Case, Decoding, FileBytes, Pattern, PatternOptions};
+use forage_search::{BacktrackMatcher, Case, Decoding, FileBytes, Pattern, PatternBudget, PatternOptions};
 use forage_tools::ErrorCode;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_printer::{
@@ -424,7 +424,7 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
 /// pattern would help.
 pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
     let options = PatternOptions { literal: false, multiline: false, ..arguments.pattern_options() };
-    Pattern::new_within(&joined(arguments, patterns), &options, stop).ok()
+    Pattern::new_in(&PatternBudget::for_command(), &joined(arguments, patterns), &options, stop).ok()
 }
 
 /// Returns the pattern of a search, for the notes on files that were not searched.
@@ -435,7 +435,7 @@ pub(super) fn searched_pattern(arguments: &Arguments, patterns: &[String], stop:
     let source = joined(arguments, patterns);
     let source = if arguments.line_regexp { format!("(?m:^)(?:{source})(?m:$)") } else { source };
     let options = PatternOptions { literal: false, look_around: true, ..arguments.pattern_options() };
-    Pattern::new_within(&source, &options, stop).ok()
+    Pattern::new_in(&PatternBudget::for_command(), &source, &options, stop).ok()
 }
 
 /// Returns one pattern for all.

@@ -1,0 +1,163 @@
+//! Admission to a resource that all calls of a process share, such as its memory.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::stop::{Stop, WAIT_SLICE};
+
+/// A counting semaphore with a queue: whoever comes first is served first, so that a large request is not
+/// overtaken for ever by small ones.
+///
+/// # Examples
+///
+/// ```
+/// use forage_base::{Permits, Stop};
+///
+/// static MEMORY: Permits = Permits::new(100);
+///
+/// let held = MEMORY.acquire(60, &Stop::never());
+/// // There is no room for 60 more.
+/// let stop = Stop::never();
+/// stop.cancel();
+/// assert!(MEMORY.acquire(60, &stop).is_none());
+/// drop(held);
+/// assert!(MEMORY.acquire(60, &stop).is_some());
+/// ```
+#[derive(Debug)]
+pub struct Permits {
+    capacity: u64,
+    /// Permits of at least this amount return freed memory to the system.
+    releasing: u64,
+    state: Mutex<PermitState>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct PermitState {
+    used: u64,
+    next: u64,
+    waiting: VecDeque<u64>,
+}
+
+impl Permits {
+    /// Creates the semaphore.
+    pub const fn new(capacity: u64) -> Self {
+        Self::releasing(capacity, u64::MAX)
+    }
+
+    /// Creates the semaphore. Permits of at least `releasing` return freed memory to the system when they are dropped.
+    /// Otherwise the allocator keeps it for the threads that freed it, where others can't use it.
+    pub const fn releasing(capacity: u64, releasing: u64) -> Self {
+        let state = PermitState { used: 0, next: 0, waiting: VecDeque::new() };
+        Self { capacity, releasing, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PermitState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes `amount` of the resource, or all of it if it has less. Waits for earlier requests and for room.
+    /// Returns `None` if the call has to end first.
+    pub fn acquire(&'static self, amount: u64, stop: &Stop) -> Option<Permit> {
+        let amount = amount.min(self.capacity);
+        let mut state = self.lock();
+        let own = state.next;
+        state.next += 1;
+        state.waiting.push_back(own);
+        loop {
+            let has_room = state.used + amount <= self.capacity;
+            let is_first = state.waiting.front() == Some(&own);
+            if is_first && has_room {
+                state.waiting.pop_front();
+                state.used += amount;
+                self.changed.notify_all();
+                return Some(Permit { permits: self, amount });
+            }
+            if stop.check().is_some() {
+                state.waiting.retain(|other| *other != own);
+                self.changed.notify_all();
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, WAIT_SLICE);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// A part of the resource, returned when this is dropped.
+#[derive(Debug)]
+pub struct Permit {
+    permits: &'static Permits,
+    amount: u64,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.amount >= self.permits.releasing {
+            release_freed_memory();
+        }
+        self.permits.lock().used -= self.amount;
+        self.permits.changed.notify_all();
+    }
+}
+
+/// Returns freed memory to the system: a millisecond or two for some hundred megabytes. Does nothing with other
+/// allocators than that of glibc.
+fn release_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[expect(
+        unsafe_code,
+        reason = "no library has this operation, which takes and returns nothing but a number"
+    )]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn first_come_first_served() {
+        static PERMITS: Permits = Permits::new(10);
+        let never = Stop::never();
+        let held = PERMITS.acquire(6, &never).unwrap();
+        let (tell, served) = channel();
+        let wait = |amount, name: &'static str| {
+            let before = PERMITS.lock().waiting.len();
+            let tell = tell.clone();
+            let thread = std::thread::spawn(move || {
+                let permit = PERMITS.acquire(amount, &Stop::never());
+                tell.send(name).unwrap();
+                drop(permit);
+            });
+            while PERMITS.lock().waiting.len() == before {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            thread
+        };
+        // More than there is counts as all of it.
+        let large = wait(100, "large");
+        // There is room for this one, but it came later.
+        let small = wait(1, "small");
+        drop(held);
+        large.join().unwrap();
+        small.join().unwrap();
+        assert_eq!(served.try_iter().collect::<Vec<_>>(), ["large", "small"]);
+        assert_eq!(PERMITS.lock().used, 0);
+    }
+
+    #[test]
+    fn request_that_gives_up_makes_way() {
+        static PERMITS: Permits = Permits::new(10);
+        let held = PERMITS.acquire(6, &Stop::never()).unwrap();
+        assert!(PERMITS.acquire(6, &Stop::after(Duration::ZERO)).is_none());
+        assert!(PERMITS.acquire(4, &Stop::after(Duration::ZERO)).is_some());
+        drop(held);
+        assert!(PERMITS.acquire(10, &Stop::after(Duration::ZERO)).is_some());
+    }
+}
