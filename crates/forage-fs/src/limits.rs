@@ -42,6 +42,10 @@ pub const WALK_ENTRIES: u64 = 20_000_000;
 /// not to matter, small enough to use all workers in a large directory.
 pub const WALK_BATCH_FILES: usize = 64;
 
+/// Bytes of results (as weighed by the visitor) after which the rest of a batch becomes a task of its own.
+/// Otherwise the batch would hold the results of all of its files before any of them is delivered.
+pub const WALK_TASK_BYTES: usize = 2 << 20;
+
 /// Bytes of results (as weighed by the visitor) that may wait for an earlier, slower file before the other
 /// workers pause.
 pub const WALK_BUFFERED_BYTES: usize = 32 << 20;

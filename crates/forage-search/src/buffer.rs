@@ -233,9 +233,10 @@ impl<'a> EventBuilder<'a> {
         if line.len() == length {
             spans.retain(|span| span.start < kept.len());
         }
-        self.bytes += kept.len() + size_of::<SearchEvent>();
         let bytes = line[kept].to_vec();
-        self.file.events.push(SearchEvent { line_number, kind, bytes, spans, cut, in_key: Vec::new() });
+        let event = SearchEvent { line_number, kind, bytes, spans, cut, in_key: Vec::new() };
+        self.bytes += event.weight();
+        self.file.events.push(event);
         if self.options.margin.is_some() {
             self.starts.push(start);
         }

@@ -62,6 +62,13 @@ impl SearchEvent {
         self.spans.iter().map(|span| span.distance).min()
     }
 
+    /// Returns the approximate memory size in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        // The allocator adds up to sixteen bytes to each of the two lists.
+        let spans = self.spans.capacity() * size_of::<Span>();
+        size_of::<Self>() + self.bytes.capacity() + spans + 32
+    }
+
     /// Cuts the line to `most` characters around its first match, or its best match if the search is fuzzy.
     pub fn shorten(&mut self, max: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
@@ -116,8 +123,7 @@ pub struct FileEvents {
 impl FileEvents {
     /// Returns the approximate memory size in bytes.
     pub(crate) fn weight(&self) -> usize {
-        self.events.iter().map(|event| event.bytes.len() + size_of::<SearchEvent>()).sum::<usize>()
-            + size_of::<Self>()
+        self.events.iter().map(SearchEvent::weight).sum::<usize>() + size_of::<Self>()
     }
 }
 

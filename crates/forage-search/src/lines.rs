@@ -158,10 +158,11 @@ impl<'p> LineFinder<'p> {
 
     /// Returns up to `max` matches within `part` of a line, which is given without its line feed.
     pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, max: usize) -> Vec<Span> {
-        let mut spans = Vec::new();
         if max == 0 || self.invert {
-            return spans;
+            return Vec::new();
         }
+        // Most lines have one match.
+        let mut spans = Vec::with_capacity(1);
         let mut add = |span: Span| {
             let Span { start, end, distance } = span;
             let inside = start < part.end && end > part.start;

@@ -207,7 +207,8 @@ impl<'a> EntryBatch<'a> {
         });
     }
 
-    /// Visits the files, except for those of a snapshot that `dismiss` rejects.
+    /// Visits the files, except for those of a snapshot that `dismiss` rejects. Returns the rest if the results
+    /// weigh too much for one task.
     pub(super) fn visit<S, T, W>(
         mut self,
         root: &Root,
@@ -216,7 +217,7 @@ impl<'a> EntryBatch<'a> {
         done: &mut frontier::TaskOutput<T, W>,
         dismiss: &impl Fn(&mut S, &PendingFile<'_>) -> VisitDecision,
         visit: &impl Fn(&mut S, &Entry<'_>, &mut Skipped) -> WalkStep<T>,
-    ) {
+    ) -> Option<Self> {
         let directory = self.directory.take().map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
         if self.items.iter().any(|item| matches!(item, Item::Name(_))) {
             let open = || sys::open_for_names(root.handle(), &self.path).map(Handle::for_one_batch);
@@ -224,12 +225,25 @@ impl<'a> EntryBatch<'a> {
                 self.leave_out(root, &open.0.directory, state, done, dismiss);
             }
         }
-        let path = &self.path;
-        let found = self.items.into_iter().map(|item| match item {
+        let path = self.path;
+        let mut items = self.items.into_iter();
+        let mut found = items.by_ref().map(|item| match item {
             Item::Found(found) => found,
             Item::Name(name) => FoundEntry::file(path.join(name)),
         });
-        visit_in(root, &directory, found, stop, done, |entry, skipped| visit(state, entry, skipped));
+        visit_in(root, &directory, &mut found, stop, done, |entry, skipped| visit(state, entry, skipped));
+        let items: Vec<Item<'a>> = items.collect();
+        let directory = directory.into_inner().and_then(Result::ok);
+        (!items.is_empty() && done.stopped.is_none()).then_some(Self { path, items, directory })
+    }
+
+    /// Returns the position of the batch in the order of the walk.
+    pub(super) fn key(&self) -> Option<frontier::Key> {
+        let first = match self.items.first()? {
+            Item::Found(found) => found.path.clone(),
+            Item::Name(name) => self.path.join(name),
+        };
+        Some((first, false))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -258,10 +272,10 @@ pub(super) fn hand_out(
     }
 }
 
-/// Visits files of one directory in sequence.
+/// Visits files of one directory in sequence, until the results weigh too much for one task.
 pub(super) fn visit_all<T, W>(
     root: &Root,
-    batch: impl Iterator<Item = FoundEntry>,
+    batch: &mut impl Iterator<Item = FoundEntry>,
     stop: &Stop,
     done: &mut frontier::TaskOutput<T, W>,
     visit: impl FnMut(&Entry<'_>, &mut Skipped) -> WalkStep<T>,
@@ -273,7 +287,7 @@ pub(super) fn visit_all<T, W>(
 fn visit_in<T, W>(
     root: &Root,
     directory: &OnceCell<io::Result<Handle>>,
-    batch: impl Iterator<Item = FoundEntry>,
+    batch: &mut impl Iterator<Item = FoundEntry>,
     stop: &Stop,
     done: &mut frontier::TaskOutput<T, W>,
     mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> WalkStep<T>,
@@ -282,7 +296,9 @@ fn visit_in<T, W>(
         done.stopped = Some(stopped);
         return;
     }
-    for FoundEntry { path, kind, real, hidden_by, number } in batch {
+    while done.weight < limits::WALK_TASK_BYTES
+        && let Some(FoundEntry { path, kind, real, hidden_by, number }) = batch.next()
+    {
         let entry = Entry { path, kind, hidden_by, number, root, real, directory };
         let unreadable = done.skipped.get(SkipReason::Unreadable);
         let step = visit(&entry, &mut done.skipped);

@@ -199,8 +199,12 @@ impl<'a> ListPlan<'a> {
                 done.hiding.note(&path, &done.skipped);
             }
             ListWork::Visit(batch) => {
-                self.options.report_progress(batch.len());
-                batch.visit(self.root, state, stop, &mut done, dismiss, visit);
+                let files = batch.len();
+                let rest = batch.visit(self.root, state, stop, &mut done, dismiss, visit);
+                self.options.report_progress(files - rest.as_ref().map_or(0, EntryBatch::len));
+                done.tasks.extend(
+                    rest.and_then(|batch| Some(ListTask { key: batch.key()?, work: ListWork::Visit(batch) })),
+                );
             }
         }
         done
@@ -419,13 +423,8 @@ impl<'a> ListPlan<'a> {
         done.entries += names.len() as u64;
         let mut items: Vec<Item<'a>> = Vec::new();
         let flush = |items: &mut Vec<Item<'a>>, done: &mut ListOutput<'a, T>| {
-            let first = match items.first() {
-                Some(Item::Found(found)) => found.path.clone(),
-                Some(Item::Name(name)) => path.join(name),
-                None => return,
-            };
             let batch = EntryBatch::new(path.clone(), std::mem::take(items));
-            done.tasks.push(ListTask { key: (first, false), work: ListWork::Visit(batch) });
+            done.tasks.extend(batch.key().map(|key| ListTask { key, work: ListWork::Visit(batch) }));
         };
         for (number, met) in names.enumerate() {
             if number % limits::NAMES_PER_LOOK == limits::NAMES_PER_LOOK - 1

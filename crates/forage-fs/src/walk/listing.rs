@@ -218,6 +218,9 @@ const TASKS_AT_ONCE: usize = 64;
 enum ListingWork {
     /// Process these pieces. Only the last one has files to visit, or it is the end of the listing.
     Stretch(Range<usize>),
+    /// Visit the files of a piece from this number on, because the results of earlier ones weigh too much for
+    /// one task.
+    Files(usize, u32),
     /// Create the next tasks, starting with this piece.
     Rest(usize),
 }
@@ -248,6 +251,14 @@ impl Below<'_> {
             },
             ListingWork::Stretch(pieces) => {
                 self.run(pieces, options, chosen, stop, |entry, skipped| visit(state, entry, skipped))
+            }
+            ListingWork::Files(piece, from) => {
+                let (mut done, visit) =
+                    (frontier::TaskOutput::default(), |entry: &Entry<'_>, skipped: &mut Skipped| {
+                        visit(state, entry, skipped)
+                    });
+                self.visit(piece, from, chosen, stop, &mut done, visit);
+                done
             }
         };
         let first = self.rest(self.pieces.start);
@@ -294,7 +305,7 @@ impl Below<'_> {
             done.hiding.note(&pieces[*piece].directory.path, skipped);
             done.pruned.extend(pieces[*piece].directory.pruned.iter().cloned());
         }
-        let (last, numbers) = (&pieces[stretch.end - 1], self.listing.numbers(stretch.end - 1));
+        let numbers = self.listing.numbers(stretch.end - 1);
         let all = self.listing.firsts[stretch.start]..numbers.end;
         for (reason, files) in &chosen.skipped {
             done.skipped.add_many(*reason, count(files, &all));
@@ -302,8 +313,24 @@ impl Below<'_> {
         options.report_progress(all.len());
         // Visited files are counted when they are visited.
         done.visited = u64::from(all.end - all.start) - count(&chosen.visited, &all);
-        let directory = &last.directory;
-        let wanted = numbers.zip(last.files()).filter(|(number, _)| is_in(&chosen.visited, *number)).map(
+        self.visit(stretch.end - 1, numbers.start, chosen, stop, &mut done, visit);
+        done
+    }
+
+    /// Visits the chosen files of a piece from a number on. The last task is for the rest, if any.
+    fn visit<T>(
+        &self,
+        piece: usize,
+        from: u32,
+        chosen: &ListingFilter,
+        stop: &Stop,
+        done: &mut frontier::TaskOutput<T, ListingWork>,
+        visit: impl FnMut(&Entry<'_>, &mut Skipped) -> WalkStep<T>,
+    ) {
+        let files = self.listing.pieces[piece].files();
+        let directory = &self.listing.pieces[piece].directory;
+        let is_wanted = |number: &u32| *number >= from && is_in(&chosen.visited, *number);
+        let mut wanted = self.listing.numbers(piece).zip(files).filter(|(number, _)| is_wanted(number)).map(
             |(number, file)| FoundEntry {
                 path: directory.path.join(&file.name),
                 kind: EntryKind::File,
@@ -312,8 +339,13 @@ impl Below<'_> {
                 number: Some(number),
             },
         );
-        visit_all(&self.listing.root, wanted, stop, &mut done, visit);
-        done
+        visit_all(&self.listing.root, &mut wanted, stop, done, visit);
+        if done.stopped.is_none()
+            && let Some(FoundEntry { path, number: Some(number), .. }) = wanted.next()
+        {
+            let work = ListingWork::Files(piece, number);
+            done.tasks.push(frontier::WalkTask { key: (path, false), work });
+        }
     }
 }
 
