@@ -59,6 +59,8 @@ pub(crate) struct Outline {
     pub symbols: Vec<ChunkSymbol>,
     /// Chunks that cover all lines.
     pub chunks: Vec<FileChunk>,
+    /// There are further symbols after [`limits::OUTLINE_DEFINITIONS`].
+    pub has_more: bool,
 }
 
 /// Computes the outline of a text.
@@ -104,7 +106,7 @@ pub(crate) fn outline_with<'t>(
                 }
                 lead.get_or_insert(number);
                 if language.style == CommentStyle::Lua && line.starts_with("---@") {
-                    push(&mut outline.symbols, definition(line, language), number, 0);
+                    push(&mut outline, definition(line, language), number, 0);
                 }
             }
             LineKind::Code(end) => {
@@ -115,7 +117,7 @@ pub(crate) fn outline_with<'t>(
                 let found = if within_string { None } else { definition(code, language) };
                 if found.is_some() {
                     starts.push((lead.unwrap_or(number), indent));
-                    push(&mut outline.symbols, found, number, indent);
+                    push(&mut outline, found, number, indent);
                     lead = None;
                 } else if is_lead(trimmed) {
                     lead.get_or_insert(number);
@@ -131,9 +133,11 @@ pub(crate) fn outline_with<'t>(
     outline
 }
 
-fn push(symbols: &mut Vec<ChunkSymbol>, found: Option<SymbolDefinition<'_>>, line: u32, indent: u32) {
-    if let Some(SymbolDefinition { name, kind }) = found {
-        symbols.push(ChunkSymbol { name: name.to_owned(), kind, line, indent });
+fn push(outline: &mut Outline, found: Option<SymbolDefinition<'_>>, line: u32, indent: u32) {
+    let Some(SymbolDefinition { name, kind }) = found else { return };
+    match outline.symbols.len() < limits::OUTLINE_DEFINITIONS {
+        true => outline.symbols.push(ChunkSymbol { name: name.to_owned(), kind, line, indent }),
+        false => outline.has_more = true,
     }
 }
 

@@ -22,6 +22,10 @@ pub const FILE_BYTES: usize = 1 << 20;
 /// line; each modifier is looked for in the rest of it, so this bounds the square.
 pub const DEFINITION_BYTES: usize = 512;
 
+/// Most definitions that are read by line in a file, some 400 bytes each with their lines. Large files of generated code
+/// have ten thousand.
+pub const OUTLINE_DEFINITIONS: usize = 50_000;
+
 /// Bytes of a token; what is longer is data (hashes, encoded blobs) that nobody asks for.
 pub const LONGEST_TOKEN: usize = 64;
 
@@ -113,10 +117,10 @@ pub const WRITER_THREADS: usize = 8;
 
 /// Bytes that a thread gathers before it writes a segment, at the most; less makes many small segments, which queries pay
 /// for, or merging.
-pub const WRITER_BYTES: usize = 48 << 20;
+pub const WRITER_BYTES: usize = 32 << 20;
 
 /// Bytes that all threads together gather before they write: half of them with two, more segments with eight.
-pub const ALL_WRITERS_BYTES: usize = 96 << 20;
+pub const ALL_WRITERS_BYTES: usize = 64 << 20;
 
 /// Bytes for a thread that writes a few files, and the least for any: its tables are as large as that lets them become,
 /// whatever is in them.

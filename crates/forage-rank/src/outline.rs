@@ -30,6 +30,8 @@ pub struct FileOutline {
     pub is_by_line: bool,
     /// The parser met errors: definitions near them were found by line, too, or may be missing.
     pub has_errors: bool,
+    /// Definitions after the first [`limits::OUTLINE_DEFINITIONS`] are missing.
+    pub has_more: bool,
 }
 
 /// A definition of a file with its lines, counted from 1.
@@ -77,8 +79,8 @@ impl FileOutline {
 
     fn by_line(row: &LanguageRow, text: &str) -> Self {
         let is_by_line = row.style != CommentStyle::Prose;
-        let (definitions, comments) = by_line(row, text);
-        Self { definitions, fields: Vec::new(), comments, is_by_line, has_errors: false }
+        let (definitions, comments, has_more) = by_line(row, text);
+        Self { definitions, fields: Vec::new(), comments, is_by_line, has_errors: false, has_more }
     }
 
     /// Adds the definitions that are seen by line where the parser met errors, which may have lost them, and ends a
@@ -98,7 +100,7 @@ impl FileOutline {
         let (in_doubt, in_clean) = (ranges(true), ranges(false));
         let known: HashSet<u32> = self.definitions.iter().map(|it| it.line).collect();
         let indent = |line: u32| lines.get(line as usize - 1).map_or(0, |line| chunk::indent(line));
-        let (seen, _) = by_line(row, text);
+        let (seen, ..) = by_line(row, text);
         let begins = |kind| matches!(kind, DefinitionKind::Function | DefinitionKind::Type);
         for it in self.definitions.iter_mut().filter(|it| it.has_error && it.kind == DefinitionKind::Function)
         {
@@ -260,19 +262,21 @@ impl From<Category> for DefinitionKind {
     }
 }
 
-/// Returns the definitions that are seen in single lines, and adjacent lines of comments.
-fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInclusive<u32>>) {
-    let mut lines: Vec<OutlineLine<'_>> = Vec::new();
-    let symbols = chunk::outline_with(text, language, |line, kind, is_quoted| {
-        let sort = match kind {
-            LineKind::Blank => LineSort::Blank,
-            LineKind::Comment => LineSort::Comment,
-            LineKind::Code(_) if is_quoted => LineSort::Quoted,
-            LineKind::Code(_) => LineSort::Code,
-        };
-        lines.push(OutlineLine { trimmed: line.trim(), indent: chunk::indent(line), sort });
-    })
-    .symbols;
+/// Returns the definitions that are seen in single lines, adjacent lines of comments, and whether there are further
+/// definitions.
+fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInclusive<u32>>, bool) {
+    let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let mut lines: Vec<OutlineLine<'_>> = Vec::with_capacity(count + 1);
+    let chunk::Outline { symbols, has_more, .. } =
+        chunk::outline_with(text, language, |line, kind, is_quoted| {
+            let sort = match kind {
+                LineKind::Blank => LineSort::Blank,
+                LineKind::Comment => LineSort::Comment,
+                LineKind::Code(_) if is_quoted => LineSort::Quoted,
+                LineKind::Code(_) => LineSort::Code,
+            };
+            lines.push(OutlineLine { trimmed: line.trim(), indent: chunk::indent(line), sort });
+        });
     let is_heading = |symbol: &&ChunkSymbol| symbol.kind == DefinitionKind::Heading;
     let headings: Vec<usize> = symbols.iter().filter(is_heading).map(|symbol| symbol.line as usize).collect();
     let limits = next_beside(&symbols, lines.len());
@@ -310,7 +314,7 @@ fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInc
     let runs = numbered.chunk_by(|(_, before), (_, next)| before == next);
     let comments =
         runs.filter(|run| run[0].1 == LineSort::Comment).map(|run| run[0].0..=run[run.len() - 1].0);
-    (found, comments.collect())
+    (found, comments.collect(), has_more)
 }
 
 /// Returns whether a line, looked at by itself, may define a name. Only files with such a line are parsed to find
@@ -578,7 +582,7 @@ mod tests {
         fn definitions_of_any_text_are_in_order_and_nested(text in crate::chunk::any_text(), language in 0..crate::languages::LANGUAGES.len()) {
             let row = &crate::languages::LANGUAGES[language];
             let lines = text.lines().count() as u32;
-            let (found, _) = by_line(row, &text);
+            let (found, ..) = by_line(row, &text);
             for definition in &found {
                 proptest::prop_assert!(1 <= definition.start_line && definition.start_line <= definition.line);
                 proptest::prop_assert!(definition.line <= definition.end_line && definition.end_line <= lines);

@@ -6,6 +6,19 @@ use std::time::Duration;
 /// parsed at once, and few files that people write are larger.
 pub const PARSE_BYTES: usize = 2 << 20;
 
+/// Most tokens of a file that is parsed: words, and characters between them. A syntax tree takes some 200 bytes per token
+/// with what is read from it, whatever the language. Code that people write has a token per four or five bytes, and
+/// 2 MiB of `a;` have two million.
+pub const PARSE_TOKENS: u64 = 500_000;
+
+/// Tokens up to which a file is parsed without waiting for others: all but one in a hundred files that people write, and
+/// 8 MB of memory.
+pub const SMALL_TREE_TOKENS: u64 = 40_000;
+
+/// Tokens of a file from which on the memory of its tree is returned to the system, which takes a hundredth of the time for
+/// parsing it.
+pub const RELEASING_TREE_TOKENS: u64 = 200_000;
+
 /// Most back quotes of a file that is parsed. Scanners of some grammars, Dart's for one, look for the end of every string
 /// to the end of the file, and nothing can stop them: 30,000 quotes without an end take 2.5 s, twice as many four times as
 /// long.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 
-use forage_base::Stop;
+use forage_base::{Permit, Permits, Stop};
 use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
 
 use crate::language::{Language, Source};
@@ -13,8 +13,8 @@ use crate::limits;
 /// Why a text has no syntax tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// It has more than [`limits::PARSE_BYTES`] bytes or [`limits::PARSE_BACK_QUOTES`] back quotes, or its brackets nest deeper
-    /// than [`limits::PARSE_NESTING`].
+    /// It has more than [`limits::PARSE_BYTES`] bytes, [`limits::PARSE_TOKENS`] tokens or [`limits::PARSE_BACK_QUOTES`] back
+    /// quotes, or its brackets nest deeper than [`limits::PARSE_NESTING`].
     TooLarge,
     /// Parsing took longer than [`limits::PARSE_TIME`], or the caller stopped it.
     Stopped,
@@ -34,8 +34,18 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
+/// Tokens of the large syntax trees that the process has at the same time. They wait for each other.
+static TREES: Permits = Permits::releasing(limits::PARSE_TOKENS, limits::RELEASING_TREE_TOKENS);
+
+/// A syntax tree, and the memory that it is admitted to.
+pub(crate) struct AdmittedTree {
+    pub(crate) tree: Tree,
+    /// Dropped after the tree.
+    pub(crate) permit: Option<Permit>,
+}
+
 /// Parses a text in a language, or the parts of it that the language has there.
-pub(crate) fn parse(language: &Language, text: &str, stop: &Stop) -> Result<Tree, ParseError> {
+pub(crate) fn parse(language: &Language, text: &str, stop: &Stop) -> Result<AdmittedTree, ParseError> {
     let parts = match language.row.source {
         Source::Parts(find) => Some(included(text, find(text))),
         _ => None,
@@ -54,7 +64,7 @@ pub(crate) fn parse_with(
     grammar: &tree_sitter::Language,
     text: &str,
     stop: &Stop,
-) -> Result<Tree, ParseError> {
+) -> Result<AdmittedTree, ParseError> {
     parse_parts(grammar, text, None, stop)
 }
 
@@ -63,10 +73,18 @@ fn parse_parts(
     text: &str,
     parts: Option<&[tree_sitter::Range]>,
     stop: &Stop,
-) -> Result<Tree, ParseError> {
+) -> Result<AdmittedTree, ParseError> {
     if text.len() > limits::PARSE_BYTES || is_hostile(text.as_bytes()) {
         return Err(ParseError::TooLarge);
     }
+    let tokens = tokens(text.as_bytes());
+    if tokens > limits::PARSE_TOKENS {
+        return Err(ParseError::TooLarge);
+    }
+    let permit = match tokens > limits::SMALL_TREE_TOKENS {
+        true => Some(TREES.acquire(tokens, stop).ok_or(ParseError::Stopped)?),
+        false => None,
+    };
     let mut parser = Parser::new();
     parser.set_language(grammar).map_err(|_| ParseError::Grammar)?;
     if let Some(parts) = parts {
@@ -79,7 +97,20 @@ fn parse_parts(
     };
     let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut go_on);
-    parser.parse_with_options(&mut read, None, Some(options)).ok_or(ParseError::Stopped)
+    let tree = parser.parse_with_options(&mut read, None, Some(options)).ok_or(ParseError::Stopped)?;
+    Ok(AdmittedTree { tree, permit })
+}
+
+/// Returns the number of tokens of a text, as far as they can be counted without a grammar.
+fn tokens(text: &[u8]) -> u64 {
+    let mut is_in_word = false;
+    let begins_token = |byte: &&u8| {
+        let is_word = byte.is_ascii_alphanumeric() || **byte == b'_' || !byte.is_ascii();
+        let begins = if is_word { !is_in_word } else { !byte.is_ascii_whitespace() };
+        is_in_word = is_word;
+        begins
+    };
+    text.iter().filter(begins_token).count() as u64
 }
 
 /// Returns whether a text may have a scanner end the process, or run without looking at the deadline.
@@ -129,4 +160,25 @@ fn included(text: &str, ranges: Vec<Range<usize>>) -> Vec<tree_sitter::Range> {
         });
     }
     included
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_words_and_what_is_between() {
+        assert_eq!(tokens(b"fn alpha_1(x: u8) -> \xc3\xa9 {\n}\n"), 12);
+        assert_eq!(tokens(b" \n\t"), 0);
+    }
+
+    /// Regression: two trees of 2 MiB of short statements took 420 MiB.
+    #[test]
+    fn file_of_too_many_tokens_is_not_parsed() {
+        let rust = Language::for_name("rust", "a.rs").unwrap();
+        let dense = "fn f() { ".to_owned() + &"a;".repeat(400_000) + "}";
+        assert_eq!(parse(rust, &dense, &Stop::never()).err(), Some(ParseError::TooLarge));
+        let sparse = "fn f() { ".to_owned() + &"alphabetical; ".repeat(100_000) + "}";
+        assert!(parse(rust, &sparse, &Stop::never()).is_ok());
+    }
 }

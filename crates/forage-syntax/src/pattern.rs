@@ -8,7 +8,7 @@ use ast_grep_core::{AstGrep, Language as _, Pattern, PatternError};
 use ast_grep_language::SupportLang;
 use forage_base::Stop;
 
-use crate::parse::{ParseError, parse_with};
+use crate::parse::{AdmittedTree, ParseError, parse_with};
 
 /// A code pattern, compiled for one or several languages. Each file is searched in its own language.
 #[derive(Clone)]
@@ -145,7 +145,7 @@ impl CodePattern {
         if !text.contains(&*pattern.fixed_string()) {
             return Ok(Vec::new());
         }
-        let tree = parse_with(&language.get_ts_language(), text, stop)?;
+        let AdmittedTree { permit: _permit, tree } = parse_with(&language.get_ts_language(), text, stop)?;
         let root = AstGrep::doc(StrDoc { src: text.to_owned(), lang: *language, tree });
         let mut found = Vec::new();
         for node in root.root().find_all(pattern) {

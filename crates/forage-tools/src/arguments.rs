@@ -17,8 +17,9 @@ pub use self::foreign::{Foreign, ForeignNames};
 pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
 pub use self::text::read_arguments;
 use crate::error::ToolError;
+use crate::limits;
 use crate::names::ToolNames;
-use crate::text::other_forms;
+use crate::text::{count, grouped, other_forms};
 use crate::tool::Tool;
 
 /// Converts arguments that have no direct equivalent in a tool to its own arguments, before their names are
@@ -281,6 +282,16 @@ pub(crate) fn globs_at(
             }
             all.push(format!("{not}{bare}"));
         }
+    }
+    let bytes: usize = all.iter().map(String::len).sum();
+    if all.len() > limits::GLOBS || bytes > limits::GLOBS_BYTES {
+        let (most, most_bytes) = (grouped(limits::GLOBS as u64), grouped(limits::GLOBS_BYTES as u64));
+        let found = count(all.len() as u64, "glob");
+        let problem = format!(
+            "it has {found} of {} bytes, over the limit of {most} and {most_bytes} bytes; write fewer and wider ones",
+            grouped(bytes as u64)
+        );
+        return Err(ToolError::argument(argument, problem));
     }
     Globs::new(&all).map_err(|error| {
         ToolError::argument(

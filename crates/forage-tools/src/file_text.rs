@@ -1,9 +1,10 @@
 //! Reads files that are parsed as a whole.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use forage_base::Stop;
+use forage_base::{Permit, Permits, Stop};
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode};
 
 use crate::error::ToolError;
@@ -40,13 +41,40 @@ impl FileSource {
     }
 
     /// Returns the text as [`whole_text`] does.
-    pub(crate) fn whole_text(&self) -> Result<(String, &'static str, u64), ToolError> {
-        let Some(bytes) = &self.stored else { return whole_text(&self.root, &self.path) };
+    pub(crate) fn whole_text(&self, stop: &Stop) -> Result<(AdmittedText, &'static str, u64), ToolError> {
+        let Some(bytes) = &self.stored else { return whole_text(&self.root, &self.path, stop) };
         let size = bytes.len() as u64;
         match decode(bytes) {
             DecodedText::Binary => Err(is_binary(&self.path, size)),
-            DecodedText::Text { bytes, encoding } => Ok((lossy(bytes), encoding.name(), size)),
+            DecodedText::Text { bytes, encoding } => {
+                Ok((AdmittedText { text: lossy(bytes), _permit: None }, encoding.name(), size))
+            }
         }
+    }
+}
+
+/// Large texts are read one at a time in this process. A call never waits for a second one while it has one, so
+/// that two calls can't wait for each other.
+static LARGE_TEXTS: Permits = Permits::releasing(1, 1);
+
+/// The text of a file, and the memory that it is admitted to: a large one keeps others waiting until it is dropped.
+pub(crate) struct AdmittedText {
+    text: String,
+    _permit: Option<Permit>,
+}
+
+impl AdmittedText {
+    /// Returns the text, whose memory the caller accounts for.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+impl Deref for AdmittedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
     }
 }
 
@@ -54,10 +82,19 @@ impl FileSource {
 ///
 /// # Errors
 ///
-/// Returns an error if the file can't be read, is too large to be parsed as a whole, or is not text.
-pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'static str, u64), ToolError> {
+/// Returns an error if the file can't be read, is too large to be parsed as a whole, or is not text, and if the call
+/// has to end before others make room for a large text.
+pub(crate) fn whole_text(
+    root: &Arc<Root>,
+    path: &RelPath,
+    stop: &Stop,
+) -> Result<(AdmittedText, &'static str, u64), ToolError> {
     let mut file = root.open_file(path)?;
     let size = file.size();
+    let permit = match size > limits::LARGE_TEXT_BYTES {
+        true => Some(LARGE_TEXTS.acquire(1, stop).ok_or_else(|| no_room(stop))?),
+        false => None,
+    };
     let mut bytes = ReadBuffer::default();
     let contents = file
         .read_into(&mut bytes, limits::READ_DECODE_BYTES)
@@ -70,7 +107,23 @@ pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'
     }
     match decode(&bytes) {
         DecodedText::Binary => Err(is_binary(path, size)),
-        DecodedText::Text { bytes, encoding } => Ok((lossy(bytes), encoding.name(), size)),
+        DecodedText::Text { bytes, encoding } => {
+            let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+            if lines > limits::READ_DECODE_LINES {
+                let (lines, most) = (grouped(lines), grouped(limits::READ_DECODE_LINES));
+                let problem =
+                    format!("it has {lines} lines, over the {most} that are taken apart; read lines");
+                return Err(ToolError::argument("path", problem));
+            }
+            Ok((AdmittedText { text: lossy(bytes), _permit: permit }, encoding.name(), size))
+        }
+    }
+}
+
+fn no_room(stop: &Stop) -> ToolError {
+    match stop.is_cancelled() {
+        true => ToolError::Cancelled,
+        false => ToolError::argument("path", "other calls read large files; call again in a few seconds"),
     }
 }
 

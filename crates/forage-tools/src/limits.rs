@@ -134,8 +134,9 @@ pub const GREP_RECEIVERS: usize = 8;
 /// Names per caller whose files we cache for further pages.
 pub const GREP_USES_KEPT: usize = 4;
 
-/// Maximum files whose text and outline we cache for an answer of uses, and bytes of all of them.
-pub const GREP_USES_HELD: (usize, usize) = (64, 32 << 20);
+/// Maximum files whose text and outline we cache for an answer of uses, and bytes of all of them with their
+/// definitions.
+pub const GREP_USES_HELD: (usize, usize) = (64, 16 << 20);
 
 /// Maximum definitions of a name that we list, and types that implement or extend it.
 pub const GREP_DEFINITIONS: usize = 20;
@@ -400,8 +401,21 @@ pub const LIST_COUNT_BYTES: usize = 16 << 20;
 /// Maximum characters of a line in `read_file`; the rest is counted.
 pub const READ_LINE_CHARACTERS: usize = 2_000;
 
+/// Maximum globs of a call and bytes of all of them, with the readings of each. The matcher of 100,000 globs takes
+/// 300 MB.
+pub const GLOBS: usize = 2_000;
+/// See [`GLOBS`].
+pub const GLOBS_BYTES: usize = 64 << 10;
+
 /// Maximum bytes of a file that is parsed as a whole.
 pub const READ_DECODE_BYTES: usize = 16 << 20;
+
+/// Maximum lines of a file whose definitions are read. Each takes some sixty bytes, however short it is.
+pub const READ_DECODE_LINES: u64 = 1_000_000;
+
+/// Bytes of a file above which it is read whole only while no other such file is. With its definitions, a text
+/// takes up to eight times its size.
+pub const LARGE_TEXT_BYTES: u64 = 1 << 20;
 
 /// Maximum bytes that `read_file` reads to count the lines of a file; for longer files it says «at least».
 pub const READ_COUNT_BYTES: u64 = 256 << 20;

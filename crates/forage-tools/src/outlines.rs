@@ -73,6 +73,9 @@ impl KeptOutlines {
         let uses = uses.as_ref().map_or(0, |uses| uses.len());
         // One more for the outline itself.
         let entries = outline.definitions.len() + outline.fields.len() + uses + 1;
+        if entries > limits::OUTLINES_KEPT_ENTRIES {
+            return;
+        }
         if self.entries + entries > limits::OUTLINES_KEPT_ENTRIES {
             *self = Self::default();
         }
@@ -92,7 +95,7 @@ pub fn enclosing_definition(
     path: &RelPath,
     line: u32,
 ) -> Option<String> {
-    let (text, ..) = whole_text(root, path).ok()?;
+    let (text, ..) = whole_text(root, path, &context.stop).ok()?;
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, &context.stop);
     let at = outline.innermost(line)?;
     let names = outline.qualified(at);

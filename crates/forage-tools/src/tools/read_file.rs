@@ -201,7 +201,7 @@ impl Tool for ReadFile {
                 return Err(ToolError::argument("symbol", "it names the lines; leave their numbers out"));
             }
             Some(symbol) => {
-                let text = source.whole_text()?.0;
+                let text = source.whole_text(&stop)?.0;
                 structure::lines_of_all(context, (&path, &text), symbol, around, &stop)?
             }
             None => Vec::new(),

@@ -372,6 +372,14 @@ struct OutlinedFile {
 }
 
 impl OutlinedFile {
+    /// Returns the approximate size in bytes.
+    fn bytes(&self) -> usize {
+        // Definitions have names of some twenty bytes.
+        let definitions = self.outline.definitions.len() + self.outline.fields.len();
+        let uses = self.uses.as_ref().map_or(0, |uses| uses.len()) * size_of::<Use>();
+        self.text.len() + definitions * (size_of::<Definition>() + 20) + uses
+    }
+
     /// Returns the lines at which a type implements or extends the name, each with the position of its definition.
     fn implementing(&self) -> Vec<(u32, usize)> {
         let uses = self.uses.iter().flat_map(|uses| uses.iter());
@@ -476,17 +484,18 @@ impl<'a> UseReader<'a> {
         let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
             let file = has_room.then(|| self.read(path, self.qualified.name, self.stop)).flatten()?;
-            bytes.fetch_add(file.text.len(), Ordering::Relaxed);
-            Some(((*path).clone(), Arc::new(file)))
+            let held = bytes.fetch_add(file.bytes(), Ordering::Relaxed) + file.bytes();
+            // A larger file is read again, in its turn.
+            (held <= most_bytes).then(|| ((*path).clone(), Arc::new(file)))
         });
         self.held = HeldFiles(held.into_iter().flatten().collect());
     }
 
     fn read(&self, path: &RelPath, name: &str, stop: &Stop) -> Option<OutlinedFile> {
-        let (text, ..) = whole_text(self.root, path).ok()?;
+        let (text, ..) = whole_text(self.root, path, stop).ok()?;
         let Parsed { outline, uses } =
             self.context.outlines.outline_and_uses(&file_name(path), &text, name, stop);
-        Some(OutlinedFile { text, outline, uses })
+        Some(OutlinedFile { text: text.into_text(), outline, uses })
     }
 
     /// Returns a file's text with its definitions.

@@ -39,7 +39,7 @@ pub(super) fn tell(
             ));
         }
         // The reason why a file can't be read was reported when its lines were counted.
-        let Ok((text, ..)) = whole_text(root, &entry.place) else { continue };
+        let Ok((text, ..)) = whole_text(root, &entry.place, stop) else { continue };
         let is_told = |definition: &Definition| {
             let kind = definition.kind;
             definition.depth == 0

@@ -78,7 +78,7 @@ pub(super) fn answer(
     stop: &Stop,
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
     let FileSource { path, .. } = source;
-    let (text, encoding, size) = source.whole_text()?;
+    let (text, encoding, size) = source.whole_text(stop)?;
     let mut hidden = Hidden::default();
     let shown_path = String::from_utf8_lossy(path.as_bytes());
     let found = context.outlines.outline(&shown_path, &text, stop);
@@ -126,10 +126,19 @@ pub(super) fn answer(
     );
     outcome.hidden = hidden;
     outcome.warnings.extend(note);
+    outcome.warnings.extend(found.has_more.then(has_more));
     if stop.check().is_some_and(|stopped| stopped == Stopped::Cancelled) {
         return Err(ToolError::Cancelled);
     }
     Ok(outcome)
+}
+
+/// The note about a file with too many definitions.
+fn has_more() -> String {
+    format!(
+        "only the first {} definitions are known",
+        grouped(forage_rank::limits::OUTLINE_DEFINITIONS as u64)
+    )
 }
 
 /// Importance of a definition in an outline, the most important first.
@@ -512,8 +521,9 @@ fn lines_of(
             true => String::new(),
             false => format!(" the nearest names are {};", near.join(", ")),
         };
+        let more = if outline.has_more { format!(" {};", has_more()) } else { String::new() };
         let problem = format!(
-            "no definition of {} is seen in {shown_path};{instead} {} lists its definitions",
+            "no definition of {} is seen in {shown_path};{more}{instead} {} lists its definitions",
             quoted(symbol),
             context.names.fill("{read_file.outline}")
         );

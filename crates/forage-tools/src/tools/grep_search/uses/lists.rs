@@ -203,7 +203,7 @@ impl UseReader<'_> {
             let held = self.held.0.get(path).map(std::sync::Arc::clone);
             let read = match held {
                 Some(_) => None,
-                None => whole_text(self.root, path).ok().map(|(text, ..)| text),
+                None => whole_text(self.root, path, self.stop).ok().map(|(text, ..)| text.into_text()),
             };
             let Some(text) = held.as_ref().map(|file| &file.text).or(read.as_ref()) else { continue };
             let excerpt = Excerpt::new(text);
