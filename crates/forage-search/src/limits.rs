@@ -78,7 +78,7 @@ pub const PATTERNS_AND_THREADS_BYTES: u64 = 128 << 20;
 
 /// Estimated bytes of an automaton up to which it is not measured before it is compiled, which takes as long
 /// as compiling it.
-pub const UNMEASURED_AUTOMATON_BYTES: u64 = 128 << 10;
+pub const UNMEASURED_AUTOMATON_BYTES: u64 = SMALL_PATTERNS_BYTES / 4;
 
 /// Lazy automata per pattern and thread: those of the matcher and of the interruptible search, in both
 /// directions.
