@@ -22,9 +22,9 @@ pub const FILE_BYTES: usize = 1 << 20;
 /// line; each modifier is looked for in the rest of it, so this bounds the square.
 pub const DEFINITION_BYTES: usize = 512;
 
-/// Most definitions that are read by line in a file, some 400 bytes each with their lines. Large files of generated code
-/// have ten thousand.
-pub const OUTLINE_DEFINITIONS: usize = 50_000;
+/// Most definitions that are read by line in a file, a kilobyte each in an outline that is shown. Large files of
+/// generated code have ten thousand.
+pub const OUTLINE_DEFINITIONS: usize = 100_000;
 
 /// Bytes of a token; what is longer is data (hashes, encoded blobs) that nobody asks for.
 pub const LONGEST_TOKEN: usize = 64;

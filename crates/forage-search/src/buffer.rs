@@ -147,6 +147,7 @@ pub(crate) struct EventBuilder<'a> {
     /// The offset in the text at which each event's line begins; filled only with a margin.
     starts: Vec<u64>,
     bytes: usize,
+    spans: usize,
     pub(crate) file: FileEvents,
 }
 
@@ -162,12 +163,14 @@ impl<'a> EventBuilder<'a> {
             is_stored_notebook: false,
         };
         let delivered = options.lines_delivered(path);
-        Self { finder, options, delivered, delivered_match: 0, starts: Vec::new(), bytes: 0, file }
+        Self { finder, options, delivered, delivered_match: 0, starts: Vec::new(), bytes: 0, spans: 0, file }
     }
 
     /// Returns true if another matching line would exceed a limit.
     pub(crate) fn is_full(&self) -> bool {
-        self.file.matches as usize >= self.options.max_file_matches || self.bytes >= limits::FILE_EVENT_BYTES
+        self.file.matches as usize >= self.options.max_file_matches
+            || self.bytes >= limits::FILE_EVENT_BYTES
+            || self.spans >= limits::FILE_SPANS
     }
 
     /// Adds a line and returns the start of the next one.
@@ -233,10 +236,10 @@ impl<'a> EventBuilder<'a> {
         if line.len() == length {
             spans.retain(|span| span.start < kept.len());
         }
+        self.bytes += kept.len() + size_of::<SearchEvent>();
+        self.spans += spans.len();
         let bytes = line[kept].to_vec();
-        let event = SearchEvent { line_number, kind, bytes, spans, cut, in_key: Vec::new() };
-        self.bytes += event.weight();
-        self.file.events.push(event);
+        self.file.events.push(SearchEvent { line_number, kind, bytes, spans, cut, in_key: Vec::new() });
         if self.options.margin.is_some() {
             self.starts.push(start);
         }

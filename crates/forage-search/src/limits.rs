@@ -115,8 +115,12 @@ pub const PATTERN_NESTING: u32 = 250;
 /// Maximum number of matching lines kept per file if a search has no limit of its own.
 pub const FILE_MATCHES: usize = 1_000_000;
 
-/// Maximum number of bytes of matching and context lines kept per file, with the positions of their matches.
-pub const FILE_EVENT_BYTES: usize = 32 << 20;
+/// Maximum number of bytes of matching and context lines kept per file.
+pub const FILE_EVENT_BYTES: usize = 16 << 20;
+
+/// Maximum number of matches kept per file, 24 bytes each. Without it, lines of one letter would take fifteen times
+/// [`FILE_EVENT_BYTES`].
+pub const FILE_SPANS: usize = 1 << 20;
 
 /// Maximum number of matches kept per line. A line of one letter has a match at every byte.
 pub const LINE_SPANS: usize = 10_000;

@@ -306,9 +306,9 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     let began = std::time::Instant::now();
     let problem = |request| refusal(workspace.context(), "read_file", request);
     let header = read(&workspace, ReadRequest::new("many.h").outline(true));
-    assert_eq!((header.outline.len(), header.outline[7].end_line), (300_000, 8));
+    assert_eq!((header.outline.len(), header.outline[7].end_line), (100_000, 8));
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
-    assert!(all.contains("200,000 definitions called `A.b`"), "{all}");
+    assert!(all.contains("at least 99,999 definitions called `A.b`"), "{all}");
     assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("no definition of"));
     // This would take minutes if each definition were compared with all others.
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());

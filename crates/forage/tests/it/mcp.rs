@@ -11,6 +11,8 @@ mod engines;
 mod http;
 mod index;
 mod matrix;
+#[cfg(target_os = "linux")]
+mod memory;
 mod page;
 mod roots;
 mod same;

@@ -508,7 +508,8 @@ fn lines_of(
             };
             let several = (chosen.len() > 1).then(of_all);
             let notes = several.into_iter().chain(members_elsewhere(&outline, *at)).collect();
-            let warnings = warning.map(str::to_owned).into_iter().collect();
+            let more = outline.has_more.then(has_more);
+            let warnings = warning.map(str::to_owned).into_iter().chain(more).collect();
             SymbolLines { start: start_line.into(), end: end_line.into(), warnings, notes }
         };
         return Ok(chosen.iter().map(lines).collect());
@@ -532,10 +533,11 @@ fn lines_of(
     let places: Vec<String> = chosen.iter().take(limits::SYMBOL_PLACES).map(place).collect();
     let more = chosen.len().saturating_sub(limits::SYMBOL_PLACES);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let at_least = if outline.has_more { "at least " } else { "" };
     Err(ToolError::argument(
         "symbol",
         format!(
-            "{shown_path} has {} called {}: {}{more}; say which by what is around it (`Outer::name`), or by \
+            "{shown_path} has {at_least}{} called {}: {}{more}; say which by what is around it (`Outer::name`), or by \
              its lines",
             count(chosen.len() as u64, "definition"),
             quoted(symbol),

@@ -133,6 +133,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("path Io", "takes a file that may not be read, and root may: files.rs"),
     ("path KernelFileSystem", "takes a mount: kernel.rs"),
     ("pattern FuzzyEdits", "the number is brought into its range before"),
+    ("pattern LookAroundTooLarge", "takes hundreds of groups: backtracking.rs of forage-search"),
     ("pattern TooLargeTogether", "is about a term of several, and a text there: keyword.rs of forage-search"),
     ("skipped kernel_file_system", "takes a mount: kernel.rs"),
     ("skipped too_deep", "takes thousands of levels: files.rs"),
