@@ -104,7 +104,7 @@ that everyone who opens the project gets the entry. `forage setup other` prints 
   its servers (`claude mcp list`). This happens in an empty home, because clients rewrite their files when they list them.
   \"Works\" means that the entry is on that list; if the client can't be asked, the entry is \"written, not tried\". The
   exit status is 2 if the server does not answer or the client does not list it. `--no-check` skips the test.
-- `forage doctor` runs this test for every client, and reports if the model can't see the tools. From a project's file, it
+- `forage doctor` runs this test for every client, and reports whether the model can't see the tools. From a project's file, it
   only starts entries that run this very program.
 - **The command** is `forage mcp`, with the absolute path if `forage` on your `PATH` is another program. In a project's
   file it must be the bare name. `--command` sets another command.
@@ -121,7 +121,7 @@ removes these additions, too, and `--remove --with WHAT` only the named ones.
 | `instructions` | a few lines for the model, between marks in its Markdown file. Your own lines there always stay |
 | `skill` | the same lines as a skill |
 | `agent` | a sub-agent `forage-search`, which searches and returns files and lines |
-| `hooks` | `forage hook`, which advises at the start of a session and before the client's own searches. For one name it returns the definition and the number of uses, and for several words the best files. It never blocks, and returns nothing after 1.5 seconds. Codex runs it only after you have trusted it (`/hooks`) |
+| `hooks` | `forage hook`, which advises at the start of a session and before the client's own searches. If the client searches for one name, the hook adds its definition and the number of uses; for several words, the best files. It never blocks, and returns nothing after 1.5 seconds. Codex runs it only after you have trusted it (`/hooks`) |
 
 ## As a plugin
 

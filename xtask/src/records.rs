@@ -40,7 +40,7 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          - A command about several paths prints `{{\"answers\": […]}}`.\n\
          - Each heading links to the JSON Schema of the document.\n\
          - New fields can appear at any time. If a field changes or is removed, the version in the schema's `$id` must grow.\n\
-         - Sentences for people, such as those in `warnings`, can change in any version.\n"
+         - Human-readable text, such as in `warnings`, can change in any version.\n"
     );
     let mut page = RecordsPage { text, ..RecordsPage::default() };
     page.common(schemas)?;

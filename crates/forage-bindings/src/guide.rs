@@ -101,8 +101,8 @@ for (const file of relevant) console.log(file.path, file.explanation);",
         tool: "grep_search",
         summary: "Finds the lines that match a regular expression, grouped by file.",
         details: "The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are not \
-                  searched; an answer without matches says if they have some. With `output` \"uses\" and a name as \
-                  pattern, the answer has the definitions of the name and its uses.",
+                  searched; an answer without matches says whether they have some. With `output` \"uses\" and a name \
+                  as pattern, the answer has the definitions of the name and its uses.",
         items: "files",
         renamed: &[],
         python: "\

@@ -104,7 +104,7 @@ impl Line {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no response. The state of the call shows if the call was ended early.
+    /// Returns an error if there is no response. The state of the call shows whether the call was ended early.
     pub fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
         self.agent.run(request)
     }

@@ -178,7 +178,7 @@ pub struct ChatAnswer {
     pub usage: Option<Usage>,
     /// The cost of the call in US dollars, if tokens and prices are known.
     pub cost_usd: Option<f64>,
-    /// The reason why the model stopped, which shows if the answer is complete.
+    /// The reason why the model stopped, which shows whether the answer is complete.
     pub finish: Finish,
     /// Wall time of this call, without retries.
     pub elapsed: Duration,

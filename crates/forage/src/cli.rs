@@ -147,7 +147,7 @@ enum Command {
     /// Find files by name (glob or fuzzy), or list changed files
     #[command(visible_alias = "find")]
     Files(files::Arguments),
-    /// Explain why a file is searched or not: the rule, the limit, the index
+    /// Explain why a file is or isn't searched: the rule or limit, and whether it is indexed
     Why(why::Arguments),
     /// Print a file, a range of its lines, a definition or an outline
     #[command(visible_alias = "read_file")]

@@ -29,7 +29,7 @@ mod seen_field {
     pub(super) const TREE: &str = "tree";
     /// The number of its files.
     pub(super) const FILES: &str = "files";
-    /// The number of their chunks, which shows if another process has removed some.
+    /// The number of their chunks, which shows whether another process has removed some.
     pub(super) const POINTS: &str = "points";
 }
 

@@ -81,7 +81,7 @@ pub struct GrepResponse {
     pub elsewhere: Vec<rest::GrepDirectory>,
     /// No file matches `file_pattern`.
     pub no_file_chosen: bool,
-    /// This page continues another. Its counts exclude the earlier pages, except with uses.
+    /// This page continues another. Its counts exclude the earlier pages, except with `output: "uses"`.
     pub continued: bool,
     /// For a search without matches: the result of a check of the excluded files.
     pub not_searched: CallVerdict,

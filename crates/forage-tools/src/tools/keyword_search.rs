@@ -172,7 +172,7 @@ pub struct TermRecord {
     pub shown: Option<ShownRecord>,
 }
 
-/// The shown part of a term.
+/// How much of a term's matches the model saw.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 pub enum ShownRecord {

@@ -181,7 +181,7 @@ pub struct RankedChunk {
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// The innermost definition around the lines, after the names of those around it.
+    /// The innermost definition, preceded by those around it (`A > b`).
     pub symbol: Option<String>,
     /// Its kind, such as `struct`.
     pub kind: Option<&'static str>,
@@ -212,7 +212,7 @@ pub struct FilesLeftOut {
 pub struct RankedReason {
     /// The name of the rule.
     pub rule: &'static str,
-    /// Added to the score, or if negative, the share by which it is lowered.
+    /// Points added; if negative, the fraction by which the score is reduced.
     pub gives: f32,
     /// The evidence of the rule.
     pub about: &'static str,

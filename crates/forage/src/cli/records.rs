@@ -24,7 +24,7 @@ pub(super) struct IndexStatus<'a> {
     pub(super) files: Option<IndexedFiles>,
     /// Reasons why the index can't be used.
     pub(super) problems: &'a [String],
-    /// Progress of servers that read all files again.
+    /// Progress of the background check that rereads all files.
     pub(super) reread: RereadFiles,
     /// Size of the ranked index; null without one.
     pub(super) ranked_bytes: Option<u64>,

@@ -11,7 +11,7 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage why src/main.rs           says if it is searched, and if an index has it
+  forage why src/main.rs           says whether it is searched and indexed
   forage why dist/app.js           names the rule that excludes it, and the option that searches it";
 
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! Asks a client for its list of servers, because only that shows if the client reads the entry.
+//! Asks a client for its list of servers, because only that shows whether the client reads the entry.
 //!
 //! A client that lists its servers may also start them, and rewrite its files: in their versions of November
 //! 2026, Claude Code, Gemini CLI, Qwen Code, opencode and Kilo do the former, and all of these but Gemini CLI

@@ -37,7 +37,7 @@ pub struct LookupResponse {
 pub struct LookupName {
     /// The name, as in the query.
     pub name: String,
-    /// Presence of the name in the collection, with the filter.
+    /// Whether the name occurs in the filtered collection.
     pub presence: Presence,
     /// Compared chunks that contain it exactly.
     pub whole: usize,

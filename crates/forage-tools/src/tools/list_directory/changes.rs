@@ -43,7 +43,7 @@ pub struct ListChanges {
 pub struct ChangedFile {
     /// `added`, `modified`, `type changed`, `deleted`, `renamed`, `untracked` or `conflicted`.
     pub change: &'static str,
-    /// Below the root; of a renamed file the new path.
+    /// Path below the root; for a renamed file, the new path.
     pub path: String,
     /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]

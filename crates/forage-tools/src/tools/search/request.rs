@@ -28,7 +28,7 @@ pub struct SearchRequest {
     pub fixed_strings: Option<bool>,
     /// Match whole words only (default: false).
     pub word_regexp: Option<bool>,
-    /// Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back (default: all files).
+    /// Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by path if they have a slash ("src/**/*.rs", "!vendor/**"). They re-include ignored files (default: all files).
     pub glob: Option<Vec<String>>,
     /// Search hidden files too (default: false).
     pub hidden: Option<bool>,

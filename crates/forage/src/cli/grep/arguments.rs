@@ -213,7 +213,7 @@ pub(crate) struct Arguments {
     /// Print the byte offset of each line in its file
     #[arg(short = 'b', long, help_heading = "Output")]
     pub(super) byte_offset: bool,
-    /// Print nothing; the exit status says if there is a match
+    /// Print nothing; the exit status says whether there is a match
     #[arg(short = 'q', help_heading = "Output")]
     pub(in super::super) silent: bool,
     /// End paths with a NUL byte, for `xargs -0`
