@@ -37,7 +37,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 const EXAMPLES: &str = "\
 Examples:
   forage models                    the chosen models, with reasons
-  forage models --check            test if they answer";
+  forage models --check            test whether they answer";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
