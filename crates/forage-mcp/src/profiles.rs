@@ -120,9 +120,8 @@ impl Profile {
         UNKNOWN
     }
 
-    /// Returns the name under which a tool is listed for the client. Of the thirteen clients that we tried,
-    /// twelve put the server's name in front (`forage_`, `mcp__forage__`), and Continue and the frameworks put
-    /// nothing there. openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start with two tools of one name,
+    /// Returns the name under which a tool is listed for the client. Most agents put the server's name in
+    /// front (`forage_`, `mcp__forage__`), and Continue and the frameworks put nothing there. openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start with two tools of one name,
     /// LangChain's adapters 0.3.2 pass on both, and mcp-use 1.7.1 the first; three of them introduce
     /// themselves by the Python SDK's default name (`mcp`). So clients without a known prefix get the names
     /// that no other server has, unless the user chose the name.
