@@ -177,7 +177,7 @@ const QUESTIONS: [(&str, &str, &str); 19] = [
     ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
     ("how do I exclude a folder", "docs/exclude.md", "exclude = ["),
     ("why is a file missing", "docs/missing-file.md", "forage why dist/bundle.js"),
-    ("how do I use it in CI", "docs/scripts.md", "! forage grep -q"),
+    ("how do I use it in CI", "docs/scripts.md", "|| status=$?; test $status -eq 1"),
     ("which of the commands do I use", "docs/which.md", "forage grep --uses"),
     (
         "does my code leave the machine",
@@ -221,6 +221,18 @@ fn front_pages_are_short() {
     }
 }
 
+/// The start page of the documentation must link every page.
+#[test]
+fn start_page_links_every_page() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let start = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    let names =
+        std::fs::read_dir(&docs).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let pages = names.filter(|name| name.ends_with(".md") && name != "README.md" && name != "SUMMARY.md");
+    let missing: Vec<String> = pages.filter(|name| !start.contains(&format!("]({name})"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Returns a file of the workspace as one line.
 fn joined(path: &str) -> String {
     let text =
@@ -236,6 +248,8 @@ fn numbers_on_pages_are_those_of_the_program() {
         readme.contains(&format!("Claude Code, Codex, Cursor and {} other clients", clients - 3)),
         "{clients}"
     );
+    let untried = joined("docs/clients.md").matches("| not tried;").count();
+    assert!(readme.contains(&format!("({untried} of the {clients} are not tried)")), "{untried}");
     // `definitions_and_instructions_stay_small` enforces this limit.
     assert!(readme.contains("cost an agent under 1,900 tokens"));
     // docs/grep.md names the number of matches from which an answer has no context.
