@@ -37,7 +37,8 @@ pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
     let mut page = String::from(
         "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
          This page lists all commands; `forage help COMMAND` also prints rare options and examples. [Which command?](which.md)\n\
-         helps you to choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted.\n",
+         helps you to choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted ([exceptions](scripts.md#exit-status)).\n\
+         `forage search` is another name of `forage grep`.\n",
     );
     let names = workspace.forage_text(&["man", "--list"])?;
     let read = |name: &str| parsed(name, &workspace.forage_text(&[name, "-h"])?);

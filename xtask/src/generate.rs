@@ -210,7 +210,8 @@ fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String>
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
          This page has the descriptions that models read, word for word, and the arguments. Models do not see *hidden*\n\
-         arguments, but the tools accept them.\n\n\
+         arguments, but the tools accept them. Some defaults differ from those of [the commands](commands.md), for example\n\
+         the depth of a listing (2 for agents, 3 at a terminal) and the lines of uses (50 and 200).\n\n\
          ```sh\nforage call grep_search '{\"pattern\": \"fn main\"}'     # a call, as an agent makes it\nforage tools --format openai                          # the definitions for a provider\n```\n",
     );
     for tool in &tools {

@@ -27,6 +27,20 @@ fn path(schema: &Value, name: &str) -> Result<String, String> {
     Ok(format!("docs/schemas/{}/{name}.json", version.ok_or("a schema has no version")?))
 }
 
+/// Returns the command that prints a document. Documents that are written to a file are not printed with
+/// `--json`.
+fn command<'s>(name: &str, schema: &'s Value) -> Result<&'s str, String> {
+    let title = schema["title"].as_str().unwrap_or_default();
+    let command = title.split('`').nth(1).map(|command| command.strip_suffix(" --json").unwrap_or(command));
+    command.ok_or_else(|| format!("the title of {name} names no command"))
+}
+
+/// Returns the anchor of a heading, as mdBook and GitHub make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
 /// Fields with the same description in so many answers are described once, for all of them.
 const COMMON: usize = 5;
 
@@ -43,6 +57,7 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          - Human-readable text, such as in `warnings`, can change in any version.\n"
     );
     let mut page = RecordsPage { text, ..RecordsPage::default() };
+    page.list(schemas)?;
     page.common(schemas)?;
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
         page.document(name, schema)?;
@@ -62,6 +77,19 @@ struct RecordsPage<'a> {
 }
 
 impl<'a> RecordsPage<'a> {
+    /// Writes links to the documents that commands print.
+    fn list(&mut self, schemas: &Map<String, Value>) -> Result<(), String> {
+        let mut links = Vec::new();
+        for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
+            let command = command(name, schema)?;
+            if command.starts_with("forage") {
+                links.push(format!("[`{command}`](#{})", anchor(command)));
+            }
+        }
+        let _ = write!(self.text, "\nThe documents by command:\n{}\n", links.join(",\n"));
+        Ok(())
+    }
+
     /// Writes the fields that the answers of most tools have.
     fn common(&mut self, schemas: &'a Map<String, Value>) -> Result<(), String> {
         let mains: Vec<&Value> =
@@ -83,11 +111,7 @@ impl<'a> RecordsPage<'a> {
     }
 
     fn document(&mut self, name: &str, schema: &'a Value) -> Result<(), String> {
-        let title = schema["title"].as_str().unwrap_or_default();
-        // Documents that are written to a file are not printed with `--json`.
-        let command =
-            title.split('`').nth(1).map(|command| command.strip_suffix(" --json").unwrap_or(command));
-        let command = command.ok_or_else(|| format!("the title of {name} names no command"))?;
+        let command = command(name, schema)?;
         let file = path(schema, name)?;
         let file = file.trim_start_matches("docs/");
         let _ = write!(self.text, "\n## [`{command}`]({file})\n");
@@ -260,7 +284,7 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
         "# Errors\n\n{WRITTEN}\n\n\
          An error is a message on stderr. With `--json` the message is in a document on stdout, with a `code`: programs should\n\
          test this code and not the text. The exit status is 2, or 130 after an interruption, or 1 if a model returned no\n\
-         answer:\n\n\
+         answer ([all statuses](scripts.md#exit-status)):\n\n\
          ```console\n$ forage grep --json '('\n? 2\n\
          {{\"type\":\"error\",\"error\":\"regex parse error:\\n    (?:()\\n    ^\\nerror: unclosed group\\n-F takes the pattern as plain text.\",\"code\":\"pattern\"}}\n```\n\n\
          An answer with results can also have `error` and `code`, for example if one of several paths failed. An answer that a\n\

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
 enum Command {
     /// Show the size of the index, and how much of it is up to date
     Status,
-    /// Create or update the index
+    /// Create or update the index; with --ranked, that of `forage rank`
     Build {
         /// Build the ranked index of `forage rank`; otherwise its first use does
         #[arg(long)]
