@@ -77,7 +77,7 @@ pub(crate) enum Status {
     name = "forage",
     version,
     long_version = version::long_version(),
-    about = "Code search for LLM agents: find the right files by concept, by pattern, by name or by structure",
+    about = "Code search for coding agents: find the right files by concept, by pattern, by name or by structure",
     after_help = "Exit status: 0 something was found, 1 nothing was found, 2 an error (or an answer cut short before \
                   anything was found), 130 interrupted.\nConfiguration: `forage config` shows what is in effect and where it comes from."
 )]

@@ -1,4 +1,4 @@
-//! `forage`: code search for LLM agents and the people who run them.
+//! `forage`: code search for coding agents and the people who run them.
 //!
 //! The binary is glue. It reads arguments, environment and configuration, builds the context of a call, runs
 //! the tool from the registry and prints the answer. It contains no search logic.

@@ -15,7 +15,7 @@ use super::Body;
 
 /// The page that a person sees who opens the server's address in a browser.
 const FRONT_PAGE: &str = "\
-This is Forage: code search for agents, over the Model Context Protocol.
+This is Forage: code search for coding agents, over the Model Context Protocol.
 
   /mcp       the address for clients, which ask by POST
   /healthz   \"ok\" while it serves

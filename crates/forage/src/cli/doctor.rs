@@ -87,7 +87,7 @@ pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<St
         _ => format!("\nSomething is broken, `forage doctor` says more:\n  {}\n", problems.join("\n  ")),
     };
     output.text(&sanitize(&format!(
-        "forage {}: code search for LLM agents and the people who run them\n\n{text}{broken}\n{TO_TRY}",
+        "forage {}: code search for coding agents and the people who run them\n\n{text}{broken}\n{TO_TRY}",
         version::version()
     )))?;
     output.flush()?;

@@ -16,7 +16,7 @@ use super::{Client, Extra, ExtraParts, HookEvent, NAME, With, extra_snippet, ext
 const PLUGIN: &str = "packaging/plugin";
 
 const DESCRIPTION: &str =
-    "Code search for agents: the right files by question, by pattern or by name, with exact totals";
+    "Code search for coding agents: the right files by question, by pattern or by name, with exact totals";
 
 /// The prefix that Claude Code gives the tools of a plugin's server.
 const PREFIX: &str = "mcp__plugin_forage_forage__";
