@@ -39,6 +39,10 @@ const STEPS: &[(&str, Step)] = &[
 
 /// The additional steps of `--all`, which take gigabytes or many minutes.
 const FURTHER: &[(&str, Step)] = &[
+    ("memory of the worst calls", |workspace| {
+        let only = ["--test", "it", "--", "--ignored", "mcp::memory"];
+        workspace.cargo(&[&["test", "--package", "forage-cli"], &only[..]].concat())
+    }),
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
     ("other systems", systems::check),
