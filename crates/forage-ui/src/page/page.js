@@ -133,6 +133,9 @@ const callAddress = (call) => `#call=${encodeURIComponent(call.id)}`;
 const callLink = (call, text = `call ${call.ui.number}`) =>
 	h('a', { href: callAddress(call), title: `${call.tool}: ${call.ui.question}` }, text);
 
+const callLinks = (calls, most = 8) => [calls.slice(0, most).map((it, at) => [at > 0 && ', ', callLink(it)]),
+	calls.length > most && soft(` and ${count(calls.length - most)} more`)];
+
 function say(text) {
 	// Emptied first: the same sentence twice is said twice.
 	page.said.textContent = '';
@@ -245,30 +248,41 @@ function buildSessions() {
 	current = sessions.find((it) => it.id === current?.id) ?? sessions[0] ?? null;
 }
 
-/** Links repeated questions, and files that were read to the answer that named them. */
+const append = (lists, key, value) => (lists.has(key) ? lists.get(key).push(value) : lists.set(key, [value]));
+
+/**
+ * Links repeated questions. Links the reads of a file to the first answer that showed lines of it before the first of them,
+ * or else named it (`from`), and each answer to the next reads of its files, by file (`readIn`).
+ */
 function relate({ calls }) {
-	const [asked, named, read] = [new Map(), new Map(), new Map()];
+	const [asked, lined, named, foundBy, unread, read] = Array.from({ length: 6 }, () => new Map());
 	let end = 0;
 	calls.forEach((call, at) => {
 		const { ui } = call;
-		Object.assign(ui, { again: null, isNearly: false, reread: null, from: null, readers: [], thinking: at ? call.began_us - end : 0 });
+		Object.assign(ui, { again: null, isNearly: false, reread: null, from: null, readIn: new Map(), thinking: at ? call.began_us - end : 0 });
 		end = Math.max(end, ended(call));
 		const same = asked.get(`=${ui.same}`);
 		ui.again = same ?? asked.get(`~${ui.near}`) ?? null;
 		ui.isNearly = Boolean(ui.again) && !same;
 		asked.set(`=${ui.same}`, call).set(`~${ui.near}`, call);
 		const seen = [];
+		const isBefore = (answer) => answer !== call && ended(answer) <= call.began_us;
 		for (const file of call.shown) {
 			const key = place(call, file);
-			if (file.kind !== 'read') named.has(key) ? named.get(key).push(call) : named.set(key, [call]);
-			else {
+			if (file.kind !== 'read') {
+				append(file.kind === 'lines' ? lined : named, key, call);
+				append(unread, key, call);
+			} else {
 				seen.push(...file.ranges.map(([from, to]) => (read.get(key) ?? []).findLast((it) => it.from <= from && it.to >= to && ended(it.call) <= call.began_us)));
 				read.set(key, [...read.get(key) ?? [], ...file.ranges.map(([from, to]) => ({ from, to, call }))]);
-				if (call.tool === 'read_file' && !ui.from) ui.from = named.get(key)?.findLast((earlier) => ended(earlier) <= call.began_us) ?? null;
+				if (!foundBy.has(key)) foundBy.set(key, lined.get(key)?.find(isBefore) ?? named.get(key)?.find(isBefore) ?? null);
+				if (call.tool === 'read_file') ui.from ??= foundBy.get(key);
+				const waiting = unread.get(key) ?? [];
+				waiting.filter(isBefore).forEach((answer) => answer.ui.readIn.set(key, call));
+				unread.set(key, waiting.filter((answer) => !isBefore(answer)));
 			}
 		}
 		if (seen.length && seen.every(Boolean) && call.shown.every((file) => file.kind === 'read')) ui.reread = seen[0].call;
-		ui.from?.ui.readers.push(call);
 	});
 }
 
@@ -519,7 +533,7 @@ function looked(session) {
 	const part = (shade, number, text) => h('li', h('span', { class: `key s-${shade}`, ...UNHEARD }), h('b', number), text);
 	return [h('h2', 'Where it looked', h('a', { href: '#map' }, 'Open the map')),
 		all > 0 && h('div.strip.thin', UNHEARD, [['read', read], ['shown', shown]].map(([shade, list]) => h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / Math.max(all, list.length)}%` } }))),
-		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown in part'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')} never opened`)),
+		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown in part'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')}: no line seen`)),
 		read.length ? h('ul.files', read.slice(0, most).map(link)) : hint('The agent read no file: it saw only what searches showed.'),
 		read.length > most && hint(`and ${plural(read.length - most, 'other file')}`)];
 }
@@ -634,13 +648,14 @@ function showCall(view, id) {
 	if (!call) {
 		return fill(view, heading('Call', h('a', { href: '#session' }, '← Session')), known.loaded ? note('This call is no longer known: its process keeps only its last calls.', 'bad') : soft('Connecting…'));
 	}
-	const { session, number, again, from, readers, thinking } = call.ui;
+	const { session, number, again, from, readIn, thinking } = call.ui;
 	if (session !== current) {
 		current = session;
 		drawSessions();
 	}
 	const neighbour = (other, text) => other && h('a', { href: callAddress(other) }, text);
 	const found = findingOf(call);
+	const readers = [...new Set(readIn.values())];
 	const [text, files, missing] = [h('div', { 'aria-live': 'polite' }), h('section.files-of'), h('section')];
 	const time = `${duration(call.elapsed_us)}${thinking > 500_000 ? ` after ${duration(thinking)} of thinking` : ''}`;
 	fill(view,
@@ -648,7 +663,7 @@ function showCall(view, id) {
 		h('h1', { tabindex: '-1' }, soft(`${call.tool} `), h('span.mono', clip(call.ui.question, 200) || '(nothing)')),
 		h('ul.stats', h('li', h('b', outcome(call))), h('li', h('b', `≈ ${tokens(call.bytes)} tokens`)), h('li', time),
 			from && h('li', callLink(from, `Found by call ${from.ui.number}`)),
-			readers.length > 0 && h('li', 'Then read in ', readers.slice(0, 6).map((it, at) => [at > 0 && ', ', callLink(it)]))),
+			readers.length > 0 && h('li', 'Then read in ', callLinks(readers))),
 		found && h('p', { class: `note ${KINDS[found.kind].kind}` }, h('b', `${KINDS[found.kind].title}. `), found.text, found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
 		!found && again && note(`Call ${again.ui.number} asked the same and saw other lines.`),
 		h('div.split',
@@ -698,9 +713,8 @@ const SEEN_AS = { read: 'read', lines: 'shown', named: 'path only' };
 function shownFiles(call) {
 	if (!call.shown.length) return hint('The answer names no file.');
 	const most = 40;
-	const readLater = (file) => call.ui.session.calls.find((it) => it.began_us > call.began_us && it.shown.some((other) => other.kind === 'read' && place(it, other) === place(call, file)));
 	const item = (file) => {
-		const later = file.kind !== 'read' && readLater(file);
+		const later = file.kind !== 'read' && call.ui.readIn.get(place(call, file));
 		return h('li', h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = call.roots[file.root]; } }, file.path),
 			h('span.soft', ` ${SEEN_AS[file.kind]}`, file.ranges.length > 0 && ` ${ranges(file)}`), call.roots.length > 1 && soft(` in ${lastName(call.roots[file.root] ?? '')}`),
 			later && [' ', callLink(later, `read in call ${later.ui.number}`)]);
@@ -1101,13 +1115,13 @@ function drawShades() {
 	const below = [...map.tree.touched.values()].filter(({ node: it }) => !node.path || bare(it.path).startsWith(`${node.path}/`));
 	const read = below.filter(({ node: it }) => it.seen[READ]);
 	const shown = below.filter(({ node: it }) => !it.seen[READ] && it.seen[SHOWN]);
-	fill(byId('share'), below.length ? ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ` in search results. ${plural(node.files - read.length - shown.length, 'file')} of ${count(node.files)} were never opened.`]
+	fill(byId('share'), below.length ? ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ` in search results. It saw no line of ${count(node.files - read.length - shown.length)} of ${plural(node.files, 'file')}.`]
 		: `The agent saw nothing of these ${plural(node.files, 'file')}.`);
 	const item = ({ name, title, says }, at) => h('li', { title: says, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` ${count(numbers[at])}`));
 	fill(byId('legend'), h('ul.legend', { 'aria-label': 'Lines' }, SHADES.map(item)),
 		!reply.complete && note('There are more files than this map shows.'),
 		gone.size > 0 && note(`${plural(gone.size, 'file')} of answers that no longer exist, such as ${[...gone][0]}, are not shown.`));
-	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)} `), calls.slice(-4).map((call) => [callLink(call), ' ']));
+	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)} `), callLinks(calls));
 	const list = (title, shade, items, most = 12) => [h('h2', swatch(shade), title), h('ul.files', items.slice(0, most)),
 		items.length > most && h('details', h('summary', `${count(items.length - most)} more`), h('ul.files', items.slice(most, 1000)))];
 	const byLines = (shade) => (one, other) => other.node.seen[shade] - one.node.seen[shade];
@@ -1115,7 +1129,7 @@ function drawShades() {
 	const entry = (it) => h('li', h('a.mono', { href: mapAddress(it.path) }, `${it.path}${it.children ? '/' : ''}`), soft(` ${plural(it.lines, 'line')}${it.children ? ` in ${plural(it.files, 'file')}` : ''}${it.seen[NAMED] ? ', path seen' : ''}`));
 	fill(byId('lists'),
 		h('section', list('Read', READ, read.sort(byLines(READ)).map(file)), list('Shown, not read', SHOWN, shown.sort(byLines(SHOWN)).map(file))),
-		h('section', list('Never opened', NEVER, never.map(entry))));
+		h('section', list('No line seen', NEVER, never.map(entry))));
 	const closed = closedBelow(node);
 	fill(byId('closed'), closed.length > 0 && h('details', h('summary', `${plural(closed.length, 'path')} that no search reads`), h('ul.files', closed.slice(0, 300).map((it) => h('li', mono(nameOf(it)), soft(` left out ${SKIPPED[it.reason] ?? spoken(it.reason)}`))))));
 	drawMap();

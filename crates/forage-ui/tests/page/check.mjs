@@ -159,16 +159,27 @@ function sessionsOf(calls) {
   return made;
 }
 
-/** By the names of calls: the answer that a read follows. */
+/** By the names of calls: the first answer that showed lines of the file before its first read, or else that named it. */
 function threads(calls) {
   const from = new Map();
-  calls.forEach((call, at) => {
-    const read = new Set(call.shown.filter((file) => file.kind === 'read').map((file) => place(call, file)));
-    const named = (it) => it.shown.some((file) => file.kind !== 'read' && read.has(place(it, file)));
-    const answer = call.tool === 'read_file' && calls.slice(0, at).findLast((it) => ended(it) <= call.began_us && named(it));
+  const has = (call, file, kind) => call.shown.some((other) => other.kind === kind && place(call, other) === place(file.call, file));
+  const foundBy = (file) => {
+    const opening = calls.find((it) => has(it, file, 'read'));
+    const earlier = calls.slice(0, calls.indexOf(opening)).filter((it) => ended(it) <= opening.began_us);
+    return earlier.find((it) => has(it, file, 'lines')) ?? earlier.find((it) => has(it, file, 'named'));
+  };
+  for (const call of calls.filter((it) => it.tool === 'read_file')) {
+    const answer = call.shown.filter((file) => file.kind === 'read').map((file) => foundBy({ ...file, call })).find(Boolean);
     if (answer) from.set(call.id, answer);
-  });
+  }
   return from;
+}
+
+/** The calls that read a file of an answer, the next for each file. */
+function readersOf(call, calls) {
+  const reads = (it, file) => call !== it && ended(call) <= it.began_us && it.shown.some((other) => other.kind === 'read' && place(it, other) === place(call, file));
+  const next = call.shown.filter((file) => file.kind !== 'read').map((file) => calls.slice(calls.indexOf(call) + 1).find((it) => reads(it, file)));
+  return calls.filter((it) => next.includes(it));
 }
 
 /** The title of the finding that a call must have, or '' for none. */
@@ -299,7 +310,7 @@ function some(calls) {
   return [...new Set([...kinds.values(), ...rest])].slice(0, Number(given.calls));
 }
 
-async function oneCall(page, call) {
+async function oneCall(page, call, calls) {
   const name = `call ${visible(call.id)}`;
   await go(page, `call=${encodeURIComponent(call.id)}`);
   const text = squeezed(await page.textContent('#view'));
@@ -308,6 +319,9 @@ async function oneCall(page, call) {
   tell(`${name}: all that is known of it`, !lacks.length, lacks.length ? `lacks ${lacks.join(' | ')}` : `${call.funnel.length} steps, ${Object.keys(call.skipped).length} reasons`);
   const files = await page.$$eval('.files-of a.mono', (all) => all.map((it) => it.textContent));
   tell(`${name}: files in the order of the answer`, isDeepStrictEqual(files, call.shown.map((file) => visible(file.path))), `${files.length} files`);
+  const readers = await page.$$eval('.stats a', (all) => all.filter((it) => it.parentElement.textContent.startsWith('Then read in')).map((it) => it.getAttribute('href')));
+  const expected = readersOf(call, calls).map((it) => `#call=${encodeURIComponent(it.id)}`).slice(0, 8);
+  tell(`${name}: the next reads of its files`, isDeepStrictEqual(readers, expected), readers.join(' ') || 'none');
   await seenText(page, call, name);
   const [json, command] = await page.$$eval('.copied pre', (all) => all.map((it) => it.textContent));
   tell(`${name}: arguments`, isDeepStrictEqual(JSON.parse(json), call.arguments), json);
@@ -739,7 +753,7 @@ const page = await open(browser).catch((error) => {
   process.exit(1);
 });
 await part('session', () => session(page, calls));
-for (const call of some(calls)) await part(`call ${visible(call.id)}`, () => oneCall(page, call));
+for (const call of some(calls)) await part(`call ${visible(call.id)}`, () => oneCall(page, call, sessionsOf(calls).find((own) => own.includes(call))));
 await part('map', () => map(page, calls));
 await part('cost', () => cost(page, calls));
 await part('health', () => health(page));
