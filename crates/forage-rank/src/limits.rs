@@ -211,6 +211,10 @@ pub const WRITING_TIME: Duration = Duration::from_millis(40);
 /// with none, work of seconds is lost for a few milliseconds.
 pub const WRITE_GRACE: Duration = Duration::from_millis(100);
 
+/// Bytes of a line up to which we look at it for names that it may define. A longer one may define any: each name in
+/// it is looked at with all that is before it, which takes minutes for a megabyte.
+pub const CANDIDATE_LINE_BYTES: usize = 4 << 10;
+
 /// Lines of a passage that is chosen as one; longer definitions are cut into such parts.
 pub const PASSAGE_LINES: usize = 120;
 

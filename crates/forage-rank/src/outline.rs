@@ -324,7 +324,7 @@ pub fn may_define(path: &str, line: &str, name: &str) -> bool {
     let language = crate::languages::language(path);
     // A file without a known name may be a script.
     let is_parsed = language.name.is_empty() || Language::for_name(language.name, path).is_some();
-    is_parsed && candidate::defines(language, line, name)
+    is_parsed && (line.len() > limits::CANDIDATE_LINE_BYTES || candidate::defines(language, line, name))
 }
 
 /// Returns whether a type that implements or extends the name may have this line in its head. Errs on the side of yes:
@@ -368,6 +368,9 @@ pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
     let language = crate::languages::language(path);
     if !language.name.is_empty() && Language::for_name(language.name, path).is_none() {
         return false;
+    }
+    if line.len() > limits::CANDIDATE_LINE_BYTES {
+        return true;
     }
     let code = match chunk::LineClassifier::new(language).read(line) {
         LineKind::Blank => return false,

@@ -93,6 +93,13 @@ const WORST: &[Worst] = &[
     },
     Worst {
         tool: "grep_search",
+        what: "uses of a name that one long line has at every place",
+        tree: |tree| tree.write("a.c", "b(Name, c); ".repeat(160_000)),
+        request: || json!({"pattern": "Name", "output": "uses"}),
+        ends: Ends::Any,
+    },
+    Worst {
+        tool: "grep_search",
         what: "short lines and a pattern that is slow on each",
         tree: |tree| {
             tree.write("a.txt", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n".repeat(150_000));
