@@ -324,7 +324,11 @@ pub fn may_define(path: &str, line: &str, name: &str) -> bool {
     let language = crate::languages::language(path);
     // A file without a known name may be a script.
     let is_parsed = language.name.is_empty() || Language::for_name(language.name, path).is_some();
-    is_parsed && (line.len() > limits::CANDIDATE_LINE_BYTES || candidate::defines(language, line, name))
+    match is_parsed {
+        _ if line.len() > limits::CANDIDATE_LINE_BYTES => true,
+        true => candidate::defines(language, line, name),
+        false => candidate::is_seen(language, line, name),
+    }
 }
 
 /// Returns whether a type that implements or extends the name may have this line in its head. Errs on the side of yes:

@@ -155,6 +155,9 @@ fn style(language: &LanguageRow) -> Style {
 /// Returns whether a line may define a name.
 pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
     let line = without_lead(line);
+    // Sigils belong to names in some languages.
+    let bare = name.trim_start_matches(['$', '@', '%']);
+    let name = if bare.starts_with(is_word) { bare } else { name };
     let code = match LineClassifier::new(language).read(line) {
         LineKind::Blank => return false,
         // What looks like a comment in a script without a known language may be none.
@@ -164,7 +167,9 @@ pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
     };
     let style = style(language);
     // Within a comment of several lines. A pointer has no space after its star.
-    if !matches!(style, Style::Other | Style::Shell) && code.trim_start().starts_with("* ") {
+    let may_be_method = style == Style::Script && code.trim_end().ends_with(['{', ',', '}']);
+    if !matches!(style, Style::Other | Style::Shell) && code.trim_start().starts_with("* ") && !may_be_method
+    {
         return false;
     }
     code.match_indices(name).any(|(at, _)| {
@@ -172,6 +177,17 @@ pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
             Candidate { style, code, start: at, before: &code[..at], after: &code[at + name.len()..] };
         candidate.may_define()
     }) || chunk::definition(code, language).is_some_and(|definition| definition.name == name)
+}
+
+/// Returns whether the ranking sees a definition of the name in a line, for languages without a grammar.
+pub(super) fn is_seen(language: &LanguageRow, line: &str, name: &str) -> bool {
+    match LineClassifier::new(language).read(line) {
+        LineKind::Blank => false,
+        LineKind::Comment => chunk::definition(line, language).is_some_and(|found| found.name == name),
+        LineKind::Code(end) => {
+            chunk::definition(&line[..end], language).is_some_and(|found| found.name == name)
+        }
+    }
 }
 
 /// Removes a comment in `/* … */` or an attribute in `#[…]`, which may look like a comment, at the beginning of a
@@ -264,7 +280,9 @@ impl<'l> Candidate<'l> {
             || is_scope
             || after.starts_with("->")
             || after.starts_with("?.")
-            || OPERATORS.iter().any(|operator| spaced.starts_with(operator)) && !spaced.starts_with("->")
+            || OPERATORS.iter().any(|operator| spaced.starts_with(operator))
+                && !spaced.starts_with("->")
+                && !spaced.starts_with("||=")
     }
 
     /// Unclosed brackets before the name.
@@ -297,7 +315,8 @@ impl<'l> Candidate<'l> {
     /// True if a single `=` follows.
     fn is_assigned(self) -> bool {
         let after = self.after.trim_start();
-        after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>")
+        let is_single = after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
+        is_single || after.starts_with("||=")
     }
 
     /// True if the name comes after a comma of a list that declares: `a, b = 1, 2`.
@@ -316,7 +335,7 @@ impl<'l> Candidate<'l> {
                 && (code.trim_end().ends_with(['{', '}', ')']) || !code.starts_with(' '));
             let has = |word: &str| code.split(|c| !is_word(c)).any(|other| other == word);
             let is_head = ["record", "class", "struct", "typedef", "using"].into_iter().any(has);
-            let is_pointer = before.ends_with(['*', '^']) && matches!(self.next(), Some(')' | '('));
+            let is_pointer = before.ends_with(['*', '^']) && matches!(self.next(), Some(')' | '(' | '['));
             return is_head || is_macro || is_pointer || before.trim_start() == "(";
         }
         if self.is_type() {
@@ -371,7 +390,9 @@ impl<'l> Candidate<'l> {
 
     fn may_define_in_python(self) -> bool {
         // `(a, b) = …`
-        let before = self.before.trim_start().trim_start_matches(['(', '[']);
+        // Several statements on a line, and the body of a block on the line of its head.
+        let before = self.before.rsplit([';', ':']).next().unwrap_or_default();
+        let before = before.trim_start().trim_start_matches(['(', '[']);
         let is_target = before.is_empty() || before.ends_with(',') && !before.contains(['(', '[', '=']);
         let is_after_keyword = matches!(last_word(before), "as" | "global" | "nonlocal" | "for");
         let continues = matches!(self.next(), Some('=' | ':' | ',' | ')' | ']' | '\\') | None);
@@ -380,10 +401,11 @@ impl<'l> Candidate<'l> {
 
     fn may_define_in_go(self) -> bool {
         let after = self.after.trim_start();
-        if after.starts_with(":=") || self.depth() > 0 {
+        let is_group = ["const", "var", "type"].contains(&first_word(self.code));
+        if after.starts_with(":=") || self.depth() > 0 && !is_group {
             return false;
         }
-        self.before.is_empty() || self.before.ends_with(')') || self.is_listed() || self.before.ends_with('{')
+        self.before.is_empty() || self.is_listed() || self.before.ends_with([')', '{', '(', ';'])
     }
 
     fn may_define_in_rust(self) -> bool {
@@ -412,7 +434,7 @@ impl<'l> Candidate<'l> {
         }
         let is_head =
             ["):", "=>", "{"].iter().any(|sign| after.contains(sign)) || self.name() == "constructor";
-        let is_call = after.starts_with('(') && self.ends_with([';', ')', ',']) && !is_head;
+        let is_call = after.starts_with('(') && self.ends_with([';', ')']) && !is_head;
         let is_key = self.next() == Some(':');
         let is_value = self.is_assigned() || is_key || after.starts_with('(');
         !is_call
@@ -447,9 +469,9 @@ impl<'l> Candidate<'l> {
     }
 
     fn may_define_by_keyword(self) -> bool {
-        let has_keyword =
-            || self.before.split(|c| !is_word(c)).any(|word| matches!(word, "val" | "var" | "let"));
-        let is_pattern = self.depth() > 0 && has_keyword();
+        let has = |keywords: &[&str]| self.before.split(|c| !is_word(c)).any(|word| keywords.contains(&word));
+        let is_extension = self.before.ends_with('.') && has(&["fun", "val", "var"]);
+        let is_pattern = self.depth() > 0 && has(&["val", "var", "let"]) || is_extension;
         is_pattern || last_word(self.before) == "case" || self.may_follow()
     }
 
@@ -526,6 +548,27 @@ mod tests {
         }
         assert!(looked_at > 1_000, "{looked_at}");
         assert_eq!(missed, [""; 0]);
+    }
+
+    #[test]
+    fn definitions_in_unusual_places_are_candidates() {
+        for (path, line, name) in [
+            ("a.nim", "proc name() = discard", "name"),
+            ("a.rkt", "(define name 1)", "name"),
+            ("a.php", "    private static ?int $name = 1;", "$name"),
+            ("a.ts", "  * name () {},", "name"),
+            ("a.ts", "  name (a,", "name"),
+            ("a.go", "type I interface { M1(); name() }", "name"),
+            ("a.go", "const ( A = 1; name = 2 )", "name"),
+            ("a.py", "a = 1; name = 2", "name"),
+            ("a.py", "if a: name = 1", "name"),
+            ("a.rb", "NAME ||= 1", "NAME"),
+            ("a.cpp", "int (*name[3])(int);", "name"),
+            ("a.kt", "fun (() -> Unit).name() {}", "name"),
+        ] {
+            assert!(may_define(path, line, name), "{path}: {line}");
+        }
+        assert!(may_define("a.c", &"name(name, a); ".repeat(100_000), "name"));
     }
 
     #[test]

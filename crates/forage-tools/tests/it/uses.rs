@@ -336,6 +336,9 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
         );
     }
     tree.write("src/needle.rs", "pub fn needle() {}\n");
+    let methods =
+        ["Queue", "Stack"].map(|of| format!("struct {of};\nimpl {of} {{\n    fn needle() {{}}\n}}\n"));
+    tree.write("src/queue.rs", format!("{}fn call() {{\n    Queue::needle();\n}}\n", methods.concat()));
     let cache = tempfile::tempdir().unwrap();
     let place = forage_fs::PrivatePlace::below(cache.path()).join("indexes");
     let mut watched = Workspace::open(tree.root()).unwrap().keep_indexes_and_watch(place).unwrap();
@@ -343,8 +346,11 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     watched.build_index().unwrap();
     let plain = Workspace::open(tree.root()).unwrap();
     let told = |workspace: &Workspace| -> Vec<String> {
-        let request = GrepRequest::new("needle").output(GrepOutput::Uses).max_results(17);
-        pages(workspace, request).iter().map(|page| json!(page).to_string()).collect()
+        // A qualified name is read in two ways.
+        let requests = ["needle", "Queue::needle", "Queue.needle"]
+            .map(|name| GrepRequest::new(name).output(GrepOutput::Uses).max_results(17));
+        let all = requests.into_iter().flat_map(|request| pages(workspace, request));
+        all.map(|page| json!(page).to_string()).collect()
     };
     // Until it is watched.
     for _ in 0..10 {

@@ -94,7 +94,9 @@ const WORST: &[Worst] = &[
     Worst {
         tool: "grep_search",
         what: "uses of a name that one long line has at every place",
-        tree: |tree| tree.write("a.c", "b(Name, c); ".repeat(160_000)),
+        tree: |tree| {
+            tree.write("a.c", "b(Name, c); ".repeat(160_000));
+        },
         request: || json!({"pattern": "Name", "output": "uses"}),
         ends: Ends::Any,
     },

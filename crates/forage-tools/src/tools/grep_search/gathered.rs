@@ -64,8 +64,15 @@ pub(super) fn complete_or_new<T: Completeness>(cell: &OnceLock<Arc<T>>, make: im
 #[derive(Debug, Default)]
 pub struct GatheredUses(Mutex<VecDeque<GatheredAnswer>>);
 
-/// The fingerprint that cursors are bound to, and the maximum size of a file.
-type GatheredQuestion = (u64, Option<u64>);
+/// What was asked. One request can be asked for a name as it is written, and for a name with a qualifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct GatheredQuestion {
+    /// The fingerprint that cursors are bound to.
+    pub(super) bound: u64,
+    pub(super) max_file_bytes: Option<u64>,
+    pub(super) name: String,
+    pub(super) qualifier: Option<String>,
+}
 
 #[derive(Debug)]
 struct GatheredAnswer {
@@ -76,10 +83,10 @@ struct GatheredAnswer {
 
 impl GatheredUses {
     /// Returns the files gathered for the same question in the same tree.
-    pub(super) fn find(&self, question: GatheredQuestion, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
+    pub(super) fn find(&self, question: &GatheredQuestion, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
         let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same =
-            |answer: &&GatheredAnswer| answer.question == question && Arc::ptr_eq(&answer.tree, tree);
+            |answer: &&GatheredAnswer| answer.question == *question && Arc::ptr_eq(&answer.tree, tree);
         answers.iter().find(is_same).map(|answer| Arc::clone(&answer.gathered))
     }
 

@@ -30,7 +30,7 @@ use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
 pub(super) use self::render::{ListedFirst, UseGroup, headline};
 pub(super) use self::subtypes::Subtypes;
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
-use super::gathered::{Gathered, MentioningFile, complete_or_new};
+use super::gathered::{Gathered, GatheredQuestion, MentioningFile, complete_or_new};
 use super::rest::DirectoryTally;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
@@ -173,14 +173,19 @@ fn run_for(
         stop: &line_search.stop,
         border: Border::new(&context.redactor, &mut hidden),
         held: HeldFiles::default(),
-        subtypes: Arc::default(),
+        subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
     };
     let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(root)?.watched(walk));
     // A commit changes the files of a range without changing the tree.
     let is_kept = request.changed.is_none();
     let kept = context.gathered_uses.as_ref().filter(|_| is_kept).zip(tree());
-    let question = (*bound, context.max_file_bytes);
-    let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(question, tree)) {
+    let question = GatheredQuestion {
+        bound: *bound,
+        max_file_bytes: context.max_file_bytes,
+        name: qualified.name.to_owned(),
+        qualifier: qualified.qualifier.map(str::to_owned),
+    };
+    let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(&question, tree)) {
         Some(gathered) => gathered,
         None => {
             let gathered = Arc::new(reader.gather(start, walk)?);
@@ -218,10 +223,17 @@ fn run_for(
     }
     let mut lists = [Arc::default(), Arc::default()];
     if cursor.is_none() {
+        // The definitions depend on the subtypes.
+        let new = Gathered::default();
+        let cells = if reader.subtypes.is_complete { &*gathered } else { &new };
         lists = [
-            complete_or_new(&gathered.definitions, || reader.definitions(files)),
-            complete_or_new(&gathered.implementations, || reader.implementations(files)),
+            complete_or_new(&cells.definitions, || reader.definitions(files)),
+            complete_or_new(&cells.implementations, || reader.implementations(files)),
         ];
+        // A change that the system does not report is seen in the files that are listed.
+        if !lists.iter().all(|list| reader.is_current(list)) {
+            lists = [Arc::new(reader.definitions(files)), Arc::new(reader.implementations(files))];
+        }
     }
     notes.extend(lists.iter().flat_map(|list| &list.notes).cloned());
     let [(defined, defined_count), (implementing, implementing_count)] =

@@ -195,6 +195,16 @@ impl UseReader<'_> {
         })
     }
 
+    /// Returns whether the files of a list still have its definitions.
+    pub(super) fn is_current(&self, listing: &Listing) -> bool {
+        listing.entries.iter().all(|entry| {
+            self.outlined(&entry.path).is_some_and(|file| {
+                let mut all = file.outline.definitions.iter().chain(&file.outline.fields);
+                all.any(|definition| *definition == entry.definition)
+            })
+        })
+    }
+
     /// Returns the entries of a list with their texts.
     pub(super) fn listed(&mut self, listing: &Listing) -> Vec<GrepDefinition> {
         let mut listed = Vec::new();
