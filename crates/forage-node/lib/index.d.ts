@@ -199,7 +199,7 @@ export interface ChangedDefinition {
 export interface ChangedFile {
   /** `added`, `modified`, `type changed`, `deleted`, `renamed`, `untracked` or `conflicted`. */
   change: string;
-  /** Below the root; of a renamed file the new path. */
+  /** Path below the root; for a renamed file, the new path. */
   path: string;
   /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
@@ -439,7 +439,7 @@ export interface LookupLine {
 export interface LookupName {
   /** The name, as in the query. */
   name: string;
-  /** Presence of the name in the collection, with the filter. */
+  /** Whether the name occurs in the filtered collection. */
   presence: Presence;
   /** Compared chunks that contain it exactly. */
   whole: number;
@@ -513,7 +513,7 @@ export interface RankedChunk {
   startLine: number;
   /** The last line. */
   endLine: number;
-  /** The innermost definition around the lines, after the names of those around it. */
+  /** The innermost definition, preceded by those around it (`A > b`). */
   symbol: string | null;
   /** Its kind, such as `struct`. */
   kind: string | null;
@@ -575,7 +575,7 @@ export interface RankedLine {
 export interface RankedReason {
   /** The name of the rule. */
   rule: string;
-  /** Added to the score, or if negative, the share by which it is lowered. */
+  /** Points added; if negative, the fraction by which the score is reduced. */
   gives: number;
   /** The evidence of the rule. */
   about: string;
@@ -839,7 +839,7 @@ export interface GrepRecords {
   elsewhere?: Array<GrepDirectory>;
   /** No file matches `filePattern`. */
   noFileChosen: boolean;
-  /** This page continues another. Its counts exclude the earlier pages, except with uses. */
+  /** This page continues another. Its counts exclude the earlier pages, except with `output: "uses"`. */
   continued: boolean;
   /** For a search without matches: the result of a check of the excluded files. */
   notSearched: CallVerdict;
@@ -1097,7 +1097,7 @@ export interface SearchArguments {
   fixedStrings?: boolean;
   /** Match whole words only (default: false). */
   wordRegexp?: boolean;
-  /** Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by path if they have a slash ("src/**\/*.rs", "!vendor/**"). They bring ignored files back (default: all files). */
+  /** Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by path if they have a slash ("src/**\/*.rs", "!vendor/**"). They re-include ignored files (default: all files). */
   filePattern?: string | ReadonlyArray<string>;
   /** Search hidden files too (default: false). */
   hidden?: boolean;
@@ -1437,7 +1437,7 @@ export declare class Workspace {
   /**
    * Finds the lines that match a regular expression, grouped by file.
    *
-   * The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are not searched; an answer without matches says if they have some. With `output` "uses" and a name as pattern, the answer has the definitions of the name and its uses.
+   * The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are not searched; an answer without matches says whether they have some. With `output` "uses" and a name as pattern, the answer has the definitions of the name and its uses.
    * @example
    * ```ts
    * const matching = await workspace.grep({ pattern: "^export ", filePattern: "*.ts" });

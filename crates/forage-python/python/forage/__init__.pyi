@@ -289,7 +289,7 @@ class ChangedFile(Record):
         """`added`, `modified`, `type changed`, `deleted`, `renamed`, `untracked` or `conflicted`."""
     @property
     def path(self) -> str:
-        """Below the root; of a renamed file the new path."""
+        """Path below the root; for a renamed file, the new path."""
     @property
     def path_bytes(self) -> str | None:
         """The bytes of the path in base64, if `path` is quoted."""
@@ -592,7 +592,7 @@ class LookupName(Record):
         """The name, as in the query."""
     @property
     def presence(self) -> Presence:
-        """Presence of the name in the collection, with the filter."""
+        """Whether the name occurs in the filtered collection."""
     @property
     def whole(self) -> int:
         """Compared chunks that contain it exactly."""
@@ -691,7 +691,7 @@ class RankedChunk(Record):
         """The last line."""
     @property
     def symbol(self) -> str | None:
-        """The innermost definition around the lines, after the names of those around it."""
+        """The innermost definition, preceded by those around it (`A > b`)."""
     @property
     def kind(self) -> str | None:
         """Its kind, such as `struct`."""
@@ -772,7 +772,7 @@ class RankedReason(Record):
         """The name of the rule."""
     @property
     def gives(self) -> float:
-        """Added to the score, or if negative, the share by which it is lowered."""
+        """Points added; if negative, the fraction by which the score is reduced."""
     @property
     def about(self) -> str:
         """The evidence of the rule."""
@@ -1153,7 +1153,7 @@ class GrepAnswer(Answer):
         """No file matches `file_pattern`."""
     @property
     def continued(self) -> bool:
-        """This page continues another. Its counts exclude the earlier pages, except with uses."""
+        """This page continues another. Its counts exclude the earlier pages, except with `output: "uses"`."""
     @property
     def not_searched(self) -> CallVerdict:
         """For a search without matches: the result of a check of the excluded files."""
@@ -1251,7 +1251,7 @@ class GrepAnswerOfRoot(Record):
         """No file matches `file_pattern`."""
     @property
     def continued(self) -> bool:
-        """This page continues another. Its counts exclude the earlier pages, except with uses."""
+        """This page continues another. Its counts exclude the earlier pages, except with `output: "uses"`."""
     @property
     def not_searched(self) -> CallVerdict:
         """For a search without matches: the result of a check of the excluded files."""
@@ -2142,8 +2142,8 @@ class Workspace(_Opened):
         """Finds the lines that match a regular expression, grouped by file.
 
         The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are
-        not searched; an answer without matches says if they have some. With `output` "uses" and a name
-        as pattern, the answer has the definitions of the name and its uses.
+        not searched; an answer without matches says whether they have some. With `output` "uses" and a
+        name as pattern, the answer has the definitions of the name and its uses.
 
         Args:
             pattern: Regular expression to search for.
@@ -2260,7 +2260,7 @@ class Workspace(_Opened):
             fixed_strings: The pattern is plain text, not a regular expression (default: false).
             word_regexp: Match whole words only (default: false).
             file_pattern: Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by
-                path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back
+                path if they have a slash ("src/**/*.rs", "!vendor/**"). They re-include ignored files
                 (default: all files).
             hidden: Search hidden files too (default: false).
             follow: Follow symbolic links within the project root (default: false).
@@ -2292,7 +2292,7 @@ class Workspace(_Opened):
             fixed_strings: The pattern is plain text, not a regular expression (default: false).
             word_regexp: Match whole words only (default: false).
             file_pattern: Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by
-                path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back
+                path if they have a slash ("src/**/*.rs", "!vendor/**"). They re-include ignored files
                 (default: all files).
             hidden: Search hidden files too (default: false).
             follow: Follow symbolic links within the project root (default: false).
@@ -2357,8 +2357,8 @@ class AsyncWorkspace(_Opened):
         """Finds the lines that match a regular expression, grouped by file.
 
         The syntax is that of Rust's `regex` crate, as in ripgrep. Ignored, hidden and binary files are
-        not searched; an answer without matches says if they have some. With `output` "uses" and a name
-        as pattern, the answer has the definitions of the name and its uses.
+        not searched; an answer without matches says whether they have some. With `output` "uses" and a
+        name as pattern, the answer has the definitions of the name and its uses.
 
         Args:
             pattern: Regular expression to search for.
@@ -2454,7 +2454,7 @@ class AsyncWorkspace(_Opened):
             fixed_strings: The pattern is plain text, not a regular expression (default: false).
             word_regexp: Match whole words only (default: false).
             file_pattern: Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by
-                path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back
+                path if they have a slash ("src/**/*.rs", "!vendor/**"). They re-include ignored files
                 (default: all files).
             hidden: Search hidden files too (default: false).
             follow: Follow symbolic links within the project root (default: false).
@@ -2482,7 +2482,7 @@ class AsyncWorkspace(_Opened):
             fixed_strings: The pattern is plain text, not a regular expression (default: false).
             word_regexp: Match whole words only (default: false).
             file_pattern: Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by
-                path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back
+                path if they have a slash ("src/**/*.rs", "!vendor/**"). They re-include ignored files
                 (default: all files).
             hidden: Search hidden files too (default: false).
             follow: Follow symbolic links within the project root (default: false).
