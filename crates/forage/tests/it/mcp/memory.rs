@@ -197,47 +197,47 @@ fn assert_peaks<'a>(max: u64, groups: impl Iterator<Item = (&'a Project, Vec<&'a
     assert!(above.is_empty(), "{above:#?}");
 }
 
-/// Returns all calls but those for terms, whose directory is their root.
-fn others() -> Vec<WorstCall> {
-    worst_patterns().into_iter().chain(worst_files()).collect()
+/// True if all calls are measured, which takes minutes (`cargo xtask check --all`), and not only the heaviest.
+fn measures_all() -> bool {
+    std::env::var_os("FORAGE_TEST_ALL_CALLS").is_some()
 }
 
-/// The calls of each kind that took most before there were limits.
-#[test]
-fn the_heaviest_calls_stay_within_the_limit_of_memory() {
-    let all = project(&["words", "noise", "long", "many", "code"]);
-    let words = project(&["words"]);
-    let (terms, others) = (worst_terms(), others());
-    let is_heavy = |call: &&WorstCall| {
-        let arguments = call.arguments.to_string();
-        let heavy = ["(?=", "\"uses\"", "alpha abc", "{0,300}"].iter().any(|part| arguments.contains(part));
-        heavy && !arguments.contains("::")
-    };
-    let heavy: Vec<&WorstCall> = others.iter().filter(is_heavy).collect();
-    assert_eq!(heavy.len(), 5);
-    let one = heavy.iter().map(|call| (&all, vec![*call]));
-    assert_peaks(ONE_CALL, one.chain([(&words, vec![&terms[0]])]));
-    assert_peaks(EIGHT_CALLS, [(&all, [&heavy[..], &heavy[..3]].concat())].into_iter());
+/// Returns the calls of each kind that took most before there were limits, or all: those for terms, whose
+/// directory is their root, and the others.
+fn calls() -> (Vec<WorstCall>, Vec<WorstCall>) {
+    let mut terms = worst_terms();
+    let mut others: Vec<WorstCall> = worst_patterns().into_iter().chain(worst_files()).collect();
+    if !measures_all() {
+        terms.truncate(1);
+        others.retain(|call| {
+            let arguments = call.arguments.to_string();
+            let heavy =
+                ["(?=", "\"uses\"", "alpha abc", "{0,300}"].iter().any(|part| arguments.contains(part));
+            heavy && !arguments.contains("::")
+        });
+        assert_eq!(others.len(), 5);
+    }
+    (terms, others)
 }
 
 #[test]
-#[ignore = "takes minutes: `cargo xtask check --all` runs it"]
 fn any_call_takes_at_most_250_mib() {
     let all = project(&["words", "noise", "long", "many", "code"]);
-    let terms = worst_terms();
+    let (terms, others) = calls();
     let projects = terms.iter().map(|call| project(&[call.directory])).collect::<Vec<_>>();
-    let others = others();
     let of_terms = projects.iter().zip(&terms).map(|(project, call)| (project, vec![call]));
     assert_peaks(ONE_CALL, of_terms.chain(others.iter().map(|call| (&all, vec![call]))));
 }
 
 #[test]
-#[ignore = "takes minutes: `cargo xtask check --all` runs it"]
 fn eight_calls_at_a_time_take_at_most_500_mib() {
     let all = project(&["words", "noise", "long", "many", "code"]);
-    let terms = worst_terms();
+    let (terms, others) = calls();
+    if !measures_all() {
+        let mix = others.iter().cycle().take(8).collect();
+        return assert_peaks(EIGHT_CALLS, [(&all, mix)].into_iter());
+    }
     let projects = terms.iter().map(|call| project(&[call.directory])).collect::<Vec<_>>();
-    let others = others();
     let of_terms = projects.iter().zip(&terms).map(|(project, call)| (project, vec![call; 8]));
     // Each mix has calls of every kind.
     let mixes = (0..4).map(|mix| others.iter().skip(mix).step_by(4).collect());
