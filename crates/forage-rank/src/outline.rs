@@ -376,11 +376,7 @@ pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
     if line.len() > limits::CANDIDATE_LINE_BYTES {
         return true;
     }
-    let code = match chunk::LineClassifier::new(language).read(line) {
-        LineKind::Blank => return false,
-        LineKind::Comment => line,
-        LineKind::Code(end) => &line[..end],
-    };
+    let Some(code) = candidate::code_or_comment(language, line) else { return false };
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '#';
     let words = |text: &str, listed: &[&str]| text.split(|c| !is_word(c)).any(|word| listed.contains(&word));
     if code.split_whitespace().next().is_some_and(|first| IMPORTS.contains(&first)) {

@@ -42,18 +42,17 @@ pub(super) struct Gathered {
     pub(super) implementations: OnceLock<Arc<Listing>>,
 }
 
-/// Something that a deadline may leave incomplete.
-pub(super) trait Completeness {
-    fn is_complete(&self) -> bool;
-}
-
-/// Returns the value that was made before, or makes it. We cache only complete values.
-pub(super) fn complete_or_new<T: Completeness>(cell: &OnceLock<Arc<T>>, make: impl FnOnce() -> T) -> Arc<T> {
+/// Returns the cached value, or makes it. We cache only complete values.
+pub(super) fn cached<T>(
+    cell: &OnceLock<Arc<T>>,
+    is_complete: impl Fn(&T) -> bool,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
     if let Some(value) = cell.get() {
         return Arc::clone(value);
     }
     let value = Arc::new(make());
-    if value.is_complete() {
+    if is_complete(&value) {
         // Another call may have made it in the meantime; both are equal.
         cell.set(Arc::clone(&value)).ok();
     }

@@ -30,7 +30,7 @@ use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
 pub(super) use self::render::{ListedFirst, UseGroup, headline};
 pub(super) use self::subtypes::Subtypes;
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
-use super::gathered::{Gathered, GatheredQuestion, MentioningFile, complete_or_new};
+use super::gathered::{Gathered, GatheredQuestion, MentioningFile, cached};
 use super::rest::DirectoryTally;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
@@ -175,31 +175,16 @@ fn run_for(
         held: HeldFiles::default(),
         subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
     };
-    let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(root)?.watched(walk));
-    // A commit changes the files of a range without changing the tree.
-    let is_kept = request.changed.is_none();
-    let kept = context.gathered_uses.as_ref().filter(|_| is_kept).zip(tree());
     let question = GatheredQuestion {
         bound: *bound,
         max_file_bytes: context.max_file_bytes,
         name: qualified.name.to_owned(),
         qualifier: qualified.qualifier.map(str::to_owned),
     };
-    let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(&question, tree)) {
-        Some(gathered) => gathered,
-        None => {
-            let gathered = Arc::new(reader.gather(start, walk)?);
-            // The tree has not changed in the meantime. We don't cache empty results, because not every
-            // change is reported.
-            if let Some((kept, before)) = kept
-                && gathered.is_complete
-                && !gathered.files.is_empty()
-                && tree().is_some_and(|now| Arc::ptr_eq(&before, &now))
-            {
-                kept.keep(question, before, &gathered);
-            }
-            gathered
-        }
+    // A commit changes the files of a range without changing the tree.
+    let gathered = match request.changed {
+        None => reader.cached_or_gathered(question, start, walk)?,
+        Some(_) => Arc::new(reader.gather(start, walk)?),
     };
     let Gathered { files, report, is_complete: complete, all_known, .. } = &*gathered;
     let (complete, all_known) = (*complete, *all_known);
@@ -210,7 +195,8 @@ fn run_for(
     if let Some(qualifier) = qualified.qualifier
         && files.iter().filter(|file| file.may_define).nth(1).is_some()
     {
-        let subtypes = complete_or_new(&gathered.subtypes, || reader.subtypes(qualifier, start, walk));
+        let subtypes =
+            cached(&gathered.subtypes, |found| found.is_complete, || reader.subtypes(qualifier, start, walk));
         let is_complete = subtypes.is_complete;
         reader.subtypes = subtypes;
         if !is_complete {
@@ -221,20 +207,10 @@ fn run_for(
     if !is_cased {
         notes.push("case is taken into account: names are compared as they are".to_owned());
     }
-    let mut lists = [Arc::default(), Arc::default()];
-    if cursor.is_none() {
-        // The definitions depend on the subtypes.
-        let new = Gathered::default();
-        let cells = if reader.subtypes.is_complete { &*gathered } else { &new };
-        lists = [
-            complete_or_new(&cells.definitions, || reader.definitions(files)),
-            complete_or_new(&cells.implementations, || reader.implementations(files)),
-        ];
-        // A change that the system does not report is seen in the files that are listed.
-        if !lists.iter().all(|list| reader.is_current(list)) {
-            lists = [Arc::new(reader.definitions(files)), Arc::new(reader.implementations(files))];
-        }
-    }
+    let lists = match cursor {
+        Some(_) => [Arc::default(), Arc::default()],
+        None => reader.lists(&gathered),
+    };
     notes.extend(lists.iter().flat_map(|list| &list.notes).cloned());
     let [(defined, defined_count), (implementing, implementing_count)] =
         lists.map(|list| (reader.listed(&list), list.total));
@@ -430,6 +406,32 @@ impl<'a> UseReader<'a> {
         let Some(qualifier) = self.qualified.qualifier else { return part };
         let is_qualified = |event: &SearchEvent| has_word(&String::from_utf8_lossy(&event.bytes), qualifier);
         2 * part + u8::from(!file.events.iter().any(is_qualified))
+    }
+
+    /// Returns the files with the name that an earlier call has gathered in the same watched tree, or gathers them.
+    fn cached_or_gathered(
+        &self,
+        question: GatheredQuestion,
+        start: &RelPath,
+        walk: &WalkOptions,
+    ) -> Result<Arc<Gathered>, ToolError> {
+        let Some(cache) = &self.context.gathered_uses else { return self.gather(start, walk).map(Arc::new) };
+        let tree = || self.context.index(self.root)?.watched(walk);
+        let before = tree();
+        if let Some(gathered) = before.as_ref().and_then(|tree| cache.find(&question, tree)) {
+            return Ok(gathered);
+        }
+        let gathered = Arc::new(self.gather(start, walk)?);
+        // The tree has not changed in the meantime. We don't cache empty results, because not every change is
+        // reported.
+        if let Some(before) = before
+            && gathered.is_complete
+            && !gathered.files.is_empty()
+            && tree().is_some_and(|now| Arc::ptr_eq(&before, &now))
+        {
+            cache.keep(question, before, &gathered);
+        }
+        Ok(gathered)
     }
 
     /// Searches for all files with the name.

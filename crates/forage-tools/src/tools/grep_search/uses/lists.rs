@@ -1,17 +1,19 @@
 //! The definitions of a name, and the types that implement or extend it.
 
-use forage_base::{Stop, map_in_threads};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_base::map_in_threads;
 use forage_fs::{RelPath, display_text};
 use forage_rank::{Definition, DefinitionKind};
 
 use super::qualifier::Fit;
 use super::{GrepDefinition, OutlinedFile, UseReader, defines, is_called, narrow, within};
 use crate::border::Excerpt;
-use crate::file_text::whole_text;
 use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, count, quoted};
-use crate::tools::grep_search::gathered::{Completeness, MentioningFile};
+use crate::tools::grep_search::gathered::{Gathered, MentioningFile, cached};
 
 /// The first entries of a list.
 #[derive(Debug, Default)]
@@ -21,12 +23,6 @@ pub(in super::super) struct Listing {
     pub(super) total: u64,
     pub(super) notes: Vec<String>,
     is_complete: bool,
-}
-
-impl Completeness for Listing {
-    fn is_complete(&self) -> bool {
-        self.is_complete
-    }
 }
 
 /// An entry without its text.
@@ -62,8 +58,26 @@ impl From<Fit> for DefinitionFit {
 type Ordered = Vec<((DefinitionFit, u8, bool), ListedDefinition)>;
 
 impl UseReader<'_> {
+    /// Returns the definitions of the name, and the types that implement or extend it.
+    pub(super) fn lists(&self, gathered: &Gathered) -> [Arc<Listing>; 2] {
+        let files = &gathered.files;
+        let new = Gathered::default();
+        // Both depend on the subtypes.
+        let cells = if self.subtypes.is_complete { gathered } else { &new };
+        let is_complete = |list: &Listing| list.is_complete;
+        let lists = [
+            cached(&cells.definitions, is_complete, || self.definitions(files)),
+            cached(&cells.implementations, is_complete, || self.implementations(files)),
+        ];
+        // A change that the system does not report is seen in the files that are listed.
+        match lists.iter().all(|list| self.is_current(list)) {
+            true => lists,
+            false => [Arc::new(self.definitions(files)), Arc::new(self.implementations(files))],
+        }
+    }
+
     /// Lists the definitions of the name. Those in tests and those without a body come last.
-    pub(super) fn definitions(&self, files: &[MentioningFile]) -> Listing {
+    fn definitions(&self, files: &[MentioningFile]) -> Listing {
         let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_define).collect();
         let read =
             self.read_all(&chosen, limits::GREP_COUNT_TIME, |file, outlined| self.defined(file, outlined));
@@ -138,7 +152,7 @@ impl UseReader<'_> {
 
     /// Lists the types that implement or extend the name. Those in tests come last. We search all files,
     /// because the current page may not contain any of them.
-    pub(super) fn implementations(&self, files: &[MentioningFile]) -> Listing {
+    fn implementations(&self, files: &[MentioningFile]) -> Listing {
         let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
         chosen.sort();
         let read = self.read_all(&chosen, limits::GREP_IMPLEMENTATIONS_TIME, |file, outlined| {
@@ -186,17 +200,17 @@ impl UseReader<'_> {
     fn read_all<T: Send>(
         &self,
         files: &[&MentioningFile],
-        time: std::time::Duration,
+        time: Duration,
         find: impl Fn(&MentioningFile, &OutlinedFile) -> T + Sync,
     ) -> Vec<Option<Option<T>>> {
-        let stop: Stop = self.stop.within(time);
+        let stop = self.stop.within(time);
         map_in_threads(files, self.walk_threads(), |file| {
             stop.check().is_none().then(|| Some(find(file, &*self.outlined(&file.path)?)))
         })
     }
 
     /// Returns whether the files of a list still have its definitions.
-    pub(super) fn is_current(&self, listing: &Listing) -> bool {
+    fn is_current(&self, listing: &Listing) -> bool {
         listing.entries.iter().all(|entry| {
             self.outlined(&entry.path).is_some_and(|file| {
                 let mut all = file.outline.definitions.iter().chain(&file.outline.fields);
@@ -210,13 +224,8 @@ impl UseReader<'_> {
         let mut listed = Vec::new();
         for entries in listing.entries.chunk_by(|entry, next| entry.path == next.path) {
             let path = &entries[0].path;
-            let held = self.held.0.get(path).map(std::sync::Arc::clone);
-            let read = match held {
-                Some(_) => None,
-                None => whole_text(self.root, path, self.stop).ok().map(|(text, ..)| text.into_text()),
-            };
-            let Some(text) = held.as_ref().map(|file| &file.text).or(read.as_ref()) else { continue };
-            let excerpt = Excerpt::new(text);
+            let Some(file) = self.outlined(path) else { continue };
+            let excerpt = Excerpt::new(&file.text);
             // The file may be a shorter one by now.
             let is_there = |entry: &&ListedDefinition| entry.line as usize <= excerpt.lines.len();
             let entries: Vec<&ListedDefinition> = entries.iter().filter(is_there).collect();

@@ -11,7 +11,6 @@ use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 use super::qualifier::has_word;
 use super::{UseReader, file_name};
 use crate::limits;
-use crate::tools::grep_search::gathered::Completeness;
 
 /// The types that implement or extend a type, directly or through others.
 #[derive(Debug, Default)]
@@ -19,12 +18,6 @@ pub(in super::super) struct Subtypes {
     pub(super) names: HashSet<String>,
     /// False if there was no time for all files, or there are too many names.
     pub(super) is_complete: bool,
-}
-
-impl Completeness for Subtypes {
-    fn is_complete(&self) -> bool {
-        self.is_complete
-    }
 }
 
 impl UseReader<'_> {
