@@ -5,8 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::stop::{Stop, WAIT_SLICE};
 
-/// A counting semaphore with a queue: whoever comes first is served first, so that a large request is not
-/// overtaken for ever by small ones.
+/// A counting semaphore that serves requests in order, so that small ones can't delay a large one without end.
 ///
 /// # Examples
 ///

@@ -166,7 +166,7 @@ fn is_too_large(error: &fancy_regex::Error) -> bool {
     }
 }
 
-/// Returns an upper bound for the number of regexes of which a pattern consists. A new one can begin only at a
+/// Returns an upper bound for the number of regexes in a pattern. A new one can begin only at a
 /// group, at an alternative and after a backreference.
 fn parts_at_most(source: &str) -> usize {
     let is_border = |escaped: u8| escaped.is_ascii_alphanumeric() && !b"dDfnpPrsStuvwWx".contains(&escaped);

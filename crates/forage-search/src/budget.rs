@@ -182,10 +182,10 @@ mod tests {
         let held = one.reserve(large, &stop).unwrap();
         let now = Stop::after(std::time::Duration::ZERO);
         assert_eq!(other.reserve(large, &now).err(), Some(PatternError::Stopped));
-        // One call may have several, and small ones wait for nobody.
+        // One call may have several, and small ones never wait.
         assert!(one.reserve(large, &now).is_ok() && small.reserve(automata(1), &now).is_ok());
         let command = PatternBudget::for_command();
-        assert!(command.reserve(large, &now).is_ok(), "a command waits for nobody");
+        assert!(command.reserve(large, &now).is_ok(), "a command never waits");
         drop((held, one));
         assert!(other.reserve(large, &stop).is_ok());
     }

@@ -249,7 +249,7 @@ fn terms_share_the_memory_of_one_call() {
         gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never()).unwrap();
     let too_large = TermStatus::Invalid(PatternError::TooLargeTogether);
     let refused = terms_with(&gathered, &too_large);
-    // The first terms are the most important ones. Small ones fit beside the large ones.
+    // The first terms are the most important ones. Small ones fit together with large ones.
     assert_eq!(terms_with(&gathered, &TermStatus::Kept)[..2], terms[..2]);
     assert_eq!(refused, terms[10 - refused.len()..10]);
     assert!((5..9).contains(&refused.len()), "{refused:?}");
