@@ -58,18 +58,32 @@ const FURTHER: &[(&str, Step)] = &[
     }),
 ];
 
-/// Installs the peers of the tests, then runs and announces each step until one fails.
+/// Installs the peers of the tests, then runs and announces each step. Stops at the first that fails, except
+/// with `all`: a run of hours reports everything that it finds.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
     // Report peers that can't be installed before compiling anything.
     println!("==> what the tests compare with");
     peers::install(workspace, all)?;
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
+    let mut failures = Vec::new();
     for (number, (name, step)) in steps.iter().enumerate() {
         println!("==> {}/{} {name}", number + 1, steps.len());
         let began = Instant::now();
-        step(workspace).map_err(|message| format!("{name}: {message}"))?;
-        println!("    {name} passed in {:.1} s", began.elapsed().as_secs_f64());
+        let result = step(workspace).map_err(|message| format!("{name}: {message}"));
+        let seconds = began.elapsed().as_secs_f64();
+        match result {
+            Ok(()) => println!("    {name} passed in {seconds:.1} s"),
+            Err(message) if !all => return Err(message),
+            Err(message) => {
+                println!("    {name} FAILED in {seconds:.1} s: {message}");
+                failures.push(message);
+            }
+        }
+    }
+    if !failures.is_empty() {
+        let (failed, of) = (failures.len(), steps.len());
+        return Err(format!("{failed} of {of} steps failed:\n{}", failures.join("\n")));
     }
     println!("==> all {} steps passed in {:.0} s", steps.len(), started.elapsed().as_secs_f64());
     Ok(())
