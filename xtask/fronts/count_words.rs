@@ -1,4 +1,4 @@
-//! `count_words`: a tool that a test adds to the registry. No build of the product contains it.
+//! `count_words`, a tool that a test adds to the registry. No build of the product contains it.
 #![expect(unreachable_pub, reason = "the product would hand its types on")]
 
 use forage_fs::Root;

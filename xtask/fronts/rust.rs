@@ -1,4 +1,4 @@
-//! Makes a test's calls through the library. Arguments: TREE REQUESTS.
+//! Makes the calls of a test through the library. Arguments: TREE REQUESTS.
 #![expect(clippy::disallowed_macros, reason = "it prints what it is asked for")]
 
 use forage_tools::Workspace;

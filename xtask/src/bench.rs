@@ -9,19 +9,19 @@ use crate::peers;
 /// The names of the benchmarks, in the default order.
 const BENCHMARKS: &[&str] = &["scan", "index", "indexes", "keywords", "library", "watched", "fuzzy", "build"];
 
-/// The benchmarks of a run and their tree.
+/// The benchmarks of a run, and the tree to search.
 struct BenchRun<'a> {
     names: Vec<&'a str>,
     tree: PathBuf,
     runs: Option<&'a str>,
 }
 
-/// Builds the programs with the release profile, runs the benchmarks, and writes their results as data and
-/// the README's tables from them.
+/// Builds the programs with the release profile and runs the benchmarks. Writes the results as data, and the
+/// tables of the README from them.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
     let BenchRun { names, tree, runs } = BenchRun::parse(arguments)?;
     peers::install(workspace, false)?;
-    // The benchmarks look for the programs here, whatever target directory the caller has set.
+    // The benchmarks look for the programs here, even if the caller has set another target directory.
     let target = workspace.path("target").display().to_string();
     let profile = ["build", "--profile", "dist", "--quiet", "--target-dir", &target];
     workspace.cargo(&[&profile[..], &["--package", "forage-cli"]].concat())?;
@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
         if *name != "build" {
             command.arg("--tree").arg(&tree).arg("--forage").arg(built("forage"));
         }
-        // The searches use an existing index.
+        // These benchmarks use an existing index.
         if matches!(*name, "index" | "library") {
             let mut build = workspace.program(built("forage"));
             succeed(build.args(["index", "build", "--root"]).arg(&tree), "forage index build")?;
@@ -68,7 +68,7 @@ pub(crate) fn compare(
     succeed(command.args(sides).args(arguments), "compare.py")
 }
 
-/// Writes the tables of all results into bench/results.md. With `check`, only compares them.
+/// Writes the tables of all results to bench/results.md. With `check`, this only compares them.
 pub(crate) fn render(workspace: &Workspace, check: bool) -> Result<(), String> {
     let mut command = python(workspace, "measure.py");
     succeed(command.args(check.then_some("--check")), "measure.py")
@@ -90,7 +90,7 @@ impl<'a> BenchRun<'a> {
         if run.names.is_empty() {
             run.names = BENCHMARKS.to_vec();
         }
-        // The programs run in another directory.
+        // The programs run in another directory, so they need an absolute path.
         run.tree = run
             .tree
             .canonicalize()
@@ -99,7 +99,7 @@ impl<'a> BenchRun<'a> {
     }
 }
 
-/// Returns the program itself, or that of a commit, which is built unless that was already done.
+/// Returns the program of one side. For a commit, we build it unless this was already done.
 fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
     if let Ok(program) = Path::new(side).canonicalize()
         && program.is_file()
@@ -128,7 +128,7 @@ fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
         "dist",
         "--quiet",
         "--locked",
-        // Select by program name, because the package had another name in older commits.
+        // In older commits the package has another name, so we select the program by its own.
         "--bin",
         "forage",
     ]);

@@ -1,4 +1,4 @@
-//! Generates the types of the packages for other languages from the schemas of the tools.
+//! Generates the types of the packages for other languages, from the schemas of the tools.
 
 mod python;
 mod typescript;
@@ -10,20 +10,20 @@ use serde_json::Value;
 use crate::cargo::{Workspace, printed};
 use crate::records::capitalized;
 
-/// Directory of the Node package's JavaScript and types.
+/// The directory with the JavaScript and types of the Node package.
 const NODE: &str = "crates/forage-node/lib";
 
-/// The header of generated files.
+/// The header of each generated file.
 const WRITTEN: &str = "Written by `cargo xtask generate`; don't edit.";
 
-/// Returns the path and text of each file.
+/// Generates all files. Returns their paths and texts.
 pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let mut surface = workspace.program("cargo");
     surface.args(["run", "--quiet", "--package", "forage-bindings", "--example", "surface"]);
     let surface = printed(&mut surface, "the surface of the bindings")?;
     let surface: Value = serde_json::from_str(&surface).map_err(|error| error.to_string())?;
     let surface = Surface::read(&surface)?;
-    // The text is the same; the extension decides which kind of module its imports resolve to.
+    // The text is the same. The extension decides to which kind of module its imports resolve.
     let declared = ["ai", "mcp"].map(|name| {
         let path = format!("{NODE}/{name}.d.ts");
         let text = workspace.read(&workspace.path(&path))?;
@@ -41,7 +41,7 @@ pub(crate) fn files(workspace: &Workspace) -> Result<Vec<(String, String)>, Stri
     Ok(files)
 }
 
-/// The input for the packages.
+/// The interface from which the packages are generated.
 struct Surface<'a> {
     methods: Vec<SurfaceMethod<'a>>,
     errors: Vec<SurfaceError<'a>>,
@@ -66,7 +66,7 @@ struct SurfaceMethod<'a> {
     typescript: &'a str,
     arguments: &'a Value,
     answer: &'a Value,
-    /// The field of the answer over which an iteration runs, and its schema.
+    /// The field of the answer over which we iterate, and its schema.
     items: Option<(&'a str, &'a Value)>,
     each: Option<SurfaceEach<'a>>,
 }
@@ -121,7 +121,7 @@ impl<'a> Surface<'a> {
         Ok(Self { methods, errors, parts })
     }
 
-    /// Returns the name and schema of each record.
+    /// Lists the name and schema of each record.
     fn records(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parts
             .iter()
@@ -129,7 +129,7 @@ impl<'a> Surface<'a> {
             .map(|(name, part)| (*name, *part))
     }
 
-    /// Returns the name and schema of each string enum.
+    /// Lists the name and schema of each string enum.
     fn words(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parts
             .iter()
@@ -143,7 +143,7 @@ fn pascal(name: &str) -> String {
     name.split('_').map(capitalized).collect()
 }
 
-/// Returns the name and schema of each field, and true if the field is required.
+/// Lists the name and schema of each field, and whether the field is required.
 fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     let required = schema["required"].as_array();
     let is_required = move |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
@@ -156,14 +156,14 @@ trait TypeNames {
     fn plain(&self, name: &str) -> String;
     fn list(&self, of: String) -> String;
     fn map(&self, of: String) -> String;
-    /// Returns the union of several types.
+    /// The union of several types.
     fn union(&self, all: Vec<String>) -> String;
     fn word(&self, word: &str) -> String;
-    /// Returns the type of the records of another root, which are those of this answer.
+    /// The type of the records of another root, which are those of this answer.
     fn of_root(&self, own: &str) -> String;
 }
 
-/// Returns the type of a schema; `own` is the class that `Answer` refers to.
+/// Names the type of a schema. `own` is the class to which `Answer` refers.
 fn type_of(names: &impl TypeNames, schema: &Value, own: &str) -> String {
     let union = |all: &mut dyn Iterator<Item = String>| {
         let mut distinct: Vec<String> = Vec::new();
@@ -179,7 +179,7 @@ fn type_of(names: &impl TypeNames, schema: &Value, own: &str) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         return match reference.rsplit('/').next().unwrap_or_default() {
             "Answer" => names.of_root(own),
-            // This record contains what a model was shown, in any of its forms.
+            // This record contains whatever a model was shown, in any of its forms.
             "ShownRecord" => names.plain("object"),
             name => name.to_owned(),
         };

@@ -1,4 +1,4 @@
-//! Checks the site in a real browser, at the width of a phone and of a screen, in light and dark colours.
+//! Checks the site in a real browser: as wide as a phone and as a screen, and in light and dark colors.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cargo::{Workspace, empty, printed, write};
 use crate::peers;
 
-/// The pages to check: each kind of page, and those with the widest tables and the longest lines.
+/// The pages to check: one of each kind, and those with the widest tables and the longest lines.
 const PAGES: &[&str] = &[
     "index",
     "start",
@@ -21,13 +21,13 @@ const PAGES: &[&str] = &[
     "records",
 ];
 
-/// The widths of a phone and of a screen, in pixels.
+/// The widths of a phone and a screen, in pixels.
 const WIDTHS: [u32; 2] = [360, 1440];
 
-/// The colour schemes that a reader's system can request, with Blink's numbers for them.
+/// The color schemes that a reader's system can request, with Blink's numbers for them.
 const SCHEMES: [(&str, u8); 2] = [("dark", 0), ("light", 1)];
 
-/// A script that reports properties of a page once it is loaded.
+/// A script that reports properties of a page as soon as it is loaded.
 const PROBE: &str = "<script>addEventListener('load', () => {
 const shown = (element) => getComputedStyle(element);
 const colour = (text) => (text.match(/[\\d.]+/g) || []).slice(0, 3).map(Number).reduce((sum, part) => sum + part, 0);
@@ -42,18 +42,18 @@ parent.postMessage(JSON.stringify({
 }), '*');
 });</script>";
 
-/// A page that shows another one in a frame and keeps its report. We need a frame because windows are at
+/// A page that shows another page in a frame and stores its report. We need a frame because windows are at
 /// least 500 pixels wide.
 const FRAME: &str = "<!doctype html><style>:root { color-scheme: light dark }</style><script>
 addEventListener('message', (event) => { document.documentElement.dataset.probe = event.data });
 </script><iframe src='PAGE' width='WIDTH' height='2000' style='border: 0'></iframe>";
 
-/// Checks the built site, and writes screenshots to `target/screenshots`.
+/// Checks the site that was built, and writes screenshots to `target/screenshots`.
 ///
 /// # Errors
 ///
-/// Returns an error for a page that is wider than its window, is empty, lacks an image or is unreadable in
-/// its colours.
+/// Returns an error for a page that is wider than its window, is empty, lacks an image, or is unreadable in
+/// its colors.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::BROWSER])?;
     let (book, pictures) = (workspace.path("target/book"), workspace.path("target/screenshots"));
@@ -80,7 +80,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the problems in a page's report.
+/// Lists the problems in a page's report.
 fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
     let number = |name: &str| found[name].as_f64().unwrap_or_default();
     let mut faults = Vec::new();
@@ -117,8 +117,8 @@ impl Look<'_> {
         let profile = self.workspace.path("target/browser-profile");
         let mut command = self.workspace.program("chromium");
         command
-            // The browser's own sandbox does not work in containers. It is not needed, because the browser
-            // only loads our own files.
+            // The browser's own sandbox does not work in containers. We do not need it, because the browser
+            // loads only our own files.
             .args([
                 "--headless=new",
                 "--no-sandbox",
@@ -136,7 +136,7 @@ impl Look<'_> {
 
     fn probe(&self, book: &Path, page: &str) -> Result<Value, String> {
         let text = self.workspace.read(&book.join(format!("{page}.html")))?;
-        // The copy is in the same directory, so that relative links still work.
+        // The copy must be in the same directory, so that relative links still work.
         let (probed, frame) = (format!("probed-{page}.html"), book.join("frame.html"));
         write(&book.join(&probed), text.replace("</head>", &format!("{PROBE}</head>")))?;
         write(&frame, FRAME.replace("PAGE", &probed).replace("WIDTH", &self.width.to_string()))?;

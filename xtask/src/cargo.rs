@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::peers;
 
-/// Options that exclude the workspace members that are not published to crates.io.
+/// Options that exclude the workspace members that we do not publish to crates.io.
 pub(crate) const UNPUBLISHED: [&str; 8] = [
     "--exclude",
     "xtask",
@@ -26,12 +26,12 @@ pub(crate) const UNPUBLISHED: [&str; 8] = [
 pub(crate) struct Workspace {
     root: PathBuf,
     cargo: OsString,
-    /// The program that the tests run, once it has been built.
+    /// The program that the tests run, after it has been built.
     forage: OnceLock<PathBuf>,
 }
 
 impl Workspace {
-    /// Returns the workspace from which this program was built.
+    /// Returns the workspace that contains the source of this program.
     pub(crate) fn of_this_source() -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = package.parent().unwrap_or(package).to_owned();
@@ -42,12 +42,12 @@ impl Workspace {
         }
     }
 
-    /// Returns a path relative to the root.
+    /// Returns a path below the root.
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.root.join(below)
     }
 
-    /// Formats `path` for people: relative to the root, with `/`.
+    /// Formats `path` for messages: relative to the root, with `/`.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string().replace('\\', "/")
     }
@@ -62,12 +62,12 @@ impl Workspace {
         self.cargo_with(arguments, &[])
     }
 
-    /// Like [`Self::cargo`], with additional environment variables.
+    /// Does the same as [`Self::cargo`], with additional environment variables.
     pub(crate) fn cargo_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
         succeed(self.command(arguments).envs(variables.iter().copied()), &shown(arguments))
     }
 
-    /// Returns the stdout of a cargo command, whatever its exit status. Its stderr is visible.
+    /// Runs a cargo command and returns its stdout, regardless of its exit status. Its stderr is visible.
     pub(crate) fn cargo_printed(
         &self,
         arguments: &[&str],
@@ -79,7 +79,7 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Runs all test programs even if some fail, and prints the totals at the end, because cargo reports on
+    /// Runs all test programs, even if some of them fail. Prints the totals at the end, because cargo reports
     /// each program separately.
     pub(crate) fn tests(&self, arguments: &[&str]) -> Result<(), String> {
         let arguments = &[&["test", "--no-fail-fast"], arguments].concat();
@@ -87,8 +87,8 @@ impl Workspace {
         let failed = |error: std::io::Error| format!("{command} did not start: {error}");
         let mut command_line = self.command(arguments);
         if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            // Many tests wait for a process or a clock. With twice as many threads, the tests of the program
-            // take two thirds of the time.
+            // Many tests wait for a process or a clock. With twice as many threads as processors, the tests
+            // of the program take two thirds of the time.
             let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
             command_line.env("RUST_TEST_THREADS", (2 * processors).to_string());
         }
@@ -104,24 +104,24 @@ impl Workspace {
         if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
     }
 
-    /// Returns the JSON output of a cargo command. Its stderr is visible.
+    /// Runs a cargo command and parses its output as JSON. Its stderr is visible.
     pub(crate) fn cargo_json(&self, arguments: &[&str]) -> Result<Value, String> {
         json_of(&mut self.command(arguments), &shown(arguments))
     }
 
-    /// Returns the JSON output of this workspace's program. We use the one that the tests run: a separate
-    /// build would compile it again, because tests enable features of its dependencies.
+    /// Runs this workspace's program and parses its output as JSON. We use the program that the tests run. A
+    /// separate build would compile it again, because the tests enable features of its dependencies.
     pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
         let shown = format!("`forage {}`", arguments.join(" "));
         json_of(self.program(self.forage()?).args(arguments), &shown)
     }
 
-    /// Returns the text output of this workspace's program.
+    /// Runs this workspace's program and returns its output.
     pub(crate) fn forage_text(&self, arguments: &[&str]) -> Result<String, String> {
         printed(self.program(self.forage()?).args(arguments), &format!("`forage {}`", arguments.join(" ")))
     }
 
-    /// Returns the program that the tests run.
+    /// Builds the program that the tests run, unless it has already been built. Returns its path.
     pub(crate) fn forage(&self) -> Result<&PathBuf, String> {
         if let Some(program) = self.forage.get() {
             return Ok(program);
@@ -147,8 +147,8 @@ impl Workspace {
         command
     }
 
-    /// Prepares a program to run in the workspace: with access to the peers, without the caller's settings
-    /// that would change its output, and with empty stdin.
+    /// Prepares a program to run in the workspace. It has access to the peers and an empty stdin, but none of
+    /// the caller's settings that would change its output.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root).stdin(Stdio::null()).envs(peers::variables(&self.root));
@@ -159,7 +159,7 @@ impl Workspace {
     }
 }
 
-/// The totals of several test programs, parsed from their output.
+/// The totals of several test programs, parsed from the programs' output.
 #[derive(Default)]
 struct TestSum {
     passed: u64,
@@ -185,7 +185,7 @@ impl std::fmt::Display for TestSum {
     }
 }
 
-/// Returns the stdout of a command without the final line break. An error contains its stderr.
+/// Runs a command and returns its stdout without the final line break. An error contains its stderr.
 pub(crate) fn printed(command: &mut Command, shown: &str) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
     if !output.status.success() {
@@ -211,20 +211,20 @@ pub(crate) fn remove(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Creates an empty directory after removing an existing one.
+/// Creates an empty directory. If it already exists, it is replaced.
 pub(crate) fn empty(path: &Path) -> Result<(), String> {
     remove(path)?;
     std::fs::create_dir_all(path).map_err(|error| format!("{} can't be made: {error}", path.display()))
 }
 
-/// Writes a file and creates its directory.
+/// Writes a file. Creates its directory if required.
 pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     made.and_then(|()| std::fs::write(path, content))
         .map_err(|error| format!("{} can't be written: {error}", path.display()))
 }
 
-/// Returns all files in a directory and its subdirectories, sorted.
+/// Lists all files in a directory and its subdirectories, sorted.
 pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(directory) = open.pop() {
@@ -241,7 +241,7 @@ fn shown(arguments: &[&str]) -> String {
     format!("`cargo {}`", arguments.join(" "))
 }
 
-/// Returns the JSON output of a command, which messages call `shown`.
+/// Runs a command and parses its output as JSON. `shown` is its name in messages.
 fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
     let text = printed(command, shown)?;
     serde_json::from_str(&text).map_err(|error| format!("{shown} prints no JSON: {error}"))

@@ -10,7 +10,7 @@ use crate::{
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
-/// The steps in their order: quick ones first, those that take minutes last.
+/// The steps in order: quick ones first, and those that take minutes last.
 const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
     ("house rules", |workspace| {
@@ -30,14 +30,14 @@ const STEPS: &[(&str, Step)] = &[
     }),
     ("tests", |workspace| {
         let all = workspace.tests(&["--workspace"]);
-        // Build and test the code for other systems as far as possible.
+        // This builds and tests the code for other systems as far as possible.
         let portable = [("RUSTFLAGS", "--cfg portable_disk")];
         all.and(workspace.cargo_with(&["test", "--package", "forage-fs", "--no-fail-fast"], &portable))
     }),
     ("generated files", generate::compare),
 ];
 
-/// The additional steps of `--all`, which take gigabytes or many minutes.
+/// Further steps of `--all`, which take gigabytes or many minutes.
 const FURTHER: &[(&str, Step)] = &[
     ("memory of the worst calls", |workspace| {
         let arguments = ["test", "--package", "forage-cli", "--test", "it", "--", "mcp::memory"];
@@ -52,17 +52,17 @@ const FURTHER: &[(&str, Step)] = &[
     ("Node package", node::check),
     ("all fronts", fronts::check),
     ("installation", package::check),
-    // Each crate as it would be published, built from its own package and those of its dependencies.
+    // Builds each crate as we would publish it, from its own package and those of its dependencies.
     ("packages", |workspace| {
         workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &UNPUBLISHED[..]].concat())
     }),
 ];
 
-/// Installs the peers of the tests, then runs and announces each step. Stops at the first that fails, except
-/// with `all`: a run of hours reports everything that it finds.
+/// Installs the peers of the tests, and then announces and runs each step. Stops at the first one that fails,
+/// unless `all` is set: a run of hours should report everything that it finds.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
-    // Report peers that can't be installed before compiling anything.
+    // We should report peers that can't be installed before we compile anything.
     println!("==> what the tests compare with");
     peers::install(workspace, all)?;
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
@@ -89,8 +89,8 @@ pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks licences, sources and duplicates. Advisories are excluded: they change independently of our code
-/// and need a network.
+/// Checks licenses, sources and duplicates. We leave out advisories, since they change independently of our
+/// code and need a network.
 fn cargo_deny(workspace: &Workspace) -> Result<(), String> {
     if !workspace.has_subcommand("deny") {
         println!("    cargo-deny is not installed: licences and sources are not checked");

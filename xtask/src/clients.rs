@@ -1,4 +1,4 @@
-//! Tests with real agents in the pinned versions, and a report on their newest versions.
+//! Runs tests with real agents in their pinned versions, and reports on their newest versions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::cargo::Workspace;
 use crate::peers::Newest;
 
-/// The variable by which the tests find the agents.
+/// The environment variable by which the tests find the agents.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
-/// The module of the tests in the integration binary, and the npm packages of the agents by test module.
+/// The module of these tests in the integration binary, and the npm package of each agent by test module.
 const MODULE: &str = "real_clients::";
 const PACKAGES: [(&str, &str); 11] = [
     ("claude_code", "@anthropic-ai/claude-code"),
@@ -29,17 +29,17 @@ const PACKAGES: [(&str, &str); 11] = [
 
 const TESTS: [&str; 7] = ["test", "--package", "forage-cli", "--test", "it", "--", MODULE];
 
-/// The modules whose tests cover one client each and have no row in the table.
+/// The modules whose tests cover one client each. They have no row in the table.
 const HOOKS: [&str; 2] = ["hooks", "plugins"];
 
-/// Runs the tests of the installed agents.
+/// Runs the tests with the agents that are installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.path("target/peers/clients").display().to_string();
     workspace.cargo_with(&TESTS, &[(FOLDER, &folder)])
 }
 
 /// Installs the newest agents, runs the tests with them, and prints which agent passes which test. A failure
-/// is not an error but should be examined. If no test could run, that is an error.
+/// is not an error, but you should examine it. It is an error if no test could run.
 pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     let Newest { folder, printed, log } = Newest::test(workspace, "clients", FOLDER, &TESTS)?;
     let table = table(&printed, |package| version(&folder, package));
@@ -55,8 +55,8 @@ fn version(folder: &Path, package: &str) -> Option<String> {
     Some(package["version"].as_str()?.to_owned())
 }
 
-/// Formats the test harness's output as a table with a row per agent and a column per test. Returns `None` if
-/// no test ran.
+/// Formats the test harness's output as a table, with a row for each agent and a column for each test.
+/// Returns `None` if no test has run.
 fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<String> {
     let word = |passes| if passes { "passes" } else { "FAILS" };
     let (mut rows, mut hooks): (BTreeMap<&str, BTreeMap<&str, bool>>, Vec<String>) = Default::default();

@@ -1,4 +1,4 @@
-//! Generates the page of commands from the help that the program prints.
+//! Generates the page on commands from the program's help.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use crate::generate::escaped;
 /// An argument, an option or a subcommand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    /// The heading of its list.
+    /// The heading of the list that contains it.
     heading: String,
-    /// Its names, with the name of its value.
+    /// Its names, followed by the name of its value.
     name: String,
     about: String,
 }
 
 impl Entry {
-    /// Returns the first of its names, without the name of its value.
+    /// Returns its first name, without the name of its value.
     fn flag(&self) -> &str {
         self.name.split([',', ' ', '[', '<']).next().unwrap_or(&self.name).trim_end_matches("...")
     }
@@ -29,10 +29,10 @@ struct Help {
     entries: Vec<Entry>,
 }
 
-/// The headings of options that are not ripgrep's.
+/// The headings of options that ripgrep does not have.
 const OWN_HEADINGS: [&str; 4] = ["Arguments", "Options", "Commands", "Forage's own"];
 
-/// Returns the page with the short help of every command.
+/// Generates the page with the short help of every command.
 pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
     let mut page = String::from(
         "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
@@ -66,7 +66,8 @@ fn parsed(name: &str, help: &str) -> Result<Help, String> {
     Ok(Help { name: name.to_owned(), about: about.to_owned(), entries })
 }
 
-/// Returns the options that several commands have with the same description, with the names of the commands.
+/// Finds the options that several commands share, with the same description. Returns them with the commands'
+/// names.
 fn shared(helps: &[Help]) -> Vec<(Entry, Vec<&str>)> {
     let mut found: Vec<(Entry, Vec<&str>)> = Vec::new();
     for help in helps {
@@ -110,7 +111,7 @@ fn section(page: &mut String, help: &Help, shared: &[(Entry, Vec<&str>)]) {
     }
 }
 
-/// Returns the text below a heading, up to the next one.
+/// Finds the text below a heading, up to the next heading.
 fn part<'a>(help: &'a str, heading: &str) -> Option<&'a str> {
     let rest = help.split_once(&format!("\n{heading}\n"))?.1;
     let end = rest.match_indices('\n').find(|(at, _)| {
@@ -120,7 +121,7 @@ fn part<'a>(help: &'a str, heading: &str) -> Option<&'a str> {
     Some(end.map_or(rest, |(at, _)| &rest[..at]))
 }
 
-/// Reads the entries of a help text. A description may begin on the line of its entry, and continues on
+/// Parses the entries of a help text. A description may begin on the same line as its entry. It continues on
 /// lines that are indented further.
 fn entries(help: &str) -> Vec<Entry> {
     let mut found: Vec<Entry> = Vec::new();
@@ -129,7 +130,7 @@ fn entries(help: &str) -> Vec<Entry> {
         let text = line.trim_start();
         let indent = line.len() - text.len();
         if indent == 0 {
-            // Only the parts with a heading are lists.
+            // Only parts with a heading are lists.
             heading = text.strip_suffix(':').or(heading.filter(|_| text.is_empty()));
             continue;
         }
@@ -162,7 +163,7 @@ fn table(page: &mut String, entries: &[Entry]) {
     }
 }
 
-/// Returns text for a cell of a table.
+/// Formats text for a cell of a table.
 fn cell(text: &str) -> String {
     escaped(text).replace('|', "\\|").replace("[possible values: ", "[")
 }

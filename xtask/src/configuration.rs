@@ -10,7 +10,7 @@ use crate::generate::escaped;
 /// A key with its schema.
 type Key<'a> = (String, &'a Value);
 
-/// Returns the page for `schema`.
+/// Generates the page for `schema`.
 pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
@@ -44,7 +44,7 @@ pub(crate) fn page(schema: &Value) -> Result<String, String> {
     Ok(page)
 }
 
-/// Gathers the keys of a table and of its subtables, and the tables that one value can replace.
+/// Collects the keys of a table and its subtables, and the tables that a single value may replace.
 fn gather<'a>(
     schema: &'a Value,
     path: &str,
@@ -68,10 +68,10 @@ fn gather<'a>(
     Some(())
 }
 
-/// Returns, for keys that several tools have with the same meaning, the key with `NAME` for the tool and its
-/// defaults.
+/// Finds keys that several tools have with the same meaning. Returns, for each of them, the key with `NAME`
+/// in place of the tool, and the defaults.
 fn of_several_tools<'k>(keys: &'k [Key<'_>]) -> BTreeMap<&'k str, (String, String)> {
-    // By name and meaning, each key with its tool and default.
+    // For each name and meaning, all keys with their tools and defaults.
     let mut by_meaning: BTreeMap<_, Vec<(&str, &str, String)>> = BTreeMap::new();
     for (key, value) in keys {
         if let Some((tool, name)) = key.strip_prefix("tools.").and_then(|rest| rest.split_once('.')) {
@@ -101,13 +101,13 @@ fn default(value: &Value) -> String {
     value.get("default").map(|value| format!("`{value}`")).unwrap_or_default()
 }
 
-/// Returns the schema of a table that a value is or may be.
+/// Returns the schema of a table if a value is a table or may be one.
 fn inner(value: &Value) -> Option<&Value> {
     let table = value["anyOf"].as_array().and_then(|forms| forms.last()).unwrap_or(value);
     table["properties"].is_object().then_some(table)
 }
 
-/// Returns the description of a key with its possible values, its variable and its option.
+/// Formats the description of a key, with its possible values, its environment variable and its option.
 fn about(value: &Value) -> Option<String> {
     let text = value["description"].as_str()?.replace("\n\n", ". ");
     let mut about = escaped(text.trim_end_matches('.'));

@@ -1,5 +1,5 @@
-//! Checks the direction of dependencies. The rules are the `bans.deny` of `deny.toml`, and the facts come
-//! from cargo's own graph.
+//! Checks the direction of dependencies. The rules are in `bans.deny` of `deny.toml`, and we compare them
+//! with cargo's own graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::cargo::Workspace;
 
-/// The prefix of this workspace's library crates, each of which must have a rule.
+/// The prefix of this workspace's library crates. Each of them must have a rule.
 const HOUSE: &str = "forage-";
 
-/// The products, which no crate may depend on.
+/// The products, on which no crate may depend.
 const PRODUCTS: [&str; 3] = ["forage-cli", "forage-python", "forage-node"];
 
-/// For each crate, the crates that may directly depend on it.
+/// The crates that may directly depend on each crate.
 type Rules = BTreeMap<String, BTreeSet<String>>;
 
-/// Every direct dependency of the graph, as (dependent, dependency).
+/// All direct dependencies in the graph, as (dependent, dependency).
 type Edges = BTreeSet<(String, String)>;
 
 /// Checks the workspace's graph against its rules.
@@ -47,7 +47,7 @@ fn rules(text: &str) -> Result<Rules, String> {
         .collect()
 }
 
-/// Returns the names of the workspace's members, and the resolved dependencies of all packages.
+/// Extracts the names of the workspace's members, and the resolved dependencies of all packages.
 fn graph(metadata: &Value) -> Option<(BTreeSet<String>, Edges)> {
     let packages = metadata["packages"].as_array()?;
     let names: BTreeMap<&str, &str> = packages

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cargo::{Workspace, empty, files_below, succeed, write};
 use crate::peers;
 
-/// The address of repository files that are not pages of the book.
+/// The base URL of files in the repository that are not pages of the book.
 pub(crate) const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
 
 /// Builds the site in `target/book` and checks for dead links.
@@ -32,7 +32,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     }
 }
 
-/// Checks the spelling of text for readers. `typos.toml` lists the words that examples misspell on purpose.
+/// Checks the spelling of text for readers. `typos.toml` lists the words that examples misspell deliberately.
 fn spelling(workspace: &Workspace) -> Result<(), String> {
     let mut command = workspace.program(peers::spell_checker(workspace));
     command.args(["--config", "typos.toml", "--force-exclude", "docs"]);
@@ -42,7 +42,7 @@ fn spelling(workspace: &Workspace) -> Result<(), String> {
     succeed(&mut command, "typos")
 }
 
-/// Returns the names of the pages in order, each once.
+/// Lists the names of the pages in order, without duplicates.
 fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     let summary = workspace.read(&workspace.path("docs/SUMMARY.md"))?;
     let pages: Vec<String> =
@@ -57,7 +57,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     }
 }
 
-/// Copies the pages, and the images and schemas that they show unchanged.
+/// Copies the pages, and also the images and schemas to which they refer.
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
     for name in ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str)) {
         let text = workspace.read(&workspace.path("docs").join(name))?;
@@ -73,7 +73,7 @@ fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), St
     Ok(())
 }
 
-/// Removes text that only the test of a page's examples needs: a file's name is shown above its text, and
+/// Removes text that only the test of a page's examples needs. The name of a file appears above its text, and
 /// wildcards become `…`.
 fn for_readers(page: &str) -> String {
     let mut shown = String::new();
@@ -89,14 +89,14 @@ fn for_readers(page: &str) -> String {
         shown.push_str(&line);
         shown.push('\n');
     }
-    // Files that are not pages of the book are linked in the repository.
+    // Links to files that are not pages of the book must point to the repository.
     shown.replace("](../", &format!("]({REPOSITORY}"))
 }
 
-/// Maximum bytes of `llms.txt`: 3,000 tokens, at 3.2 bytes each.
+/// Maximum size of `llms.txt` in bytes. This is 3,000 tokens of 3.2 bytes each.
 const LLMS_BYTES: usize = 9_600;
 
-/// The beginning of `llms.txt`.
+/// The first lines of `llms.txt`.
 const LLMS: &str = "\
 # Forage
 
@@ -126,7 +126,7 @@ fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<()
     write(&book.join("llms-full.txt"), full)
 }
 
-/// Returns `llms.txt`: the pages by the parts of the summary.
+/// Formats `llms.txt`: the pages, grouped by the parts of the summary.
 fn list_for_agents(summary: &str, texts: &BTreeMap<&str, String>) -> Result<String, String> {
     let mut list = LLMS.to_owned();
     for line in summary.lines().skip(1) {
@@ -144,7 +144,7 @@ fn list_for_agents(summary: &str, texts: &BTreeMap<&str, String>) -> Result<Stri
     }
 }
 
-/// Returns the first sentence of a page without its links.
+/// Extracts the first sentence of a page, without its links.
 fn first_sentence(page: &str) -> String {
     let mut in_code = false;
     let lines = page.lines().filter(|line| {
@@ -172,7 +172,7 @@ fn first_sentence(page: &str) -> String {
     }
 }
 
-/// Returns links of the book's pages to missing files or anchors.
+/// Finds links in the book's pages to files or anchors that do not exist.
 fn dead_links(book: &Path) -> Result<Vec<String>, String> {
     let files = files_below(book)?;
     let pages: Vec<&PathBuf> =

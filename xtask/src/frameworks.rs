@@ -1,4 +1,4 @@
-//! Tests with Python agent frameworks in the pinned versions, and a report on their newest versions.
+//! Runs tests with Python agent frameworks in their pinned versions, and reports on their newest versions.
 
 use std::path::Path;
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 use crate::cargo::Workspace;
 use crate::peers::Newest;
 
-/// The variable by which the tests find the frameworks.
+/// The environment variable by which the tests find the frameworks.
 const FOLDER: &str = "FORAGE_TEST_FRAMEWORKS";
 
-/// The environments with their lists of packages in the tests' directory.
+/// The environments, with their lists of packages in the directory of the tests.
 const LISTS: [(&str, &str); 2] =
     [("python", "requirements.txt"), ("fast-agent", "requirements-fast-agent.txt")];
 
 const TESTS: [&str; 8] =
     ["test", "--package", "forage-cli", "--test", "it", "--", "frameworks::", "--show-output"];
 
-/// Runs the tests of the installed frameworks.
+/// Runs the tests with the frameworks that are installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.path("target/peers/frameworks").display().to_string();
     workspace.cargo_with(&TESTS, &[(FOLDER, &folder)])
 }
 
-/// Installs the newest frameworks, runs the tests with them, and prints the versions and which tests pass.
+/// Installs the newest frameworks and runs the tests with them. Prints their versions, and which tests pass.
 ///
 /// # Errors
 ///
-/// Returns an error if a test fails or none ran.
+/// Returns an error if a test fails, or if no test has run.
 pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     let Newest { folder, printed, log } = Newest::test(workspace, "frameworks", FOLDER, &TESTS)?;
     for (environment, list) in LISTS {
@@ -54,7 +54,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     Err(format!("what failed stands in {log}"))
 }
 
-/// Returns the version of a package in an environment.
+/// Looks up the version of a package in an environment.
 fn version(workspace: &Workspace, environment: &Path, name: &str) -> Option<String> {
     let asked = format!("import importlib.metadata as m; print(m.version({name:?}))");
     let printed = workspace.program(environment.join("bin/python")).args(["-c", &asked]).output().ok()?;

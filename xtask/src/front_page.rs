@@ -1,16 +1,16 @@
-//! Generates the README of each library crate from the front page of its documentation, whose example is a
-//! test.
+//! Generates the README of each library crate from the front page of its documentation. The example there is
+//! a test.
 
 use serde_json::Value;
 
 use crate::cargo::Workspace;
 
-/// Returns the path and text of each README.
+/// Generates all READMEs. Returns their paths and texts.
 pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
     let mut readmes = Vec::new();
-    // The program's README is that of the project.
+    // The program uses the README of the project.
     let libraries = packages.iter().filter(|package| is_library(package) && package["name"] != "forage-cli");
     for package in libraries {
         let name = package["name"].as_str().unwrap_or_default();
@@ -20,13 +20,12 @@ pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, St
     Ok(readmes)
 }
 
-/// Returns true if a package may be published, which is the case unless its manifest forbids it.
+/// Returns true if a package may be published, that is, unless its manifest forbids this.
 pub(crate) fn is_library(package: &Value) -> bool {
     package["publish"].is_null()
 }
 
-/// Converts the front page to plain Markdown: without lines that only a test needs, and without links to
-/// items.
+/// Converts the front page to plain Markdown. Removes lines that only a test needs, and links to items.
 fn readme(name: &str, source: &str) -> String {
     let front = source.lines().map_while(|line| line.strip_prefix("//!"));
     let mut text = format!(
@@ -53,7 +52,7 @@ fn readme(name: &str, source: &str) -> String {
     text
 }
 
-/// Replaces links to items in a line by their names.
+/// Replaces links to items in a line with their names.
 fn without_links(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;

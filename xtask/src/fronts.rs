@@ -1,6 +1,6 @@
 //! Sends the same requests in five ways: through the library, the packages for Python and Node, the command
-//! line, and the server. All must answer with the same bytes, and a tool that is added to the registry must
-//! be available in all of them.
+//! line, and the server. All of them must answer with the same bytes. A tool that is added to the registry
+//! must be available in all of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ const TREE: [(&str, &str); 3] = [
     ("notes.txt", "needle\nneedle\n"),
 ];
 
-/// Makes the server use the same tool names as the other interfaces.
+/// Makes the server use the same names of tools as the other interfaces.
 const CONFIGURATION: &str = "tools.search.enabled = true
 tools.read_file.name = \"read_file\"
 tools.list_directory.name = \"list_directory\"
 ";
 
-/// The tool to add and the places that must name it: the file, the text after or before which to insert, and
-/// the inserted text.
+/// The tool to add, and the places that must name it: a file, the text before or after which we insert, and
+/// the text to insert.
 const TOOL: &str = "crates/forage-tools/src/tools/count_words";
 const NAMED: [(&str, &str, &str); 3] = [
     ("crates/forage-tools/src/tools.rs", "mod adapted;\n", "pub(crate) mod count_words;\n"),
@@ -56,7 +56,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     for (name, answers) in &all[1..] {
         for (at, (request, expected)) in requests.iter().zip(expected).enumerate() {
             let answer = answers.get(at).unwrap_or(&Value::Null);
-            // The command line words its advice with its own names, so we compare only the code.
+            // The command line gives advice in its own words, so we compare only the code.
             let is_same = match (*name, expected["code"].as_str()) {
                 ("command line", Some(code)) => answer["code"] == code,
                 _ => answer == expected,
@@ -80,13 +80,13 @@ struct Fronts<'a> {
 type Answers = Vec<Value>;
 
 impl Fronts<'_> {
-    /// Updates the copy. Unchanged files are not written again, so that cargo does not rebuild them.
+    /// Updates the copy. We do not write unchanged files again, so that cargo does not rebuild them.
     fn copy(&self) -> Result<(), String> {
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = printed(self.workspace.program("git").args(list), "git")?;
         let mut files = BTreeMap::new();
         for file in listed.split('\0').filter(|file| !file.is_empty()) {
-            // A deleted file is listed until the deletion is committed.
+            // Git lists a deleted file until the deletion is committed.
             if let Ok(content) = std::fs::read(self.workspace.path(file)) {
                 files.insert(file.to_owned(), content);
             }
@@ -138,7 +138,7 @@ impl Fronts<'_> {
         copy_folder(&self.workspace.path("crates/forage-node/lib"), &node.join("lib"))?;
         copy(&self.workspace.path("crates/forage-node/package.json"), &node.join("package.json"))?;
         copy(&module(package::NODE_MODULE), &node.join("lib/forage.node"))?;
-        // Reuse the official client from the server's tests.
+        // We reuse the official client from the tests of the server.
         let peers = self.workspace.path("target/peers/mcp/node_modules");
         let client = modules.join("@modelcontextprotocol");
         let _ = std::fs::remove_file(&client);
@@ -153,7 +153,7 @@ impl Fronts<'_> {
         self.place.join("target")
     }
 
-    /// Returns the answers to the requests, by interface.
+    /// Returns the answers to the requests for each interface.
     fn answers(&self, requests: &[(String, Value)]) -> Result<[(&'static str, Answers); 5], String> {
         let tree = self.place.join("tree");
         let forage = self.built().join("debug/forage");
@@ -209,7 +209,7 @@ impl Fronts<'_> {
     }
 }
 
-/// Returns an answer without its time, which differs between calls, and without the final line end.
+/// Removes the time of an answer, which differs between calls, and the final line end.
 fn comparable(mut answer: Value) -> Value {
     fn plain(value: &mut Value) {
         match value {
@@ -218,7 +218,7 @@ fn comparable(mut answer: Value) -> Value {
                 fields.values_mut().for_each(plain);
             }
             Value::Array(values) => values.iter_mut().for_each(plain),
-            // JavaScript writes 1.0 as 1.
+            // JavaScript writes 1.0 as 1, so we convert all numbers.
             Value::Number(number) => *value = json!(number.as_f64()),
             _ => {}
         }
@@ -230,7 +230,7 @@ fn comparable(mut answer: Value) -> Value {
     answer
 }
 
-/// Writes a file unless it already has this content.
+/// Writes a file, unless it already has this content.
 fn update(path: &Path, content: &[u8]) -> Result<(), String> {
     if std::fs::read(path).is_ok_and(|old| old == content) { Ok(()) } else { write(path, content) }
 }

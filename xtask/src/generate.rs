@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cargo::{self, Workspace};
 use crate::{front_page, picture};
 
-/// Writes every generated file that is not up to date.
+/// Writes all generated files that are not up to date.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
     for (name, text) in generated(workspace)? {
         let path = workspace.path(&name);
@@ -24,7 +24,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
 /// Checks that every generated file is up to date.
 pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
     for (name, text) in generated(workspace)? {
-        // A missing file is not up to date either.
+        // Note that a missing file is not up to date either.
         if std::fs::read_to_string(workspace.path(&name)).unwrap_or_default() != text {
             return Err(format!("{name} is not up to date; run `cargo xtask generate`"));
         }
@@ -32,10 +32,10 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the path and text of each generated file.
+/// Generates all files. Returns their paths and texts.
 fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let tools = |more: &[&str]| {
-        // Use the default configuration instead of the developer's own.
+        // We use the default configuration instead of the developer's own.
         let command = ["tools", "--format", "mcp", "--config", "/dev/null"];
         workspace.forage_json(&[&command[..], more].concat())
     };
@@ -63,7 +63,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     Ok(files)
 }
 
-/// Returns the page on the setup of each client, from the table in the program.
+/// Generates the page on setting up each client, from the table in the program.
 fn clients_page(clients: &Value) -> Result<String, String> {
     let mut page = String::from(CLIENTS);
     let clients = clients.as_array().ok_or("`forage setup --json` prints no array")?;
@@ -72,7 +72,7 @@ fn clients_page(clients: &Value) -> Result<String, String> {
         let row = client_row(client).ok_or_else(|| lacks(client))?;
         page.push_str(&row);
     }
-    // Each form of an entry is shown once.
+    // We show each form of an entry only once.
     let mut shown: Vec<(&str, &str)> = Vec::new();
     for client in clients {
         client_section(&mut page, client, &mut shown).ok_or_else(|| lacks(client))?;
@@ -80,7 +80,7 @@ fn clients_page(clients: &Value) -> Result<String, String> {
     Ok(page)
 }
 
-/// The part of the page on clients that holds for all of them.
+/// The part of the page that applies to all clients.
 const CLIENTS: &str = "\
 # Clients
 
@@ -201,8 +201,8 @@ fn client_section<'a>(
     Some(())
 }
 
-/// Returns the reference of the tools from their definitions with every argument. `told` contains the
-/// definitions that models see, and `on` those that are enabled by default.
+/// Generates the reference of the tools from their definitions with all arguments. The second definitions are
+/// those that models see, and the third those that are enabled by default.
 fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String> {
     let array =
         |tools: &Value| tools.as_array().cloned().ok_or("`forage tools --format mcp` prints no array");
@@ -252,10 +252,10 @@ fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option
     Some(())
 }
 
-/// Maximum width of a line of a description.
+/// Maximum width of a line in a description, in characters.
 const WIDTH: usize = 110;
 
-/// Breaks the lines of a text at blanks.
+/// Wraps the lines of a text at blanks.
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     for line in text.lines() {
@@ -284,7 +284,7 @@ fn kind(property: &Value) -> Option<String> {
     })
 }
 
-/// Returns the description of a property with its limits.
+/// Formats the description of a property with its limits.
 fn meaning(property: &Value) -> String {
     let mut parts: Vec<String> = property["description"].as_str().map(escaped).into_iter().collect();
     if let Some(values) = property["enum"].as_array() {
@@ -301,7 +301,7 @@ fn meaning(property: &Value) -> String {
     parts.join(" ")
 }
 
-/// Escapes text that Markdown would take for a tag. Text between backticks is already literal.
+/// Escapes text that Markdown would treat as a tag. Text in backquotes is already literal.
 pub(crate) fn escaped(text: &str) -> String {
     let part = |(index, part): (usize, &str)| match index % 2 {
         0 => part.replace('<', "&lt;"),

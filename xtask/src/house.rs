@@ -1,13 +1,13 @@
-//! House rules that no compiler lint covers.
+//! House rules that no lint of the compiler covers.
 
 use crate::cargo::{Workspace, files_below};
 
-/// Prefixes of model ids. Model ids become outdated, so they may only occur in `providers.toml` and never in
-/// the code.
+/// Prefixes of model ids. Such ids become outdated, so they may only occur in `providers.toml`, and never in
+/// code.
 const MODEL_FAMILIES: [&str; 8] =
     ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
 
-/// Names of programs and their files that begin like model ids.
+/// Names of programs, and of their files, that begin like model ids.
 const PROGRAMS: [&str; 10] = [
     "claude-ai",
     "claude-code",
@@ -21,16 +21,16 @@ const PROGRAMS: [&str; 10] = [
     "qwen-cli-mcp-client-forage",
 ];
 
-/// Crates that other programs use without the program `forage`.
+/// Crates that other programs can use without the program `forage`.
 const LIBRARIES: [&str; 11] =
     ["base", "fs", "search", "rank", "http", "llm", "lookup", "tools", "agent", "mcp", "sandbox"];
 
-/// Prefixes of text that refers to a command, an option or a setting of the program. A library does not know
-/// these and must use `forage_base::Hint` instead.
+/// Prefixes of text that refers to a command, an option or a setting of the program. A library must not know
+/// these, and must use `forage_base::Hint` instead.
 const OF_THE_PROGRAM: [&str; 6] =
     ["`forage ", "`--", "`retrieval.", "`secrets.allow", "`allow_broad_root", "search.exclude"];
 
-/// Names of tools, which only the tools' crate may know.
+/// Names of tools. Only the crate of the tools should know them.
 const TOOLS: [&str; 5] =
     ["grep_search", "list_directory", "search_index", "keyword_search", "keyword_lookup"];
 
@@ -54,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the violations in a file, worded to follow the file's name.
+/// Lists the violations in a file, in words that follow the file's name.
 fn violations(name: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let is_test = name.contains("/tests/") || name.ends_with("/tests.rs");
@@ -94,7 +94,7 @@ fn of_the_program(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// Returns true if a line contains a prefix followed by something, or a whole name.
+/// Returns true if a line contains a prefix with something after it, or a whole name.
 fn says(code: &str, word: &str) -> bool {
     let is_name = word.ends_with(|last: char| last.is_ascii_alphabetic()) && !word.starts_with('`');
     code.match_indices(word).any(|(at, _)| {

@@ -1,31 +1,31 @@
 //! Development tasks.
 //!
-//! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure; with `--all`, also
-//!   the steps that take gigabytes or many minutes.
+//! - `cargo xtask check`: runs everything that CI runs, step by step, up to the first failure. With `--all`,
+//!   also runs the steps that take gigabytes or many minutes, and does not stop at a failure.
 //! - `cargo xtask peers`: installs the programs that the tests compare with into `target/peers`, as `check`
-//!   does first; with `--all`, also the real agents and frameworks.
+//!   does first. With `--all`, also installs the real agents and frameworks.
 //! - `cargo xtask clients --newest`, `cargo xtask frameworks --newest`: reports on the newest versions of
 //!   these.
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
-//! - `cargo xtask bench --tree DIR`: runs all or the named benchmarks, and writes the results as data and the
-//!   README's tables from them.
+//! - `cargo xtask bench --tree DIR`: runs all benchmarks, or those that you name. Writes the results as data,
+//!   and the tables of the README from them.
 //! - `cargo xtask bench compare A B --tree DIR`: compares two commits or programs pairwise.
 //! - `cargo xtask package`: builds the wheel, the npm packages, the archive, the bundle and the container's
-//!   context from one build, in `target/package`; with `--check`, also installs and uses each, and builds
-//!   twice.
-//! - `cargo xtask docs`: builds the site in `target/book`, with `llms.txt`; dead links and spelling mistakes
-//!   are errors. With `--look`, checks it in a browser, on a phone and on a screen, in light and dark
-//!   colours.
+//!   context from one build, in `target/package`. With `--check`, also installs and uses each of them, and
+//!   builds twice.
+//! - `cargo xtask docs`: builds the site in `target/book`, with `llms.txt`. Dead links and spelling mistakes
+//!   are errors. With `--look`, checks the site in a browser, on a phone and on a screen, in light and dark
+//!   colors.
 //! - `cargo xtask ui`: checks the page of `forage ui` in a real browser, with screenshots in
 //!   `target/screenshots/page`.
 //! - `cargo xtask python`, `cargo xtask node`: builds, installs and uses the package for that language.
-//! - `cargo xtask fronts`: sends the same requests through every interface, and checks that all of them find
-//!   an added tool.
-//! - `cargo xtask systems`: checks on Linux what it can for Windows, macOS and ARM: types, and tests under
-//!   Wine and an emulator.
-//! - `cargo xtask release notes`: prints the changelog of this version; `release check TAG`: checks that a
-//!   tag matches it.
-//! - `cargo xtask generate`: writes the files that are generated from the program; with `--check`, only
+//! - `cargo xtask fronts`: sends the same requests through every interface, and checks that a tool which is
+//!   added is available in all of them.
+//! - `cargo xtask systems`: checks on Linux as much as possible for Windows, macOS and ARM: types, and tests
+//!   under Wine and in an emulator.
+//! - `cargo xtask release notes`: prints the changelog of this version. `release check TAG` checks that a tag
+//!   matches this version.
+//! - `cargo xtask generate`: writes the files that are generated from the program. With `--check`, only
 //!   compares them.
 #![expect(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Builds the Node package as it is published, installs it with npm into an empty directory, and uses it.
+//! Builds the Node package as we publish it, installs it with npm into an empty directory, and uses it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::package;
 /// The path of the package in the workspace.
 const PACKAGE: &str = "crates/forage-node";
 
-/// Builds the packages for this platform, installs them, checks their types with programs, and runs the
-/// tests. The tests run with the machine's Node and with the newest one in the tests' list.
+/// Builds the packages for this platform and installs them. Checks their types with test programs, and runs
+/// the tests, with the machine's Node and with the newest one in the tests' list.
 ///
 /// # Errors
 ///
@@ -18,7 +18,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let site = install(workspace)?;
     let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
     succeed(tsc.args(["--outDir", "compiled"]).current_dir(&site), "tsc")?;
-    // The other packages' declarations are not checked, but ours must be.
+    // We do not check the declarations of other packages, but ours must be checked.
     let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
     succeed(tsc.args(["--project", "tests/strict"]).current_dir(&site), "tsc on the declarations")?;
     for node in [PathBuf::from("node"), site.join("node_modules/node/bin/node")] {
@@ -27,7 +27,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the tests like a user's program.
+/// Runs the tests as a user's program would.
 fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), String> {
     let mut command = workspace.program("sh");
     command.args(["-c", "exec \"$0\" --test tests/*.test.mjs"]).arg(node).current_dir(site);
@@ -36,7 +36,7 @@ fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), Stri
     succeed(&mut command, "node --test")
 }
 
-/// Returns a program with the examples in the comments of the declarations.
+/// Builds a program from the examples in the comments of the declarations.
 fn documented(workspace: &Workspace) -> Result<String, String> {
     let declarations = workspace.read(&workspace.path(PACKAGE).join("lib/index.d.ts"))?;
     let blocks = declarations.split("* ```ts\n").skip(1).filter_map(|rest| rest.split("* ```").next());
@@ -49,7 +49,7 @@ fn documented(workspace: &Workspace) -> Result<String, String> {
     ))
 }
 
-/// Builds the module, and installs both packages together with the tests' dependencies. Returns the
+/// Builds the module, and installs both packages together with the dependencies of the tests. Returns the
 /// directory.
 fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let site = workspace.path("target/bindings/node");
@@ -69,7 +69,7 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     std::fs::write(site.join("tests/page.ts"), page).map_err(|error| error.to_string())?;
     std::fs::write(site.join("tests/strict/documented.ts"), documented(workspace)?)
         .map_err(|error| error.to_string())?;
-    // Compile the same program as an ES module and as CommonJS.
+    // We compile the same program as an ES module and as CommonJS.
     let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
     for (from, to) in moved {
         std::fs::rename(site.join(from), site.join(to)).map_err(|error| format!("{from}: {error}"))?;

@@ -1,4 +1,4 @@
-//! Builds all release artifacts from one build, in `target/package`.
+//! Builds all release artifacts from a single build, in `target/package`.
 
 mod check;
 
@@ -15,23 +15,23 @@ pub(crate) use check::check;
 /// The output directory, relative to the target directory.
 const OUT: &str = "package";
 
-/// The folder with additional files of the wheel, which maturin finds by the name of the module.
+/// The folder with additional files of the wheel. maturin finds it by the name of the module.
 const WHEEL_DATA: &str = "forage._forage.data";
 
-/// The newest glibc that a program for Linux may require: every distribution since 2014 has it.
+/// The newest glibc that a program for Linux may require. Every distribution since 2014 has it.
 const GLIBC: &str = "2.17";
 
-/// A build and its location.
+/// A build, and where its files are.
 pub(crate) struct Release {
     version: String,
     target: String,
-    /// The directory of all files.
+    /// The directory that contains all files.
     out: PathBuf,
     program: PathBuf,
     node_module: PathBuf,
 }
 
-/// Builds the program and all of its packages.
+/// Builds the program and all packages of it.
 pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     peers::install_named(workspace, &[peers::PACKAGING])?;
     let release = build(workspace)?;
@@ -82,7 +82,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     let program = release.out.join("program");
     maturin("packaging/program", &program)?;
     release.unpack(workspace, &program)?;
-    // maturin adds the files of this folder to the wheel.
+    // maturin adds the files in this folder to the wheel.
     let data = workspace.path(WHEEL_DATA);
     let added = copied(&release.program, &data.join("scripts")).and_then(|()| maturin("", &release.out));
     remove(&data)?;
@@ -104,13 +104,13 @@ fn copied(program: &Path, folder: &Path) -> Result<(), String> {
     copy.map_err(|error| format!("{}: {error}", to.display()))
 }
 
-/// Returns the variables that make a build reproducible at any time and place.
+/// Returns the environment variables that make a build reproducible at any time and place.
 fn reproducible(workspace: &Workspace, root: &Path) -> Result<Vec<(&'static str, OsString)>, String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home =
         home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("there is no home directory")?;
     let flag = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    // rustc uses the last prefix that matches.
+    // The order matters, since rustc uses the last prefix that matches.
     let flags = [flag(&home, "/cargo"), flag(root, "/forage")].join("\u{1f}");
     let commit = git(workspace, &["log", "-1", "--abbrev=10", "--format=%h %cs"])?;
     let changed = if git(workspace, &["status", "--porcelain"])?.is_empty() { "" } else { ", changed" };
@@ -122,7 +122,7 @@ fn reproducible(workspace: &Workspace, root: &Path) -> Result<Vec<(&'static str,
     ])
 }
 
-/// Returns the time of the commit in seconds, which all files in archives get.
+/// Returns the time of the commit in seconds. All files in archives get this time.
 fn epoch(workspace: &Workspace) -> Result<String, String> {
     git(workspace, &["log", "-1", "--format=%ct"])
 }
@@ -146,7 +146,7 @@ fn path() -> Result<OsString, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Returns a program of the packaging environment.
+/// Returns the path of a program in the packaging environment.
 fn tool(name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     Workspace::of_this_source().path("target/peers/packaging/python").join(folder).join(name)
@@ -176,7 +176,7 @@ pub(crate) fn node_packages(
 }
 
 impl Release {
-    /// Writes the program's completions and manual pages for the archives.
+    /// Writes the completions and manual pages of the program for the archives.
     fn describe(&self, workspace: &Workspace) -> Result<(), String> {
         let say = |arguments: &[&str]| printed(workspace.program(&self.program).args(arguments), "forage");
         let write = |below: &str, text: String| write(&self.out.join(below), text);
@@ -201,8 +201,8 @@ impl Release {
         self.target.contains("linux")
     }
 
-    /// Extracts the program and its bill of materials from the wheel in `folder`, into which maturin moved
-    /// them.
+    /// Extracts the program and its bill of materials from the wheel in `folder`, into which maturin has
+    /// moved them.
     fn unpack(&self, workspace: &Workspace, folder: &Path) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("the wheel of the program: {error}");
         let wheel = std::fs::read_dir(folder).map_err(failed)?.next().ok_or("maturin has made no wheel")?;
@@ -212,7 +212,7 @@ impl Release {
         let name = self.program.file_name().unwrap_or_default();
         let scripts = folder.join(format!("forage_program-{}.data/scripts", self.version));
         std::fs::rename(scripts.join(name), &self.program).map_err(failed)?;
-        // Python does not restore permissions.
+        // Python does not restore permissions, so we set them.
         #[cfg(unix)]
         std::fs::set_permissions(&self.program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .map_err(failed)?;
@@ -232,7 +232,7 @@ impl Release {
         succeed(&mut command, "packaging/assemble.py")
     }
 
-    /// Returns all artifacts, sorted.
+    /// Lists all artifacts, sorted.
     fn files(&self) -> Result<Vec<PathBuf>, String> {
         let entries = std::fs::read_dir(&self.out).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let entries = entries.map_err(|error| format!("{} can't be listed: {error}", self.out.display()))?;
@@ -242,7 +242,7 @@ impl Release {
         Ok(files)
     }
 
-    /// Returns the file whose name has this suffix.
+    /// Finds the file whose name has this suffix.
     fn file(&self, end: &str) -> Result<PathBuf, String> {
         let mut files = self.files()?.into_iter().filter(|path| path.to_string_lossy().ends_with(end));
         files.next().ok_or(format!("there is no file …{end} in {}", self.out.display()))
@@ -259,7 +259,7 @@ pub(crate) fn compare_tag(workspace: &Workspace, tag: &str) -> Result<(), String
     }
 }
 
-/// Returns the version of the product.
+/// Reads the version of the product.
 fn version(metadata: &serde_json::Value) -> Result<String, String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let mut versions =
@@ -268,11 +268,11 @@ fn version(metadata: &serde_json::Value) -> Result<String, String> {
     version.map(str::to_owned).ok_or("`cargo metadata` has no forage-cli".to_owned())
 }
 
-/// Returns the changelog section of the newest version, which comes first.
+/// Extracts the changelog section of the newest version, which comes first.
 pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
     let log = workspace.read(&workspace.path("CHANGELOG.md"))?;
     let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));
     let (_, notes) = section.ok_or("CHANGELOG.md has no version")?;
-    // The release notes are not displayed next to the linked files, so links must be absolute.
+    // The release notes are not next to the files that they link to, so links must be absolute.
     Ok(format!("{}\n", notes.trim().replace("](docs/", &format!("]({REPOSITORY}docs/"))))
 }

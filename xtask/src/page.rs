@@ -1,9 +1,9 @@
-//! Runs the browser tests of the `forage ui` page with a real browser.
+//! Runs the tests of the `forage ui` page with a real browser.
 
 use crate::cargo::Workspace;
 use crate::peers;
 
-/// The variable by which the tests find the browser driver.
+/// The environment variable by which the tests find the browser driver.
 const FOLDER: &str = "FORAGE_TEST_PAGE";
 
 /// Runs the tests of the page that need a browser. They write screenshots of its views to

@@ -1,7 +1,7 @@
-//! Peers: third-party programs, clients and packages that the tests compare with, installed into
+//! Peers: third-party programs, clients and packages that the tests compare with. We install them into
 //! `target/peers`.
 //!
-//! Installed peers are left alone. A caller can use a different peer by setting its variable.
+//! We do not touch installed peers. You can use a different peer by setting its environment variable.
 
 mod install;
 mod system;
@@ -15,20 +15,20 @@ use install::Versions;
 
 /// A third-party program or package.
 pub(crate) struct Peer {
-    /// The name in messages.
+    /// The name for messages.
     name: &'static str,
     source: Source,
-    /// Variables by which the tests find the peer, or by which a caller replaces or skips it.
+    /// Environment variables by which the tests find the peer, or by which you can replace or skip it.
     variables: &'static [&'static str],
-    /// True for peers that only `check --all` needs, because they take gigabytes or minutes.
+    /// Whether only `check --all` needs this peer, because it takes gigabytes or minutes.
     is_large: bool,
 }
 
-/// The sources of peers. Folders are relative to `target/peers`, lists to `crates`.
+/// Where peers come from. Folders are relative to `target/peers`, and lists to `crates`.
 enum Source {
-    /// System packages, and the program that shows if they are installed.
+    /// System packages, and the program that shows whether they are installed.
     System { program: &'static str, packages: &'static [&'static str] },
-    /// A program from crates.io, and the prefix of the first line of its `--version` output.
+    /// A program from crates.io, and how the first line of its `--version` output begins.
     Cargo { program: &'static str, package: &'static str, version: &'static str, shown: &'static str },
     /// The packages in a `package.json`.
     Npm { folder: &'static str, list: &'static str },
@@ -36,7 +36,7 @@ enum Source {
     Python { folder: &'static str, list: &'static str, least: u32 },
 }
 
-/// The minor version of Python that the lists of ordinary tests need.
+/// The minor version of Python that the lists of ordinary tests require.
 const PYTHON: u32 = 10;
 
 const PEERS: &[Peer] = &[
@@ -239,24 +239,24 @@ pub(crate) const PACKAGING: &str = "packaging/python";
 pub(crate) const PACKAGE_CHECKS: &str = "packaging/npm";
 const LOOKUP: &str = "lookup/python";
 pub(crate) const SPELLING: &str = "spelling";
-/// The official clients of the protocol.
+/// The official clients of MCP.
 pub(crate) const CLIENTS: &str = "mcp";
 pub(crate) const BINDINGS: &str = "bindings/python";
 /// The browser driver.
 pub(crate) const PAGE: &str = "page";
 pub(crate) const BROWSER: &str = "chromium";
-/// The tools to build for other systems and run their programs.
+/// The tools for building for other systems and running the programs.
 pub(crate) const SYSTEMS: [&str; 5] =
     ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine", PACKAGING];
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
-/// Returns the folder into which everything is installed.
+/// The folder into which we install everything.
 fn folder(workspace: &Workspace) -> PathBuf {
     workspace.path("target/peers")
 }
 
-/// Returns the variables for every command in the workspace: a `PATH` with the installed programs first, and
-/// the locations of the other peers unless the caller has set them.
+/// Returns the environment variables for every command in the workspace. `PATH` begins with the installed
+/// programs. The others are the locations of the other peers, unless the caller has set them.
 pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     let peers = root.join("target/peers");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -269,20 +269,20 @@ pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Settings of the caller that would change the output of peers.
+/// The caller's settings that would change the output of peers.
 pub(crate) const UNWANTED: [&str; 3] = ["RIPGREP_CONFIG_PATH", "GREP_COLORS", "GREP_COLOR"];
 
 /// Installs the missing peers of the tests and, with `all`, those of `check --all`.
 ///
 /// # Errors
 ///
-/// Returns an error that lists all missing requirements that can't be installed, before anything else is
-/// installed; or else all failed installations.
+/// Before anything is installed, returns an error that lists all missing requirements that we can't install.
+/// Otherwise, returns an error that lists all installations that have failed.
 pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
     install_those(workspace, Versions::Pinned, |peer| all || !peer.is_large)
 }
 
-/// Installs the peers with these names, each of which is that of a program or a folder.
+/// Installs the peers with these names. Each name is that of a program or a folder.
 pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<(), String> {
     install_those(workspace, Versions::Pinned, |peer| match peer.source {
         Source::System { program, .. } | Source::Cargo { program, .. } => names.contains(&program),
@@ -290,9 +290,9 @@ pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<(),
     })
 }
 
-/// The output of the tests with the newest versions of a variable's peers.
+/// The output of the tests with the newest versions of a group of peers.
 pub(crate) struct Newest {
-    /// The folder of these versions, next to the pinned ones.
+    /// The folder with these versions, next to the pinned ones.
     pub(crate) folder: PathBuf,
     pub(crate) printed: String,
     /// The file with the output.
@@ -300,7 +300,8 @@ pub(crate) struct Newest {
 }
 
 impl Newest {
-    /// Installs the newest versions of a group of peers and runs its tests, whether they pass or not.
+    /// Installs the newest versions of a group of peers and runs its tests. It does not matter whether they
+    /// pass.
     pub(crate) fn test(
         workspace: &Workspace,
         group: &str,
@@ -321,7 +322,7 @@ pub(crate) fn update_package_lists(workspace: &Workspace) -> Result<(), String> 
     system::apt_as_root(workspace, &["update"])
 }
 
-/// Returns the spell checker.
+/// Returns the path of the spell checker.
 pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
     folder(workspace).join(SPELLING).join("bin/typos")
 }
@@ -340,7 +341,7 @@ fn install_those(
         .filter(|peer| is_wanted(peer) && !is_named(peer) && !peer.is_there(workspace, versions))
         .collect();
     system::provide(workspace, &missing)?;
-    // System packages are installed at this point.
+    // At this point, the system packages are installed.
     missing.retain(|peer| !matches!(peer.source, Source::System { .. }));
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Renders a terminal screenshot from the program's output in the sources of a public package.
+//! Renders a terminal screenshot of the program's output. It searches the sources of a public package.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use anstyle_svg::Term;
 
 use crate::cargo::{Workspace, files_below, printed, write};
 
-/// The package that is searched, in the version of Cargo.lock.
+/// The package that we search, in the version of Cargo.lock.
 const PACKAGE: &str = "ureq";
 
 /// The commands in the screenshot.
@@ -15,7 +15,7 @@ const COMMANDS: [&[&str]; 2] = [
     &["grep", "--uses", "NoProxyEntry::try_parse"],
 ];
 
-/// Colours by class: light, dark.
+/// Colors by class: light, dark.
 const COLOURS: [(&str, &str, &str); 5] = [
     ("fg", "#1f2328", "#e6edf3"),
     ("bg", "#f6f8fa", "#161b22"),
@@ -24,7 +24,7 @@ const COLOURS: [(&str, &str, &str); 5] = [
     ("fg-red", "#cf222e", "#ff7b72"),
 ];
 
-/// Returns the screenshot as SVG.
+/// Renders the screenshot as SVG.
 pub(crate) fn render(workspace: &Workspace) -> Result<String, String> {
     let place = std::env::temp_dir().join(format!("forage-picture-{}", std::process::id()));
     let made = picture(workspace, &place);
@@ -55,7 +55,7 @@ fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
             "--quiet",
         ]);
         let text = printed(&mut command, &format!("`forage {}`", arguments.join(" ")))?;
-        // A cursor depends on the place of the project.
+        // We remove cursors, since they depend on where the project is.
         let lines: Vec<&str> =
             text.trim_end().lines().filter(|line| !line.contains("more results: ")).collect();
         typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), lines.join("\n")));
@@ -63,7 +63,7 @@ fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
     themed(&Term::new().render_svg(typed.trim_end()))
 }
 
-/// Returns the directory of the package that cargo has unpacked to build Forage.
+/// Finds the directory of the package, which cargo has unpacked to build Forage.
 fn sources(workspace: &Workspace) -> Result<PathBuf, String> {
     let metadata = workspace.cargo_json(&["metadata", "--format-version", "1", "--locked"])?;
     let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
@@ -73,7 +73,7 @@ fn sources(workspace: &Workspace) -> Result<PathBuf, String> {
     Ok(Path::new(manifest).parent().unwrap_or(Path::new("")).to_owned())
 }
 
-/// Replaces the colours of a VGA terminal by those of a page, light and dark.
+/// Replaces the colors of a VGA terminal with light and dark colors of a page.
 fn themed(svg: &str) -> Result<String, String> {
     let (mut light, mut dark) = (String::new(), String::new());
     for line in svg.lines() {

@@ -8,11 +8,11 @@ use crate::peers;
 /// The path of the package in the workspace.
 const PACKAGE: &str = "crates/forage-python";
 
-/// The variable with a list of additional Python programs to test with.
+/// The environment variable with a list of additional Python programs to test with.
 const OTHERS: &str = "FORAGE_TEST_PYTHONS";
 
-/// Builds the package for this platform, tests it like a user's program, and checks its types against its
-/// behaviour.
+/// Builds the package for this platform, and tests it as a user's program would. Checks that its types match
+/// its behavior.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     }
     let others = std::env::var_os(OTHERS).unwrap_or_default();
     for other in std::env::split_paths(&others).filter(|other| !other.as_os_str().is_empty()) {
-        // Only the tests of the package, which need nothing except `pytest`.
+        // We run only the tests of the package, which need nothing except for `pytest`.
         let other = environment(workspace, &other)?;
         let tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_package.py"];
         run(&other, &tests, "pytest with another Python")?;
@@ -54,7 +54,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Creates an environment of another Python. Returns its program.
+/// Creates an environment of another Python. Returns the path of its program.
 fn environment(workspace: &Workspace, other: &Path) -> Result<PathBuf, String> {
     let place = workspace.path("target/bindings/other-python");
     remove(&place)?;
@@ -66,14 +66,14 @@ fn environment(workspace: &Workspace, other: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Builds a wheel and unpacks it like `pip`. Returns the directory.
+/// Builds a wheel and unpacks it as `pip` would. Returns the directory.
 fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let place = workspace.path("target/bindings/python");
     let (wheels, site) = (place.join("wheels"), place.join("site"));
     remove(&place)?;
     let tools = workspace.path("target/peers/packaging/python/bin");
     let mut build = workspace.program(tools.join("maturin"));
-    // The wheel has only the module: `cargo xtask package` adds the program.
+    // This wheel has only the module. `cargo xtask package` adds the program.
     build.args(["build", "--quiet", "--locked", "--profile", "dev", "--out"]).arg(&wheels);
     succeed(build.current_dir(workspace.path("")), "maturin build")?;
     let wheels = std::fs::read_dir(&wheels).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 const WRITTEN: &str = "<!-- Written by `cargo xtask generate` from the program; don't edit. -->";
 
-/// Returns the path and text of each file, from the output of `forage schema --json`.
+/// Generates all files from the output of `forage schema --json`. Returns their paths and texts.
 pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
     let schemas = schemas.as_object().ok_or("`forage schema --json` prints no object")?;
     let mut files = vec![
@@ -20,28 +20,28 @@ pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
     Ok(files)
 }
 
-/// Returns the path of a schema. It contains the version, so that the address of a schema that a script uses
-/// stays valid.
+/// Returns the path of a schema. It contains the version, so that the URL of a schema in a script stays
+/// valid.
 fn path(schema: &Value, name: &str) -> Result<String, String> {
     let version = schema["$id"].as_str().and_then(|id| id.rsplit(':').nth(1));
     Ok(format!("docs/schemas/{}/{name}.json", version.ok_or("a schema has no version")?))
 }
 
-/// Returns the command that prints a document. Documents that are written to a file are not printed with
-/// `--json`.
+/// Returns the command that prints a document. Some documents are written to a file, so their commands have
+/// no `--json`.
 fn command<'s>(name: &str, schema: &'s Value) -> Result<&'s str, String> {
     let title = schema["title"].as_str().unwrap_or_default();
     let command = title.split('`').nth(1).map(|command| command.strip_suffix(" --json").unwrap_or(command));
     command.ok_or_else(|| format!("the title of {name} names no command"))
 }
 
-/// Returns the anchor of a heading, as mdBook and GitHub make it.
+/// Builds the anchor of a heading in the same way as mdBook and GitHub.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// Fields with the same description in so many answers are described once, for all of them.
+/// If at least this many answers have a field with the same description, we describe it once for all of them.
 const COMMON: usize = 5;
 
 fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
@@ -68,11 +68,11 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
 #[derive(Default)]
 struct RecordsPage<'a> {
     text: String,
-    /// The fields that were described for all answers, with their descriptions.
+    /// The fields that we have described for all answers, with their descriptions.
     common: BTreeSet<(&'a str, &'a str)>,
-    /// The parts that were described.
+    /// The parts that we have described.
     parts: BTreeSet<&'a str>,
-    /// The fields of the documents that were described, with their commands.
+    /// The documents whose fields we have described, with their commands.
     documents: Vec<(&'a Value, String)>,
 }
 
@@ -124,11 +124,11 @@ impl<'a> RecordsPage<'a> {
         if main["properties"].is_object() {
             self.documents.push((&main["properties"], command.to_owned()));
         }
-        // The parts of other documents than the answers of tools are left to their schemas.
+        // We describe the parts only for answers of tools. For other documents, readers can use the schema.
         let is_tool = is_of_tool(main);
         self.describe(main, is_tool);
         if main.get("properties").is_none() && words(main).is_none() && shapes(main).next().is_none() {
-            // For a list or a map, print what it consists of.
+            // For a list or a map, we print its content.
             let _ = write!(self.text, "\n{}.\n", capitalized(&kind(main, is_tool)));
         }
         let mut left = Vec::new();
@@ -151,7 +151,7 @@ impl<'a> RecordsPage<'a> {
         Ok(())
     }
 
-    /// Writes the table of an object's fields, or the words of an enum.
+    /// Writes the table of an object's fields, or of the words of an enum.
     fn describe(&mut self, schema: &Value, is_linked: bool) {
         if let Some(text) = schema["description"].as_str() {
             let _ = write!(self.text, "\n{}\n", escaped(text));
@@ -177,12 +177,12 @@ impl<'a> RecordsPage<'a> {
     }
 }
 
-/// Returns the schema of the document that a command prints.
+/// Looks up the schema of the document that a command prints.
 fn main_part(schema: &Value) -> Option<&Value> {
     schema["$defs"].get("Answer")
 }
 
-/// Returns true for the answer of a tool, which limits can cut.
+/// Returns true for the answer of a tool, which limits may cut.
 fn is_of_tool(main: &Value) -> bool {
     main["properties"].get("truncated_by").is_some()
 }
@@ -191,7 +191,7 @@ fn description(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
 
-/// Writes the row of a field of `object`.
+/// Writes the row for a field of `object`.
 fn row(text: &mut String, field: &str, object: &Value, schema: &Value, is_linked: bool) {
     let mut required = object["required"].as_array().into_iter().flatten();
     let kind = match required.any(|name| name == field) {
@@ -202,13 +202,13 @@ fn row(text: &mut String, field: &str, object: &Value, schema: &Value, is_linked
     let _ = writeln!(text, "| `{field}` | {kind} | {} |", escaped(description(schema)));
 }
 
-/// Returns the unnamed objects of a choice.
+/// Iterates over the unnamed objects of a choice.
 fn shapes(schema: &Value) -> impl Iterator<Item = &Value> {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     alternatives.filter(|shape| shape.get("properties").is_some())
 }
 
-/// Returns the words of an enum with their descriptions.
+/// Lists the words of an enum with their descriptions.
 fn words(schema: &Value) -> Option<Vec<(&str, &str)>> {
     let alternatives = schema["oneOf"].as_array()?;
     alternatives
@@ -217,7 +217,7 @@ fn words(schema: &Value) -> Option<Vec<(&str, &str)>> {
         .collect()
 }
 
-/// Describes the type of a field in words, with links to the parts that the page describes.
+/// Describes the type of a field in words, with links to the parts that are on this page.
 fn kind(schema: &Value, is_linked: bool) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap_or_default();
@@ -261,7 +261,7 @@ fn kind(schema: &Value, is_linked: bool) -> String {
     }
 }
 
-/// Collects the parts that a schema refers to, in order.
+/// Collects the parts to which a schema refers, in order.
 fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
     match schema {
         Value::Object(fields) => {
@@ -298,7 +298,7 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
     Ok(page)
 }
 
-/// Capitalizes the first letter.
+/// Converts the first letter to upper case.
 pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! Checks other systems and processors as far as possible on x86-64 Linux.
+//! Checks other systems and processors, as far as this is possible on x86-64 Linux.
 //!
 //! Only rustup has precompiled standard libraries for them, so we build the library from source. The current
-//! compiler may include the source. Otherwise Debian's security archive has a compiler with it.
+//! compiler may include the source. If it does not, Debian's security archive has a compiler that does.
 
 use std::path::{Path, PathBuf};
 
@@ -12,19 +12,19 @@ const ARM: &str = "aarch64-unknown-linux-gnu";
 const MACOS: &str = "aarch64-apple-darwin";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// The Debian packages of a compiler and of its library's source. The names of their dependencies contain a
-/// version.
+/// The Debian packages of a compiler and of its library's source. Note that the names of their dependencies
+/// contain a version.
 const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
-/// The name prefixes of these dependencies.
+/// Prefixes of the names of these dependencies.
 const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
 
-/// Parts of the names of tests that can't pass under Wine, with the reasons in lines that begin with `#`.
+/// Parts of the names of tests that can't pass under Wine. The reasons are in lines that begin with `#`.
 const NOT_UNDER_WINE: &str = include_str!("systems/not_under_wine.txt");
 
-/// The workspace and the compiler that builds it for other systems.
+/// The workspace, and the compiler that builds it for other systems.
 struct OtherSystems<'a> {
     workspace: &'a Workspace,
-    /// The variables for every command.
+    /// The environment variables for every command.
     variables: Vec<(&'static str, String)>,
 }
 
@@ -48,8 +48,8 @@ fn types_for(target: &str) -> Vec<&str> {
 impl<'a> OtherSystems<'a> {
     fn new(workspace: &'a Workspace) -> Result<Self, String> {
         let mut variables = vec![
-            // Building the standard library and denying warnings only in our own packages are both unstable
-            // features.
+            // Two features are unstable: building the standard library, and denying warnings only in our own
+            // packages.
             ("RUSTC_BOOTSTRAP", "1".to_owned()),
             ("CARGO_BUILD_WARNINGS", "deny".to_owned()),
             ("CARGO_TARGET_DIR", workspace.path("target/systems").display().to_string()),
@@ -75,13 +75,14 @@ impl<'a> OtherSystems<'a> {
     }
 
     fn types_for_windows(&self) -> Result<(), String> {
-        // Node modules are linked with this library. A check does not link, but it still requires the file.
+        // Node modules are linked with this library. A check does not link, but still requires that the file
+        // exists.
         let node = self.workspace.path("target/systems/libnode");
         write(&node.join("libnode.dll"), "")?;
         self.run("cargo", &types_for(WINDOWS), &[("LIBNODE_PATH", node.display().to_string())])
     }
 
-    /// Checks the types for macOS. Zig compiles the C parts because it includes that system's headers.
+    /// Checks the types for macOS. Zig compiles the C parts, because it includes the headers of that system.
     fn types_for_macos(&self) -> Result<(), String> {
         let zigbuild = self.workspace.path("target/peers/packaging/python/bin/cargo-zigbuild");
         let python = zigbuild.with_file_name("").display().to_string();
@@ -128,7 +129,7 @@ impl<'a> OtherSystems<'a> {
         self.run("cargo", &arguments, &variables)
     }
 
-    /// Runs the tests of the vectorized (NEON) searches in an emulator.
+    /// Runs the tests of vectorized (NEON) searches in an emulator.
     fn searches_on_arm(&self) -> Result<(), String> {
         let variables = [
             ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned()),
@@ -157,8 +158,8 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
     println!("    unpacking Debian's compiler with the source of its library");
     let making = place.with_extension("new");
     empty(&making)?;
-    // The package lists of an image are often outdated, or lack the security archive, which has the newer
-    // compiler.
+    // The package lists of an image are often outdated. They may also lack the security archive, which has
+    // the newer compiler.
     peers::update_package_lists(workspace)?;
     let mut packages = PACKAGES.map(str::to_owned).to_vec();
     let mut at = 0;

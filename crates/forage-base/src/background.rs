@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A background thread. Dropping it tells the thread to end and waits for that.
+/// A background thread. Dropping this asks the thread to end and waits for it.
 pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
 
 /// The handle through which a [`Background`] thread learns that it should end.
@@ -18,8 +18,8 @@ impl BackgroundWork {
 }
 
 impl Background {
-    /// Starts a named thread that runs `run`. If the system can't create a thread, `run` is never called and
-    /// no error is reported.
+    /// Starts a named thread that runs `run`. Note that if the system can't create a thread, `run` is never
+    /// called and no error is reported.
     ///
     /// # Examples
     ///

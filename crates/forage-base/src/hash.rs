@@ -1,4 +1,4 @@
-//! The hash for names and comparisons of stored data.
+//! A stable hash, for names and comparisons of stored data.
 
 use std::hash::Hasher;
 
@@ -7,17 +7,17 @@ use siphasher::sip::SipHasher13;
 /// A 64-bit SipHash-1-3 with a key of zeros. It is the same in every build, on every machine and in every
 /// release, which the hasher of the standard library does not promise.
 ///
-/// A value that is hashed through its own `Hash` implementation becomes the bytes that the standard library
+/// Note that a value hashed through its own `Hash` implementation becomes the bytes that the standard library
 /// chooses, and these may change. You must therefore feed data for names of files on disk as bytes, with
 /// [`Hash64::of`] or the `write…` methods.
 ///
-/// This is not a cryptographic hash: the key is public, and collisions can be found. If a collision would be
-/// harmful, you must also compare the data.
+/// This is not a cryptographic hash: the key is public, and an attacker can find collisions. If a collision
+/// would be harmful, you must also compare the data.
 #[derive(Clone, Debug, Default)]
 pub struct Hash64(SipHasher13);
 
 impl Hash64 {
-    /// Returns the hash of several parts. The boundaries between parts are significant.
+    /// Hashes several parts. The boundaries between parts are significant.
     ///
     /// # Examples
     ///
@@ -46,7 +46,7 @@ impl Hasher for Hash64 {
         self.0.write(bytes);
     }
 
-    // We use little-endian numbers on all machines.
+    // We use little-endian numbers on all machines, so that the hash does not depend on the machine.
     fn write_u8(&mut self, number: u8) {
         self.write(&[number]);
     }
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn hash_is_stable_across_builds() {
-        // SipHash-1-3 with a key of zeros, computed by another implementation. Changing these values would
-        // invalidate every name and every stamp on disk.
+        // SipHash-1-3 with a key of zeros, computed by another implementation. You must not change these
+        // values: this would invalidate every name and every stamp on disk.
         assert_eq!(Hash64::of(&[]), 0xd1fb_a762_150c_532c);
         assert_eq!(Hash64::of(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
         assert_eq!(Hash64::of(&[b"a", b"bc"]), 0xfbbe_124a_3e77_74bd);

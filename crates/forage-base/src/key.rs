@@ -1,17 +1,17 @@
-//! API keys: secrets that can be sent but not displayed.
+//! API keys: secrets that we can send but must not display.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// An API key of a model provider or a store, or a token used instead.
+/// An API key of a model provider or a store, or a token in its place.
 ///
 /// `Debug` and `Display` print `***`. A key should leave this type only in the header of a request to the
 /// endpoint that it was given for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
-/// The reasons for which a text can't be a key. The messages never contain the text.
+/// Reasons why a text can't be a key. The messages must never contain the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The text is empty or only white space.
@@ -40,7 +40,7 @@ impl ApiKey {
         Ok(Self(key.to_owned()))
     }
 
-    /// Returns the key for use in a header, or to find it in a server's message.
+    /// Returns the key, so that you can use it in a header or find it in a server's message.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

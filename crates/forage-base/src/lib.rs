@@ -3,7 +3,7 @@
 //! - [`Stop`] cancels work of any kind, for example a search, an index build or a request to a model.
 //! - [`Hash64`] names data that is stored on disk.
 //! - [`Background`] is a background thread that is joined on drop; [`map_in_threads`] maps items in parallel.
-//! - [`Permits`] admits calls to what all calls of a process share, such as its memory.
+//! - [`Permits`] limits how much of a shared resource, such as memory, the calls of a process use together.
 //! - [`Hint`] describes an action that may resolve an error.
 //! - [`ApiKey`] is a secret that can be sent but not displayed.
 //!

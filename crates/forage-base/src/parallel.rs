@@ -6,7 +6,7 @@ use std::thread::{self, ScopedJoinHandle};
 
 /// Runs `work` on `threads` threads, including the caller's, and collects the results.
 ///
-/// Returns fewer results if the system can't create all threads. A panic in one of the threads is propagated
+/// You get fewer results if the system can't create all threads. A panic in one of the threads is propagated
 /// to the caller.
 pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
@@ -18,8 +18,8 @@ pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T
     })
 }
 
-/// Applies `work` to each item on at most `threads` threads and returns the results in the order of the
-/// items. Each thread takes the next item when it has finished one.
+/// Applies `work` to each item on at most `threads` threads. The results are in the order of the items. Each
+/// thread takes the next item as soon as it has finished one.
 ///
 /// # Examples
 ///

@@ -1,11 +1,11 @@
-//! Admission to a resource that all calls of a process share, such as its memory.
+//! Limits the use of a resource that all calls of a process share, such as its memory.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::stop::{Stop, WAIT_SLICE};
 
-/// A counting semaphore that serves requests in order, so that small ones can't delay a large one without end.
+/// A counting semaphore that serves requests in order, so that small ones can't delay a large one forever.
 ///
 /// # Examples
 ///
@@ -39,13 +39,14 @@ struct PermitState {
 }
 
 impl Permits {
-    /// Creates the semaphore.
+    /// Creates a semaphore with this capacity.
     pub const fn new(capacity: u64) -> Self {
         Self::releasing(capacity, u64::MAX)
     }
 
-    /// Creates the semaphore. Permits of at least `releasing` return freed memory to the system when they are dropped.
-    /// Otherwise the allocator keeps it for the threads that freed it, where others can't use it.
+    /// Creates a semaphore whose permits of at least `releasing` return freed memory to the system when they
+    /// are dropped. Otherwise the allocator would keep this memory for the threads that freed it, where
+    /// others can't use it.
     pub const fn releasing(capacity: u64, releasing: u64) -> Self {
         let state = PermitState { used: 0, next: 0, waiting: VecDeque::new() };
         Self { capacity, releasing, state: Mutex::new(state), changed: Condvar::new() }
@@ -55,8 +56,8 @@ impl Permits {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes `amount` of the resource, or all of it if it has less. Waits for earlier requests and for room.
-    /// Returns `None` if the call has to end first.
+    /// Takes `amount` of the resource, or all of it if the capacity is smaller. Waits for earlier requests
+    /// and for room. Returns `None` if the call must end first.
     pub fn acquire(&'static self, amount: u64, stop: &Stop) -> Option<Permit> {
         let amount = amount.min(self.capacity);
         let mut state = self.lock();
@@ -83,7 +84,7 @@ impl Permits {
     }
 }
 
-/// A part of the resource, returned when this is dropped.
+/// A part of the resource, which is returned when this is dropped.
 #[derive(Debug)]
 pub struct Permit {
     permits: &'static Permits,
@@ -100,8 +101,8 @@ impl Drop for Permit {
     }
 }
 
-/// Returns freed memory to the system: a millisecond or two for some hundred megabytes. Does nothing with other
-/// allocators than that of glibc.
+/// Returns freed memory to the system, which takes a millisecond or two for some hundred megabytes. Does
+/// nothing with allocators other than glibc's.
 fn release_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(
@@ -139,9 +140,9 @@ mod tests {
             }
             thread
         };
-        // More than there is counts as all of it.
+        // A request for more than the capacity counts as a request for all of it.
         let large = wait(100, "large");
-        // There is room for this one, but it came later.
+        // There is room for this request, but it came later.
         let small = wait(1, "small");
         drop(held);
         large.join().unwrap();

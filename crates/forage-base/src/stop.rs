@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The maximum sleep between two checks of a [`Stop`], and so the latency of cancelling a wait.
+/// Maximum sleep between two checks of a [`Stop`]. This is also the latency of cancelling a wait.
 pub const WAIT_SLICE: Duration = Duration::from_millis(20);
 
-/// The reasons for which a call ends early.
+/// Reasons why a call ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The deadline has passed.
@@ -18,7 +18,7 @@ pub enum Stopped {
     Cancelled,
 }
 
-/// A deadline and a cancellation flag; clones share the flag.
+/// A deadline and a cancellation flag. Clones share the flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     deadline: Option<Instant>,
@@ -48,13 +48,13 @@ impl Stop {
         Self { cancelled: flag, ..Self::default() }
     }
 
-    /// Returns a stop that shares the cancellation and has a deadline `budget` from now, or the current one
+    /// Creates a stop that shares the cancellation and has a deadline `budget` from now, or the current one
     /// if it is earlier.
     pub fn within(&self, budget: Duration) -> Self {
         Instant::now().checked_add(budget).map_or_else(|| self.clone(), |deadline| self.by(deadline))
     }
 
-    /// Returns a stop that shares the cancellation and has the given deadline, or the current one if it is
+    /// Creates a stop that shares the cancellation and has the given deadline, or the current one if it is
     /// earlier.
     pub fn by(&self, deadline: Instant) -> Self {
         let earliest = self.deadline.map_or(deadline, |own| own.min(deadline));
@@ -70,8 +70,8 @@ impl Stop {
         }
     }
 
-    /// Returns a stop with the same deadline and cancellation. Calling [`Stop::end_within`] on it affects
-    /// only it and its own clones.
+    /// Creates a stop with the same deadline and cancellation. If you call [`Stop::end_within`] on it, this
+    /// affects only it and its own clones.
     pub fn apart(&self) -> Self {
         Self { deadline: self.deadline(), called_off: Arc::default(), cancelled: Arc::clone(&self.cancelled) }
     }
@@ -94,14 +94,14 @@ impl Stop {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if it was cancelled, either by [`Stop::cancel`] on this stop or a clone, or by the flag
+    /// Returns true if this was cancelled, either by [`Stop::cancel`] on this stop or a clone, or by the flag
     /// of [`Stop::when`].
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Returns the reason for which the call must end now, or `None` if it may continue. This reads the
-    /// clock, so you should call it per file or per 256 KiB, not per line.
+    /// Checks whether the call must end now, and returns the reason if it must. This reads the clock, so you
+    /// should call it per file or per 256 KiB, not per line.
     pub fn check(&self) -> Option<Stopped> {
         if self.is_cancelled() {
             return Some(Stopped::Cancelled);
@@ -112,7 +112,8 @@ impl Stop {
         }
     }
 
-    /// Sleeps for `pause`, but checks every [`WAIT_SLICE`] if the call must end, and then returns the reason.
+    /// Sleeps for `pause`, but checks every [`WAIT_SLICE`] whether the call must end. Returns the reason if
+    /// it must.
     pub fn wait(&self, pause: Duration) -> Option<Stopped> {
         let until = Instant::now().checked_add(pause);
         loop {
@@ -128,10 +129,10 @@ impl Stop {
     }
 }
 
-/// Checks a [`Stop`] after a certain amount of work instead of at each step. This is for loops with an
+/// Checks a [`Stop`] after a certain amount of work instead of at each step. Use this for loops with an
 /// unknown number of steps that are each cheaper than reading the clock.
 ///
-/// You can choose any unit of work, for example bytes or visited states. Once the call has to end, this state
+/// You can choose any unit of work, for example bytes or visited states. Once the call must end, this state
 /// is permanent.
 ///
 /// # Examples
@@ -149,7 +150,7 @@ impl Stop {
 #[derive(Debug)]
 pub struct Pace {
     stop: Stop,
-    /// Work between two checks.
+    /// Units of work between two checks.
     per_look: u64,
     left: Cell<u64>,
     stopped: Cell<bool>,
@@ -161,7 +162,7 @@ impl Pace {
         Self { stop: stop.clone(), per_look, left: Cell::new(per_look), stopped: Cell::new(false) }
     }
 
-    /// Counts work that is about to be done. Returns true if it may be done.
+    /// Counts work that you are about to do. Returns true if you may do it.
     #[inline]
     pub fn allows(&self, work: u64) -> bool {
         match self.left.get().checked_sub(work) {
@@ -188,7 +189,7 @@ impl Pace {
         &self.stop
     }
 
-    /// Returns true if work was refused, so that a result may have been missed.
+    /// Returns true if work was refused, so that the results may be incomplete.
     pub fn is_stopped(&self) -> bool {
         self.stopped.get()
     }

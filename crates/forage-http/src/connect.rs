@@ -1,4 +1,4 @@
-//! A connector for ureq whose waits all end early if the call has to end.
+//! A connector for ureq whose waits all end early if the call must end.
 //!
 //! ureq's own timeouts end a call at a set time, but ureq has no way to check for cancellation while a read
 //! blocks. We therefore implement the TCP layer ourselves: it connects, reads and writes in slices of
@@ -36,7 +36,7 @@ pub struct CallState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ConnectStage {
-    /// The call uses the connection of the previous call, or has not opened one yet.
+    /// The call reuses the previous call's connection, or has not opened one yet.
     Reused,
     /// Resolving the server's name.
     Resolving,
@@ -48,7 +48,7 @@ pub enum ConnectStage {
     Connected,
 }
 
-/// Reason why a call has to end.
+/// Reason why a call must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectHalt {
     /// The deadline passed, or the caller cancelled the call.
@@ -62,8 +62,8 @@ pub enum ConnectHalt {
 struct Idle {
     limit: Duration,
     begun: Instant,
-    /// Time of the last byte in either direction, in milliseconds since `begun`. [`Self::NOT_YET`] while
-    /// connecting, which has its own limit.
+    /// Time of the last byte in either direction, in milliseconds since `begun`. This is [`Self::NOT_YET`]
+    /// while connecting, which has its own limit.
     moved: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl CallState {
         self.stage.store(stage as u8, Ordering::Release);
     }
 
-    /// Returns the reason why the call has to end, if it has to. Later calls return the same reason.
+    /// Returns why the call must end, or `None` if it may continue. Later calls return the same reason.
     pub fn halt(&self) -> Option<ConnectHalt> {
         if let Some(halt) = self.stopped.get() {
             return Some(*halt);
@@ -126,18 +126,18 @@ impl CallState {
         }
     }
 
-    /// Returns the time left until the deadline.
+    /// Computes the time left until the deadline.
     pub(crate) fn remaining(&self) -> Duration {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.stop.deadline().map_or(Duration::MAX, left)
     }
 
-    /// Converts [`Self::halt`] to an error for ureq's layers. The error has no reason; read it from this
-    /// state.
+    /// Converts [`Self::halt`] to an error for ureq's layers. Note that this error has no reason; you must
+    /// read it from this state.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call has to end.
+    /// Fails if the call must end.
     pub fn check(&self) -> Result<(), Error> {
         match self.halt() {
             Some(_) => Err(Error::Timeout(Timeout::Global)),
@@ -174,8 +174,8 @@ impl Connector<()> for BudgetConnector {
     }
 }
 
-/// Connects to the first address that accepts. Each address gets half of the remaining time, the last one all
-/// of it.
+/// Connects to the first address that accepts. Each address gets half of the remaining time, and the last one
+/// all of it.
 fn connect_any(addresses: &[SocketAddr], most: Duration, state: &CallState) -> Result<TcpStream, Error> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES)];
     let mut last = Error::HostNotFound;
@@ -208,7 +208,7 @@ fn connect_one(address: SocketAddr, until: Instant, state: &CallState) -> io::Re
     Ok(socket.into())
 }
 
-/// Returns true if connecting continues in the background. `EINPROGRESS` has no stable [`io::ErrorKind`];
+/// Returns true if connecting continues in the background. `EINPROGRESS` has no stable [`io::ErrorKind`], and
 /// Windows reports the same state as "would block".
 fn is_in_progress(error: &io::Error) -> bool {
     const EINPROGRESS: [i32; 2] = [115, 36];
@@ -281,7 +281,7 @@ impl Transport for BudgetTransport {
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-        // Only time spent here counts as idle, not the time that a caller takes to process a piece.
+        // Only time spent here should count as idle, not the time that a caller takes to process a piece.
         let state = self.slot.state();
         state.touch();
         loop {
@@ -297,7 +297,7 @@ impl Transport for BudgetTransport {
         }
     }
 
-    /// Returns true if the connection can be reused because it is open and has no unread bytes.
+    /// Returns true if we can reuse the connection, because it is open and has no unread bytes.
     fn is_open(&mut self) -> bool {
         let probe = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
         let is_silent = probe.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);

@@ -1,10 +1,10 @@
 //! HTTP requests with a deadline.
 //!
 //! A [`Line`] holds one connection to a server and makes one call at a time. Every wait of a call (for name
-//! resolution, the connection, TLS, and each read or write) ends with its [`Stop`](forage_base::Stop).
-//! Redirects are not followed, so a key never reaches a host that the user did not name. Proxies are not
-//! used. Names are resolved whenever a connection is opened. Certificates are verified against the
-//! authorities that browsers trust, or those of the system if the settings say so.
+//! resolution, the connection, TLS, and each read or write) ends with its [`Stop`](forage_base::Stop). We do
+//! not follow redirects, so a key never reaches a host that the user did not name, and we do not use proxies.
+//! Names are resolved whenever a connection is opened. Certificates are verified against the authorities that
+//! browsers trust, or against those of the system if the settings say so.
 //!
 //! ```no_run
 //! use std::time::Duration;

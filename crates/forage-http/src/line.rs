@@ -19,12 +19,12 @@ use crate::resolve::LateResolver;
 pub struct LineSettings {
     /// Trusted root certificates.
     pub roots: RootCerts,
-    /// TLS state. Lines to the same server should share it so that certificates are loaded once and sessions
-    /// resume.
+    /// TLS state. Lines to the same server should share this, so that certificates are loaded once and
+    /// sessions resume.
     pub tls: Arc<RustlsConnector>,
     /// Maximum time to connect to one address, excluding TLS.
     pub connect_timeout: Duration,
-    /// True if the connection stays open for the next call.
+    /// Whether the connection stays open for the next call.
     pub keep_alive: bool,
 }
 
@@ -45,7 +45,7 @@ impl LineSettings {
     ///
     /// # Errors
     ///
-    /// Returns an error if there are no such authorities or they can't be read.
+    /// Fails if there are no such authorities, or if they can't be read.
     pub fn with_system_roots(self) -> io::Result<Self> {
         let found = rustls_native_certs::load_native_certs();
         let roots: Vec<_> = found.certs.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
@@ -64,7 +64,7 @@ pub struct Line {
     slot: Arc<CallSlot>,
 }
 
-/// The current call of a line. A connection outlives its calls, so its layers look up the call here.
+/// The current call of a line. A connection outlives its calls, so its layers must look up the call here.
 #[derive(Debug, Default)]
 pub(crate) struct CallSlot(Mutex<Arc<CallState>>);
 
@@ -92,8 +92,8 @@ impl Line {
         Self { agent: Agent::with_parts(config, connector, LateResolver), slot }
     }
 
-    /// Begins a call and replaces the previous one. Every wait is limited by `stop`, and by `idle`, the
-    /// maximum pause on the connection, if given. Returns the state of the call.
+    /// Begins a call that replaces the previous one, and returns its state. `stop` limits every wait, and so
+    /// does `idle`, the maximum pause on the connection, if given.
     pub fn begin(&self, stop: &Stop, idle: Option<Duration>) -> Arc<CallState> {
         let state = Arc::new(CallState::new(stop.clone(), idle));
         *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&state);
@@ -104,7 +104,7 @@ impl Line {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no response. The state of the call shows whether the call was ended early.
+    /// Fails if there is no response. The state of the call shows whether the call was ended early.
     pub fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
         self.agent.run(request)
     }

@@ -19,12 +19,13 @@ use crate::limits::{MAX_ADDRESSES, MAX_LOOKUPS};
 /// Number of look-ups in progress in this process, including abandoned ones.
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the addresses of a server, within the budget of one call.
+/// Resolves the addresses of a server, within the budget of one call.
 ///
 /// IP addresses and `localhost` need no look-up. We permit plain http to `localhost` because it always means
-/// this machine. Any other name goes to the system's resolver, the only wait that nothing can interrupt. The
-/// resolver therefore runs on a separate thread. If the call ends early, this thread continues until the
-/// system gives up, by default after some seconds. [`MAX_LOOKUPS`] limits the number of such threads.
+/// this machine. Any other name goes to the system's resolver, which is the only wait that we can't
+/// interrupt. The resolver therefore runs on a separate thread. If the call ends early, this thread continues
+/// until the system gives up, by default after some seconds. [`MAX_LOOKUPS`] limits the number of such
+/// threads.
 pub(crate) fn addresses(uri: &Uri, state: &CallState) -> Result<Vec<SocketAddr>, Error> {
     state.check()?;
     let host = uri.host().ok_or_else(|| Error::BadUri("no host".to_owned()))?;
@@ -42,8 +43,8 @@ pub(crate) fn addresses(uri: &Uri, state: &CallState) -> Result<Vec<SocketAddr>,
     if addresses.is_empty() { Err(Error::HostNotFound) } else { Ok(addresses) }
 }
 
-/// Leaves resolution to the connector, because ureq resolves for every request even if it needs no new
-/// connection.
+/// Leaves resolution to the connector, because ureq would resolve names for every request even if it needs no
+/// new connection.
 #[derive(Debug)]
 pub(crate) struct LateResolver;
 
@@ -53,7 +54,7 @@ impl Resolver for LateResolver {
     }
 }
 
-/// Counts one look-up until it is dropped, however the look-up ends.
+/// Counts one look-up until this is dropped, however the look-up ends.
 struct LookupPermit;
 
 impl LookupPermit {
@@ -79,7 +80,7 @@ fn look_up(host: &str, port: u16, state: &CallState) -> Result<Vec<SocketAddr>, 
     thread::Builder::new().name("forage-resolve".to_owned()).spawn(move || {
         let found = (host.as_str(), port).to_socket_addrs().map(Iterator::collect::<Vec<_>>);
         drop(place);
-        // If the call has ended, the addresses are not needed.
+        // If the call has ended, no one needs the addresses.
         let _ = sender.send(found);
     })?;
     loop {

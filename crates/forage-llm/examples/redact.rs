@@ -1,5 +1,5 @@
-//! Redacts each line of JSON (`{"text": …}`) or the text of a file; used by the benchmark
-//! `bench/redaction.py`.
+//! Redacts each line of JSON (`{"text": …}`), or the text of a file. The benchmark `bench/redaction.py` uses
+//! this.
 
 use std::io::{BufRead, Read, Write};
 

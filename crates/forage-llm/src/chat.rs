@@ -9,24 +9,24 @@ use crate::error::ChatError;
 use crate::finish::Finish;
 use crate::redact::Redacted;
 
-/// A chat request: the conversation so far, for which the model writes the next turn.
+/// A chat request: the conversation so far. The model writes the next turn.
 ///
-/// It consists only of the program's own text, [`Redacted`] text and a model's own output ([`ModelTurn`]).
-/// Nothing else can reach a socket.
+/// It consists only of text of the program itself, [`Redacted`] text, and a model's own output
+/// ([`ModelTurn`]). Nothing else can reach a socket.
 #[derive(Debug, Clone, Default)]
 pub struct ChatRequest {
     /// Instructions in the system role.
     pub system: Redacted,
-    /// The turns in order; the first is the user's.
+    /// The turns in order. The first one must be the user's.
     pub messages: Vec<ChatMessage>,
     /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
-    /// True if the model must answer in text now. The tools stay declared because the conversation holds
-    /// results of them.
+    /// Whether the model must answer in text now. We still declare the tools, because the conversation
+    /// contains their results.
     pub must_answer: bool,
-    /// The schema for the answer's text, where the endpoint can enforce one.
+    /// The schema for the text of the answer. It is used only if the endpoint can enforce one.
     pub answer_schema: Option<AnswerSchema>,
-    /// Maximum number of tokens in the answer, reasoning included.
+    /// Maximum number of tokens in the answer, including reasoning.
     pub max_output_tokens: u32,
 }
 
@@ -36,7 +36,7 @@ impl ChatRequest {
         Self { system, messages: vec![ChatMessage::User(user)], max_output_tokens, ..Self::default() }
     }
 
-    /// Returns the request to send: either with the schema and the prompt text that asks for it, or with
+    /// Returns the request to send. It has either both the schema and the prompt text that asks for it, or
     /// neither.
     pub(crate) fn shaped(&self, takes_schema: bool) -> Self {
         let mut request = self.clone();
@@ -47,8 +47,8 @@ impl ChatRequest {
         request
     }
 
-    /// Returns all texts that do not come from a model: the system prompt, then those of the user and the
-    /// tools.
+    /// Iterates over all texts that do not come from a model: first the system prompt, then those of the user
+    /// and the tools.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(ChatMessage::texts))
     }
@@ -61,7 +61,7 @@ pub enum ChatMessage {
     User(Redacted),
     /// The model.
     Model(ModelTurn),
-    /// Results of the previous turn's calls: one per call, in the order of the calls.
+    /// Results of the previous turn's calls. There must be one for each call, in the same order.
     ToolResults(Vec<ToolResult>),
 }
 
@@ -75,8 +75,8 @@ impl ChatMessage {
     }
 }
 
-/// The text and the calls of one turn of a model. Only an answer can create it, so its text is always
-/// derived by a model from redacted text.
+/// The text and the calls of one turn of a model. Only an answer can create it, so a model has always derived
+/// its text from redacted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTurn {
     text: String,
@@ -94,7 +94,7 @@ impl ModelTurn {
     }
 
     /// Returns the provider state to send back with this turn to `model` (`provider/model`) over the wire
-    /// named `wire`. Returns `None` if another wire or model made the turn.
+    /// named `wire`. Returns `None` if the turn came from another wire or model.
     pub(crate) fn state(&self, wire: &str, model: &str) -> Option<&Value> {
         self.state
             .as_ref()
@@ -103,13 +103,13 @@ impl ModelTurn {
     }
 }
 
-/// Data that a provider wants back unchanged with a turn, for example signatures of its reasoning.
+/// Data that a provider wants back unchanged with a turn, e.g. signatures of its reasoning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProviderState {
-    /// The wire protocol that made it.
+    /// The wire protocol from which it came.
     pub(crate) wire: &'static str,
-    /// The `provider/model` that made it. Other models cannot check its signatures and may reject unknown
-    /// fields.
+    /// The `provider/model` from which it came. Other models can't verify its signatures, and may reject
+    /// unknown fields.
     pub(crate) model: String,
     pub(crate) value: Value,
 }
@@ -117,7 +117,7 @@ pub(crate) struct ProviderState {
 /// A tool that a model may call.
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
-    /// The tool's name: letters, digits, `_` and `-`, at most 64.
+    /// The tool's name: up to 64 letters, digits, `_` and `-`.
     pub name: String,
     /// A description for the model.
     pub description: String,
@@ -125,15 +125,16 @@ pub struct ToolDefinition {
     pub parameters: Value,
 }
 
-/// A tool call that a model asks for. All of it is untrusted.
+/// A tool call that a model requests. All of it is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Identifies the call in its result. Never empty and unique within its turn, even if the server's ids
-    /// are not.
+    /// Identifies the call in its result. This is never empty and is unique within its turn, even if the
+    /// server's ids are not.
     pub id: String,
-    /// The name of the tool, which may not exist.
+    /// The name of the tool. There may be no such tool.
     pub name: String,
-    /// The arguments as the model wrote them: JSON if it follows the protocol, empty for a call without any.
+    /// The arguments as the model wrote them. This is JSON if the model follows the protocol, and empty for a
+    /// call without arguments.
     pub arguments: String,
 }
 
@@ -146,7 +147,7 @@ pub struct ToolResult {
     pub name: String,
     /// The text for the model.
     pub text: Redacted,
-    /// True if the call failed.
+    /// Whether the call failed.
     pub is_error: bool,
 }
 
@@ -155,20 +156,20 @@ pub struct ToolResult {
 pub struct AnswerSchema {
     /// A short name: letters, digits, `_` and `-`.
     pub name: &'static str,
-    /// Text that asks for this shape. It is appended to the system prompt if the schema is sent. Empty if the
+    /// Text that asks for this shape. We append it to the system prompt if we send the schema. Empty if the
     /// prompt itself asks for the shape.
     pub ask: &'static str,
-    /// The schema, in the subset that all providers support: objects whose properties are all required and
-    /// that allow no additional ones, arrays, strings, integers and enums.
+    /// The schema, in the subset that all providers support. It may consist of arrays, strings, integers,
+    /// enums, and objects whose properties are all required and that allow no additional ones.
     pub schema: Value,
 }
 
 /// A model's answer: text, calls, or both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatAnswer {
-    /// The text without reasoning, trimmed. Empty only if there are calls. Untrusted.
+    /// The text without reasoning, trimmed. It is untrusted. It is empty only if there are calls.
     pub text: String,
-    /// The tool calls that the model asks for.
+    /// The tool calls that the model requests.
     pub calls: Vec<ToolCall>,
     /// The provider that answered.
     pub provider: String,
@@ -176,7 +177,7 @@ pub struct ChatAnswer {
     pub model: String,
     /// Tokens used, if the provider reported them.
     pub usage: Option<Usage>,
-    /// The cost of the call in US dollars, if tokens and prices are known.
+    /// The cost of the call in US dollars, if we know tokens and prices.
     pub cost_usd: Option<f64>,
     /// The reason why the model stopped, which shows whether the answer is complete.
     pub finish: Finish,
@@ -186,7 +187,7 @@ pub struct ChatAnswer {
 }
 
 impl ChatAnswer {
-    /// Creates a complete answer without calls and without usage, for models that are not endpoints.
+    /// Creates a complete answer without calls and without usage, for models other than endpoints.
     pub fn of_text(provider: impl Into<String>, model: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -212,7 +213,7 @@ impl ChatAnswer {
 pub struct Usage {
     /// Tokens of the request, including cached ones.
     pub input_tokens: u64,
-    /// Tokens of the request that were in the provider's cache; 0 if the provider does not report them.
+    /// Tokens of the request that were in the provider's cache, or 0 if the provider does not report this.
     pub cached_input_tokens: u64,
     /// Tokens of the answer, including reasoning.
     pub output_tokens: u64,
@@ -220,10 +221,10 @@ pub struct Usage {
 
 /// A chat model. Implementations block the calling thread.
 pub trait ChatModel: Send + Sync {
-    /// Returns `provider/model`.
+    /// The name in the form `provider/model`.
     fn name(&self) -> String;
 
-    /// Returns the provider. Models of one provider tend to fail together.
+    /// The name of the provider. Models of one provider tend to fail together.
     fn provider(&self) -> String {
         let name = self.name();
         name.split_once('/').map_or(name.as_str(), |(provider, _)| provider).to_owned()
@@ -233,19 +234,19 @@ pub trait ChatModel: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns a [`ChatError`], which holds neither a key nor text of the request. The call returns by the
-    /// budget's deadline, or within about 50 ms of a cancellation.
+    /// Returns a [`ChatError`], which contains neither a key nor text of the request. The call must return by
+    /// the budget's deadline, or within about 50 ms after a cancellation.
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError>;
 
-    /// Sends the request once and passes pieces of the answer's text to the callback as they arrive, without
+    /// Sends the request once. Passes pieces of the answer's text to the callback as they arrive, without
     /// reasoning.
     ///
     /// The answer is the same as that of [`ChatModel::complete`], and its text is the concatenation of the
-    /// pieces. Pieces passed on before an error must not be used as an answer.
+    /// pieces. If an error follows, the pieces passed on before it must not be used as an answer.
     ///
-    /// One kind of reasoning can only be recognised at its end, because the server's template has dropped its
-    /// beginning (`</think>` on a line of its own). In this case the pieces contain the reasoning but the
-    /// answer does not.
+    /// Note that one kind of reasoning can be recognized only at its end (`</think>` on a line of its own),
+    /// because the server's template has dropped its beginning. In this case the pieces contain the
+    /// reasoning, but the answer does not.
     ///
     /// # Errors
     ///
@@ -268,14 +269,14 @@ pub trait ChatModel: Send + Sync {
 pub struct CallBudget {
     /// Ends the call, by a deadline or a cancellation. The call must have returned by the deadline.
     pub stop: Stop,
-    /// The longest pause allowed in a streamed answer, including the wait for the first byte. Any byte
+    /// The longest pause that we allow in a streamed answer, including the wait for the first byte. Any byte
     /// counts, even comments that only keep the connection alive. This does not apply to calls that are not
     /// streamed, because their servers send nothing until the answer is complete.
     pub idle: Option<Duration>,
 }
 
 impl CallBudget {
-    /// Creates a budget that only ends at the deadline.
+    /// Creates a budget that ends only at the deadline.
     pub fn until(deadline: Instant) -> Self {
         Self::new(Stop::until(deadline))
     }
@@ -285,7 +286,7 @@ impl CallBudget {
         Self { stop, idle: None }
     }
 
-    /// Returns the time left until the deadline: zero after it, [`Duration::MAX`] without one.
+    /// Computes the time left until the deadline: zero after it, [`Duration::MAX`] without one.
     pub fn remaining(&self) -> Duration {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.stop.deadline().map_or(Duration::MAX, left)

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::chat::Usage;
 
-/// The field of a chat-completions request that carries the output limit.
+/// The field of a chat-completions request that contains the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputLimitField {
     /// `max_tokens`, which nearly every server supports.
@@ -17,10 +17,10 @@ pub enum OutputLimitField {
     MaxCompletionTokens,
 }
 
-/// How to keep a reasoning model from reasoning where reasoning is not needed.
+/// How we keep a reasoning model from reasoning when this is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reasoning {
-    /// Sends nothing: the model does not reason, or its reasoning cannot be switched off.
+    /// We send nothing: the model does not reason, or its reasoning can't be switched off.
     #[default]
     AsItIs,
     /// The lowest effort that the model accepts, for example `minimal`, `none` or `low`.
@@ -39,7 +39,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// Returns the cost of `usage` in US dollars.
+    /// Computes the cost of `usage` in US dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let sum = (usage.input_tokens - cached) as f64 * self.input
@@ -49,17 +49,17 @@ impl Price {
     }
 }
 
-/// Facts about a model beyond its id. The default suits an unknown model.
+/// Facts about a model beyond its id. The default is suitable for an unknown model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModelFacts {
     /// The field for the output limit.
     pub output_limit_field: OutputLimitField,
-    /// True if the model accepts `temperature: 0`. If false, the field is left out, because reasoning models
+    /// Whether the model accepts `temperature: 0`. If not, we leave out the field, because reasoning models
     /// reject it.
     pub accepts_temperature: bool,
     /// How to keep the model from reasoning.
     pub reasoning: Reasoning,
-    /// True if the endpoint can enforce a JSON schema on the answer.
+    /// Whether the endpoint can enforce a JSON schema on the answer.
     pub answer_schema: bool,
     /// The price, if known.
     pub price: Option<Price>,
@@ -70,22 +70,23 @@ pub struct ModelFacts {
 /// The settings of an endpoint as configured, unchecked.
 #[derive(Debug, Clone)]
 pub struct EndpointSettings {
-    /// Short name of the provider, as shown in messages, such as `openai`.
+    /// The short name of the provider for messages, for example `openai`.
     pub provider: String,
-    /// The address to which the paths of the wire protocol are appended, such as `https://api.openai.com/v1`.
+    /// The address to which we append the paths of the wire protocol, for example
+    /// `https://api.openai.com/v1`.
     pub base_url: String,
     /// The provider's id of the model.
     pub model: String,
     /// The key; `None` for a server without keys.
     pub key: Option<ApiKey>,
-    /// Permits plain `http` to a host other than this machine. Text and key are then sent unencrypted.
+    /// Whether plain `http` to a host other than this machine is allowed. Text and key are unencrypted then.
     pub allow_insecure: bool,
     /// Facts about the model.
     pub facts: ModelFacts,
 }
 
 impl EndpointSettings {
-    /// Creates settings without a key and with the secure defaults.
+    /// Creates settings without a key and with secure defaults.
     pub fn new(provider: impl Into<String>, base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             provider: provider.into(),
@@ -108,8 +109,8 @@ pub struct Endpoint {
     facts: ModelFacts,
 }
 
-/// An unusable setting of an endpoint. Each message names the field and how to correct it. No message shows
-/// the address, because it may contain a secret.
+/// An unusable setting of an endpoint. Each message must name the field and how to correct it. It must not
+/// show the address, because this may contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EndpointError {
     /// `provider` or `model` is empty or contains a control character.
@@ -134,7 +135,7 @@ pub enum EndpointError {
         /// The provider.
         provider: String,
     },
-    /// `base_url` carries a user or password.
+    /// `base_url` contains a user or a password.
     #[error(
         "`base_url` of provider `{provider}` has a user or password in it; remove it and give the key as the provider's key"
     )]
@@ -142,7 +143,7 @@ pub enum EndpointError {
         /// The provider.
         provider: String,
     },
-    /// `base_url` has a query or a fragment, so that no path can be appended.
+    /// `base_url` has a query or a fragment, so that we can't append a path.
     #[error("`base_url` of provider `{provider}` has a `?` or `#` part; remove it")]
     Query {
         /// The provider.
@@ -188,32 +189,32 @@ impl Endpoint {
         Self::new(named).map(|endpoint| Self { model: String::new(), ..endpoint })
     }
 
-    /// Returns the short name of the provider.
+    /// The short name of the provider.
     pub fn provider(&self) -> &str {
         &self.provider
     }
 
-    /// Returns the address without a trailing slash.
+    /// The address without a trailing slash.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Returns the model id.
+    /// The model id.
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// Returns the key, if there is one.
+    /// The key, if there is one.
     pub fn key(&self) -> Option<&ApiKey> {
         self.key.as_ref()
     }
 
-    /// Returns the facts about the model.
+    /// The facts about the model.
     pub fn facts(&self) -> ModelFacts {
         self.facts
     }
 
-    /// Returns `provider/model`, or `provider` without a model. Every message uses this name.
+    /// The name for messages: `provider/model`, or `provider` if there is no model.
     pub fn name(&self) -> String {
         match self.model.as_str() {
             "" => self.provider.clone(),
@@ -225,7 +226,7 @@ impl Endpoint {
 fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<String, EndpointError> {
     let provider = || provider.to_owned();
     let text = base_url.trim();
-    // We check the text because the parser silently drops a fragment.
+    // We must check the text, because the parser silently drops a fragment.
     if text.contains(['?', '#']) {
         return Err(EndpointError::Query { provider: provider() });
     }

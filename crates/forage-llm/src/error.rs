@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use crate::finish::Finish;
 
-/// A failed call. Every message begins with `provider/model` and says what to do next.
+/// A failed call. Every message must begin with `provider/model` and say what to do next.
 ///
-/// No variant holds a key or text of the request. Text from the server is limited to
-/// [`MAX_SERVER_MESSAGE_CHARS`](crate::limits::MAX_SERVER_MESSAGE_CHARS) sanitised characters.
+/// No variant contains a key or text of the request. Text from the server is sanitized and limited to
+/// [`MAX_SERVER_MESSAGE_CHARS`](crate::limits::MAX_SERVER_MESSAGE_CHARS) characters.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChatError {
     /// The provider rejected the key (401, 403, or Gemini's 400 for an invalid key).
@@ -40,7 +40,7 @@ pub enum ChatError {
     RateLimited {
         /// `provider/model`.
         model: String,
-        /// The pause that the server asked for.
+        /// The pause that the server requested.
         retry_after: Option<Duration>,
     },
     /// The provider failed (5xx, 408).
@@ -50,7 +50,7 @@ pub enum ChatError {
         model: String,
         /// HTTP status.
         status: u16,
-        /// The pause that the server asked for.
+        /// The pause that the server requested.
         retry_after: Option<Duration>,
     },
     /// The provider does not have this model, or the model does not support the request (404, 410, or a 400
@@ -63,7 +63,7 @@ pub enum ChatError {
         model: String,
         /// HTTP status.
         status: u16,
-        /// The server's reason, sanitised.
+        /// The server's reason, sanitized.
         message: String,
     },
     /// The request exceeds the model's context (413, or a 400 that says so).
@@ -75,7 +75,7 @@ pub enum ChatError {
         model: String,
         /// HTTP status.
         status: u16,
-        /// The server's reason, sanitised.
+        /// The server's reason, sanitized.
         message: String,
     },
     /// The provider rejected the request (any other 4xx).
@@ -87,31 +87,31 @@ pub enum ChatError {
         model: String,
         /// HTTP status.
         status: u16,
-        /// The server's reason, sanitised.
+        /// The server's reason, sanitized.
         message: String,
     },
-    /// No connection could be made. No byte of the request was sent.
+    /// We could not connect. No byte of the request was sent.
     #[error("{model}: cannot connect: {why}; check base_url and the network, or start the server")]
     Unreachable {
         /// `provider/model`.
         model: String,
-        /// The cause reported by the system or TLS, sanitised.
+        /// The cause reported by the system or TLS, sanitized.
         why: String,
     },
-    /// The connection was lost while sending the request or reading the answer, or a streamed answer ended
+    /// The connection was lost while we sent the request or read the answer, or a streamed answer ended
     /// without a finish reason.
     #[error("{model}: the connection was lost before the answer was complete; try again")]
     ConnectionLost {
         /// `provider/model`.
         model: String,
     },
-    /// The deadline passed.
+    /// The deadline has passed.
     #[error("{model}: no answer by the deadline; allow more time or choose a faster model")]
     DeadlineExceeded {
         /// `provider/model`.
         model: String,
     },
-    /// A streamed answer paused for longer than the budget allows, before the deadline.
+    /// Before the deadline, a streamed answer paused for longer than the budget allows.
     #[error("{model}: nothing came for {:.1} s; try again or choose another model", idle.as_secs_f64())]
     Stalled {
         /// `provider/model`.
@@ -119,13 +119,13 @@ pub enum ChatError {
         /// The pause that was exceeded.
         idle: Duration,
     },
-    /// The caller cancelled.
+    /// The caller has cancelled the call.
     #[error("{model}: cancelled; call again if the answer is still wanted")]
     Cancelled {
         /// `provider/model`.
         model: String,
     },
-    /// The body of the answer exceeded the limit.
+    /// The body of the answer is larger than the limit.
     #[error("{model}: the answer is larger than {limit} bytes; check that base_url is a chat model's")]
     AnswerTooLarge {
         /// `provider/model`.
@@ -141,21 +141,21 @@ pub enum ChatError {
         /// The problem, without quoting the answer.
         why: String,
     },
-    /// A recording could not be written, or has no answer to this request. In the second case nothing was
-    /// sent.
+    /// A recording could not be written, or it has no answer to this request. In the second case we have sent
+    /// nothing.
     #[error("{model}: {why}")]
     Recording {
         /// `provider/model`.
         model: String,
-        /// The problem and how to solve it. Identifies the request by its digest.
+        /// The problem and how to solve it. The request is identified by its digest.
         why: String,
     },
-    /// A model that is called indirectly, such as through the client of a server, gave no answer.
+    /// There was no answer from a model that we call indirectly, for example through the client of a server.
     #[error("{model}: no answer: {why}")]
     Declined {
         /// `provider/model`.
         model: String,
-        /// The reason, sanitised, and what to do.
+        /// The reason, sanitized, and what to do next.
         why: String,
     },
     /// The answer contains neither text outside of reasoning nor a call.
@@ -183,30 +183,30 @@ fn advice(finish: Finish) -> &'static str {
 impl ChatError {
     /// Returns true if the same request to the same model may succeed soon.
     ///
-    /// An unreachable server is not retried because every address has already failed. A stalled server is not
-    /// retried because it has used its time.
+    /// An unreachable server should not be retried, because every address has already failed. A stalled
+    /// server should not be retried either: it has used its time.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Server { .. } | Self::ConnectionLost { .. })
     }
 
-    /// Returns true if the budget ended the call, so that we must not try another model either.
+    /// Returns true if the budget has ended the call, so that we must not try another model either.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Cancelled { .. } | Self::DeadlineExceeded { .. })
     }
 
-    /// Returns true if no model of this provider will answer until the user changes something: the key is
+    /// Returns true if no model of this provider will answer until the user changes something. The key is
     /// rejected, the credit is used up, or the provider is unreachable.
     pub fn rules_out_provider(&self) -> bool {
         matches!(self, Self::Unauthorized { .. } | Self::OutOfCredit { .. } | Self::Unreachable { .. })
     }
 
-    /// Returns true if this model will not answer any request, so that we need not try it again. Includes all
-    /// cases of [`Self::rules_out_provider`].
+    /// Returns true if this model will not answer any request, so that we need not try it again. This
+    /// includes all cases of [`Self::rules_out_provider`].
     pub fn rules_out_model(&self) -> bool {
         self.rules_out_provider() || matches!(self, Self::ModelUnusable { .. })
     }
 
-    /// Returns the pause that the server asked for.
+    /// The pause that the server requested, if any.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => *retry_after,
@@ -214,7 +214,7 @@ impl ChatError {
         }
     }
 
-    /// Creates the error for a call that its budget ended.
+    /// Creates the error for a call that was ended by its budget.
     pub fn stopped(model: String, stopped: Stopped) -> Self {
         match stopped {
             Stopped::Cancelled => Self::Cancelled { model },
@@ -222,7 +222,7 @@ impl ChatError {
         }
     }
 
-    /// Creates the error for a call that ended during the connection.
+    /// Creates the error for a call that ended while it was connecting.
     pub(crate) fn halted(model: String, halt: ConnectHalt) -> Self {
         match halt {
             ConnectHalt::Stopped(stopped) => Self::stopped(model, stopped),

@@ -16,7 +16,7 @@ pub(crate) struct HttpCall<'a> {
     pub(crate) name: &'a str,
     /// The name of the wire protocol.
     pub(crate) wire: &'static str,
-    /// The model id; empty for a list of models.
+    /// The model id. Empty for a list of models.
     pub(crate) model: &'a str,
     /// The key, which must be removed from recordings.
     pub(crate) key: Option<&'a ApiKey>,
@@ -26,7 +26,7 @@ pub(crate) struct HttpCall<'a> {
     pub(crate) path: &'a str,
     /// Headers other than content type and length.
     pub(crate) headers: Vec<(&'static str, HeaderValue)>,
-    /// The document to post; `None` for a `GET`.
+    /// The document to post; `None` for a `GET` request.
     pub(crate) body: Option<&'a Value>,
     /// Maximum size of a successful body, in bytes.
     pub(crate) limit: usize,
@@ -48,8 +48,8 @@ pub(crate) struct Reply {
     /// 0 until a response has arrived.
     pub(crate) status: u16,
     pub(crate) retry_after: Option<Duration>,
-    /// For a success, the body, unless it was passed on in pieces. For a 4xx, as much of the body as could be
-    /// read, at most [`MAX_ERROR_BODY_BYTES`](crate::limits::MAX_ERROR_BODY_BYTES). Otherwise empty.
+    /// The body of a success, unless it was passed on in pieces. For a 4xx, this is the part of the body that
+    /// we could read, up to [`MAX_ERROR_BODY_BYTES`](crate::limits::MAX_ERROR_BODY_BYTES). Otherwise empty.
     pub(crate) body: Vec<u8>,
 }
 
@@ -59,11 +59,11 @@ impl Reply {
     }
 }
 
-/// A callback that receives the body of a success as it arrives and breaks when it needs no more.
+/// A callback that receives the body of a success as it arrives. It should break when it needs no more.
 pub(crate) type BodyPieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>, ChatError>;
 
-/// Converts the pause in seconds that a server asked for. Returns `None` for an invalid number. A pause
-/// longer than any deadline is cut.
+/// Converts the pause in seconds that a server requests. Returns `None` for an invalid number. We cut a pause
+/// that is longer than any deadline.
 pub(crate) fn pause(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().map(|pause| pause.min(MAX_PAUSE))
 }

@@ -1,4 +1,4 @@
-//! Failover: asks a list of models until one answers.
+//! Failover: tries a list of models until one of them answers.
 
 use thiserror::Error;
 
@@ -6,11 +6,11 @@ use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::error::ChatError;
 use crate::limits::{RETRIES_PER_MODEL, RETRY_PAUSE};
 
-/// The error if no model answered.
+/// The error if no model has answered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no model answered: {}", listed(errors))]
 pub struct AllFailed {
-    /// The last error of each model that was asked, in order. Empty if the list of models was empty.
+    /// The last error of each model that we asked, in order. Empty if there were no models.
     pub errors: Vec<ChatError>,
 }
 
@@ -22,18 +22,18 @@ fn listed(errors: &[ChatError]) -> String {
 }
 
 impl AllFailed {
-    /// Returns true if the caller cancelled, as opposed to the models failing.
+    /// Returns true if the caller has cancelled, as opposed to the models having failed.
     pub fn is_cancelled(&self) -> bool {
         matches!(self.errors.last(), Some(ChatError::Cancelled { .. }))
     }
 }
 
-/// Asks the models in order until one answers. Returns the answer and the last error of each model asked
-/// before.
+/// Asks the models in order until one of them answers. Returns the answer, and the last error of each model
+/// that we asked before.
 ///
-/// After a retryable error, a model is asked once more, after the pause that the server asked for or
-/// [`RETRY_PAUSE`]. If that pause does not fit before the deadline, the next model is asked at once. After an
-/// error that rules out a provider, its other models are skipped and do not count as asked.
+/// After a retryable error, we ask the same model once more. We first wait for the pause that the server
+/// requested, or for [`RETRY_PAUSE`]. If this would take longer than the deadline allows, we ask the next
+/// model at once. If an error rules out a provider, we skip its other models, and they do not count as asked.
 ///
 /// # Errors
 ///

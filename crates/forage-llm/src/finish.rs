@@ -5,11 +5,11 @@
 pub enum Finish {
     /// The answer is complete.
     Complete,
-    /// The model reached the output limit, so the text may be cut.
+    /// The model reached the output limit, so the text may have been cut.
     Length,
-    /// The model waits for the results of its calls.
+    /// The model is waiting for the results of its calls.
     ToolCalls,
-    /// The model, or a guard in front of it, refused to answer.
+    /// The model, or a guard in front of it, has refused to answer.
     Refused,
     /// Any other reason, including a missing or unknown one.
     Other,

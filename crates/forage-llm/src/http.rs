@@ -1,7 +1,7 @@
 //! A minimal HTTP client for the wire protocols: one request within a budget.
 //!
-//! Each call opens a new connection. Model calls take seconds, so a pool would gain little, and a pooled
-//! connection that the server has already closed would look like a lost answer.
+//! Each call opens a new connection. Model calls take seconds, so a pool would gain little. Also, if the
+//! server had already closed a pooled connection, this would look like a lost answer.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -30,7 +30,7 @@ impl HttpClient {
         Self { exchanges, ..Self::default() }
     }
 
-    /// Sends the request and reads the response. The body of a success goes to `pieces` if given.
+    /// Sends the request and reads the response. If `pieces` is given, it receives the body of a success.
     pub(crate) fn send(
         &self,
         call: &HttpCall<'_>,
@@ -77,7 +77,7 @@ impl HttpClient {
         pieces: Option<BodyPieces<'_>>,
         reply: &mut Reply,
     ) -> Result<(), ChatError> {
-        // A response that is not streamed is silent until the answer is complete.
+        // If a response is not streamed, the server is silent until the answer is complete.
         let idle = budget.idle.filter(|_| pieces.is_some());
         let line = Line::new(self.settings.clone());
         let state = &*line.begin(&budget.stop, idle);
@@ -85,11 +85,11 @@ impl HttpClient {
         let response = run(&line, call).map_err(fail)?;
         reply.status = response.status().as_u16();
         reply.retry_after = retry_after(response.headers());
-        // For other statuses the status is enough, and reading a body could only cause a delay.
+        // For any other status, reading the body would only cause a delay.
         match reply.status {
             200..=299 => read_answer(call, response, state, pieces, &mut reply.body),
             400..=499 => {
-                // A lost connection does not matter here because we have the status, but the budget does.
+                // We already have the status, so a lost connection does not matter here, but the budget does.
                 let read = |piece: &[u8]| take_piece(&mut reply.body, piece, MAX_ERROR_BODY_BYTES);
                 let _ = read_pieces(response, read);
                 state.check().map_err(fail)
@@ -200,8 +200,8 @@ fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
     }
 }
 
-/// Returns the pause that the server asked for: `retry-after-ms`, or else `retry-after` in seconds. The date
-/// form of `retry-after` is ignored because no model provider uses it and it would require synchronised
+/// Returns the pause that the server requests: `retry-after-ms`, otherwise `retry-after` in seconds. We
+/// ignore the date form of `retry-after`, because no model provider uses it and it would require synchronized
 /// clocks.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();

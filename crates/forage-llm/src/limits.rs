@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-/// Maximum size of a response body, in bytes. A filter answer is a few KB; a server that sends more than 1
-/// MiB is broken or hostile.
+/// Maximum size of a response body, in bytes. The answer of a filter has a few KB, so a server that sends
+/// more than 1 MiB is broken or hostile.
 pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// Maximum size of a streamed answer, in bytes, including envelopes. A token of a few bytes comes in an event
-/// of about 300, so this is enough for an answer that reaches [`MAX_ANSWER_BYTES`] after much reasoning.
+/// Maximum size of a streamed answer, in bytes, including envelopes. A token of a few bytes arrives in an
+/// event of about 300 bytes. This is therefore enough for an answer that reaches [`MAX_ANSWER_BYTES`] after
+/// much reasoning.
 pub const MAX_STREAM_BYTES: usize = 32 * 1024 * 1024;
 
-/// Maximum size of an event in a streamed answer, in bytes; it also bounds a line. One event may hold a whole
-/// answer.
+/// Maximum size of an event in a streamed answer, in bytes. This also limits the length of a line. A single
+/// event may contain a whole answer.
 pub const MAX_EVENT_BYTES: usize = MAX_ANSWER_BYTES;
 
 /// Maximum number of tool calls, and of blocks of any other kind, in one answer. A model that follows its
@@ -19,10 +20,10 @@ pub const MAX_EVENT_BYTES: usize = MAX_ANSWER_BYTES;
 pub const MAX_ANSWER_BLOCKS: usize = 512;
 
 /// Maximum size of one page of a model list, in bytes. The longest known lists have a description and prices
-/// per model and take a few MB.
+/// for each model, and take a few MB.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
 
-/// Models per page of a paginated list: the maximum that these providers allow.
+/// Number of models per page of a paginated list. This is the maximum that the providers allow.
 pub const LISTING_PAGE: usize = 1000;
 
 /// Maximum number of pages of a list. A server that sends more is broken or hostile.
@@ -31,43 +32,43 @@ pub const MAX_LISTING_PAGES: usize = 10;
 /// Maximum size of an error body, in bytes. Only [`MAX_SERVER_MESSAGE_CHARS`] of it can be shown.
 pub const MAX_ERROR_BODY_BYTES: usize = 16 * 1024;
 
-/// Size of one read from a response body, in bytes. It is small enough to stop soon after a limit, and large
-/// enough that an ordinary answer takes one read.
+/// Size of one read from a response body, in bytes. This is small enough to stop soon after a limit, and
+/// large enough that an ordinary answer takes one read.
 pub const BODY_PIECE_BYTES: usize = 16 * 1024;
 
 /// Maximum length of a server's own message in an error, in characters. This is enough for a reason but too
 /// little to echo the request.
 pub const MAX_SERVER_MESSAGE_CHARS: usize = 300;
 
-/// Minimum length, in characters, at which text that a server message shares with the request counts as a
-/// quotation, so that the message is withheld. Shorter common runs occur by chance (model names, common
-/// words).
+/// Minimum length, in characters, of text shared by a server message and the request that counts as a
+/// quotation. We withhold such a message. Shorter common texts occur by chance, for example model names and
+/// common words.
 pub const QUOTED_REQUEST_CHARS: usize = 24;
 
-/// Minimum length, in characters, at which text that a server message shares with the key counts as a leak.
-/// Providers echo keys with all but a few characters masked, and those few may stay.
+/// Minimum length, in characters, of text shared by a server message and the key that counts as a leak.
+/// Providers echo keys with all but a few characters masked, and we may show those few.
 pub const QUOTED_KEY_CHARS: usize = 8;
 
-/// Maximum number of models chosen for one request. Each is asked if the one before it fails, the best model
-/// of each provider first. If eight in a row fail, the cause is the network.
+/// Maximum number of models chosen for one request. We ask each one if the one before it fails, the best
+/// model of each provider first. If eight in a row fail, the cause must be the network.
 pub const MAX_MODELS_PER_CALL: usize = 8;
 
-/// Retries of the same model after a retryable error. One retry handles a brief failure; more would take time
-/// from the next model.
+/// Number of retries of the same model after a retryable error. One retry handles a brief failure, and more
+/// would take time from the next model.
 pub const RETRIES_PER_MODEL: usize = 1;
 
-/// Maximum pause that a server may ask for, in seconds. No call lasts that long.
+/// Maximum pause that a server may request. No call lasts that long.
 pub const MAX_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Pause before a retry if the server names none, in milliseconds. It is long enough for a load balancer to
-/// pick another machine, and short enough not to be noticed.
+/// Pause before a retry if the server requests none. This is long enough for a load balancer to choose
+/// another machine, and too short to be noticed.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
-/// Minimum length of a redacted password, in characters. Shorter values after such names are nearly always
-/// words of code.
+/// Minimum length of a password that we redact, in characters. A shorter value of such a name is nearly
+/// always a word of code.
 pub const MIN_PASSWORD_CHARS: usize = 6;
 
-/// Minimum length of a text with spaces to count as a passphrase, in characters.
+/// Minimum length of a text with spaces that counts as a passphrase, in characters.
 pub const MIN_PASSPHRASE_CHARS: usize = 16;
 
 /// Minimum length of a token after a name such as `token` or `secret`, in characters, as in gitleaks' generic
@@ -78,34 +79,34 @@ pub const MIN_TOKEN_CHARS: usize = 10;
 pub const MIN_WEAK_CHARS: usize = 16;
 
 /// Minimum log-likelihood ratio, in bits, of random over written text for a value to count as a token. Of
-/// names in source code, 95 in 100 have less than 10. Of random texts, one in 50 with ten characters has
-/// less, and one in 1,000 with 16.
+/// names in source code, 95 in 100 have less than 10 bits. Of random texts, one in 50 with ten characters has
+/// less, and one in 1,000 with 16 characters.
 pub const MIN_RANDOM_BITS: f64 = 9.0;
 
-/// Minimum Shannon entropy of an assigned token, in bits per character. This excludes repeated pieces;
-/// [`MIN_RANDOM_BITS`] decides if a value is random.
+/// Minimum Shannon entropy of an assigned token, in bits per character. This excludes texts that repeat
+/// themselves; [`MIN_RANDOM_BITS`] decides whether a value is random.
 pub const MIN_SECRET_ENTROPY: f64 = 2.5;
 
-/// Number of bytes after its literal within which a rule must match. The longest tokens, those with embedded
-/// claims, take about 1,500. A match then continues to its end.
+/// Number of bytes after its literal within which a rule must match. The longest tokens, which have embedded
+/// claims, take about 1,500 bytes. A match then continues to its end.
 pub const MAX_FORM_BYTES: usize = 2048;
 
-/// Number of literals of a rule that are tried within characters without a gap. After that, only the last one
-/// is tried.
+/// Maximum number of literals that a rule tries within characters without a gap. After this, it tries only
+/// the last one.
 pub const MAX_LOOKS: usize = 16;
 
 /// Maximum length of a value in a line of settings, in bytes.
 pub const MAX_VALUE_BYTES: usize = 8 * 1024;
 
-/// Maximum number of lines of one value. A key in a YAML block has about 60.
+/// Maximum number of lines of one value. For example, a key in a YAML block has about 60 lines.
 pub const MAX_BLOCK_LINES: usize = 300;
 
-/// Maximum length of the part of a value used to compute entropy, in bytes. More would not change the result,
-/// and the bound keeps hostile input linear.
+/// Maximum length of the part of a value whose entropy we compute, in bytes. More would not change the
+/// result, and the limit keeps hostile input linear.
 pub const MAX_JUDGED_BYTES: usize = 512;
 
-/// Maximum number of passes of the redaction rules over a text. A pass that finds nothing is the last one;
-/// text without secrets takes one pass. A secret within the value of another needs two, and only hostile text
+/// Maximum number of passes of the redaction rules over a text. The last pass is the one that finds nothing,
+/// so text without secrets takes one. A secret inside the value of another needs two, and only hostile text
 /// needs more.
 pub const MAX_REDACTION_ROUNDS: usize = 8;
 
@@ -115,10 +116,10 @@ pub const MAX_LISTED_MODELS: usize = 10_000;
 /// Maximum length of the id of a listed model, in bytes. No real id is longer.
 pub const MAX_MODEL_ID_BYTES: usize = 200;
 
-/// Time for all model lists of one choice together, in seconds. A list takes one round trip, and a search
-/// waits for it.
+/// Maximum time for all model lists of one choice together. A list takes one round trip, and a search waits
+/// for it.
 pub const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time for the model list of a server on this machine, in milliseconds. Such a server answers from memory.
-/// Anything slower is another program on that port and must not delay searches.
+/// Maximum time for the model list of a server on this machine, which answers from memory. Anything slower is
+/// another program on that port, and must not delay searches.
 pub const LOCAL_LIST_TIMEOUT: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! Prepares external text for error messages.
+//! Prepares third-party text for error messages.
 
 use forage_base::ApiKey;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use crate::chat::ChatRequest;
 use crate::limits::{MAX_SERVER_MESSAGE_CHARS, QUOTED_KEY_CHARS, QUOTED_REQUEST_CHARS};
 use crate::redact::Redactor;
 
-/// Returns one line without control, direction or invisible characters, of at most
-/// [`MAX_SERVER_MESSAGE_CHARS`].
+/// Converts a text to one line of at most [`MAX_SERVER_MESSAGE_CHARS`], without control, direction or
+/// invisible characters.
 pub(crate) fn sanitise(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || is_unfit(character));
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_SERVER_MESSAGE_CHARS) {
         None => line,
-        // One character less than the limit because the ellipsis counts too.
+        // The ellipsis counts too, so we take one character less than the limit.
         Some(_) => line.chars().take(MAX_SERVER_MESSAGE_CHARS - 1).chain(['…']).collect(),
     }
 }
@@ -26,7 +26,7 @@ fn is_unfit(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns the reason in the body of an error, unchanged.
+/// Extracts the reason from the body of an error, unchanged.
 pub(crate) fn reason_of(body: &[u8]) -> String {
     match serde_json::from_slice::<Value>(body) {
         Ok(value) => reason(&value).unwrap_or_default().to_owned(),
@@ -34,8 +34,8 @@ pub(crate) fn reason_of(body: &[u8]) -> String {
     }
 }
 
-/// Sanitises a server's reason. Returns a placeholder if it repeats the request or the key, as validation
-/// errors of some servers do.
+/// Sanitizes a server's reason. Returns a placeholder if the reason repeats the request or the key, as the
+/// validation errors of some servers do.
 pub(crate) fn server_message(text: &str, request: Option<&ChatRequest>, key: Option<&ApiKey>) -> String {
     let line = sanitise(text);
     if line.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn server_message(text: &str, request: Option<&ChatRequest>, key: Opt
     sanitise(Redactor::standard().redact(&line).as_str())
 }
 
-/// Returns the reason from the fields in which servers of this protocol put it.
+/// Looks up the reason in the fields that servers of this protocol use.
 fn reason(value: &Value) -> Option<&str> {
     // Gemini wraps the error of a stream in an array.
     let value = if value.is_array() { &value[0] } else { value };
@@ -57,8 +57,8 @@ fn reason(value: &Value) -> Option<&str> {
     [&error["message"], error, &value["message"], &value["detail"]].into_iter().find_map(Value::as_str)
 }
 
-/// Returns true if `line` and `text` share a run of `length` characters (or of all characters, if there are
-/// fewer). White space is ignored because sanitising changes it.
+/// Returns true if `line` and `text` have `length` successive characters in common, or all of them if there
+/// are fewer. We ignore white space, because sanitizing changes it.
 fn quotes(line: &str, text: &str, length: usize) -> bool {
     let squeeze = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let (line, text) = (squeeze(line), squeeze(text));
@@ -121,7 +121,7 @@ mod tests {
             let shown = message(body);
             assert!(shown.contains("withheld"), "{shown}");
         }
-        // A key that the provider has masked may stay.
+        // If the provider has masked the key, we may show it.
         assert!(message("your key key-1***90 is wrong").contains("is wrong"));
     }
 

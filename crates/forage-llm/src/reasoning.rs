@@ -1,6 +1,6 @@
 //! Reasoning that servers leave in the text of an answer, between marks such as `<think>` and `</think>`.
 
-/// The marks around reasoning, for each model family that writes some.
+/// The marks around reasoning, for each family of models that writes some.
 const MARKS: [(&str, &str); 11] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -18,27 +18,27 @@ const MARKS: [(&str, &str); 11] = [
 /// Reasoning at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Thought<'t> {
-    /// The reasoning has ended, and this text follows.
+    /// The reasoning has ended. This is the text after it.
     Ended(&'t str),
-    /// The reasoning was cut, usually by the output limit. The rest of the text is reasoning.
+    /// The reasoning was cut, usually by the output limit. All of the text is reasoning.
     Open,
 }
 
 impl<'t> Thought<'t> {
-    /// Finds reasoning at the start of a text, ignoring white space. Returns `None` if the text begins with
-    /// something else.
+    /// Finds reasoning at the start of a text, after optional white space. Returns `None` if the text begins
+    /// with something else.
     pub fn at_start(text: &'t str) -> Option<Self> {
         let (thought, close) = opened(text.trim_start())?;
         Some(thought.split_once(close).map_or(Self::Open, |(_, rest)| Self::Ended(rest)))
     }
 }
 
-/// Returns the text after an opening mark at the start of `text`, and the matching closing mark.
+/// Splits off an opening mark at the start of `text`. Returns the rest and the matching closing mark.
 fn opened(text: &str) -> Option<(&str, &'static str)> {
     MARKS.iter().find_map(|(open, close)| Some((text.strip_prefix(open)?, *close)))
 }
 
-/// Returns the answer after the reasoning, trimmed. Empty if the whole text is reasoning.
+/// Returns the trimmed answer after the reasoning. It is empty if the whole text is reasoning.
 pub fn without_reasoning(text: &str) -> &str {
     let mut rest = text;
     while let Some(thought) = Thought::at_start(rest) {
@@ -62,11 +62,11 @@ pub(crate) fn is_cut(text: &str) -> bool {
     }
 }
 
-/// Returns the text after reasoning whose opening mark was in the prompt, where some templates put it,
-/// trimmed.
+/// Returns the trimmed text after reasoning without an opening mark. Some templates have that mark in the
+/// prompt.
 ///
-/// The closing mark must be a line of its own outside of a fence. Anywhere else it is part of an answer about
-/// such marks. If nothing follows the mark, it only ends the answer itself.
+/// The closing mark must be on a line of its own outside of a code fence. Anywhere else, it is part of an
+/// answer about such marks. If nothing follows the mark, it only ends the answer itself.
 fn without_lone_end(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(before) = MARKS.iter().find_map(|(_, close)| text.strip_suffix(close))
@@ -82,7 +82,7 @@ fn without_lone_end(text: &str) -> &str {
         at += line.len();
         fences += usize::from(is_fence(&line));
         let is_end = MARKS.iter().any(|(_, close)| line.trim() == *close);
-        // Only a closed fence counts, because reasoning may leave one open.
+        // A fence counts only if it is closed, because reasoning may leave one open.
         let is_fenced = fences % 2 == 1 && (all - fences) % 2 == 1;
         if is_end && !is_fenced {
             return text[at..].trim_start();
@@ -91,12 +91,13 @@ fn without_lone_end(text: &str) -> &str {
     text
 }
 
-/// An incremental version of [`without_reasoning`]. The concatenated output equals its result on the whole
-/// text, except that reasoning without an opening mark cannot be recognised before its end.
+/// An incremental version of [`without_reasoning`]. The output as a whole is the same. The exception is
+/// reasoning without an opening mark, which we can't recognize before its end.
 #[derive(Debug, Default)]
 pub(crate) struct SpokenText {
     place: ReasoningField,
-    /// Text not emitted yet: a possible mark, or white space that is only emitted if more text follows.
+    /// Text that we have not emitted yet: a possible mark, or white space that must only be emitted if text
+    /// follows.
     held: String,
 }
 
@@ -104,16 +105,16 @@ pub(crate) struct SpokenText {
 enum ReasoningField {
     #[default]
     Start,
-    /// Within reasoning that this mark ends.
+    /// Inside reasoning that ends with this mark.
     Thought(&'static str),
     Answer,
 }
 
 impl SpokenText {
-    /// Adds a piece of text and returns the part of the answer that is certain now.
+    /// Adds a piece of text. Returns the part of the answer that is certain now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        // White space alone is appended without searching the held text, so that long runs stay cheap.
+        // We do not search the held text for white space alone, so that long runs of it stay cheap.
         if matches!(self.place, ReasoningField::Answer) && piece.trim().is_empty() {
             return String::new();
         }
@@ -138,7 +139,7 @@ impl SpokenText {
                         self.place = ReasoningField::Start;
                     }
                     None => {
-                        // Only a suffix that may begin a mark is still needed.
+                        // We need only a suffix that may begin a mark.
                         let beginnings = close.char_indices().map(|(at, _)| &close[..at]).rev();
                         let kept = beginnings.into_iter().find(|beginning| self.held.ends_with(beginning));
                         self.held = kept.unwrap_or_default().to_owned();
@@ -154,10 +155,10 @@ impl SpokenText {
         }
     }
 
-    /// Returns the rest at the end of the text.
+    /// Returns the rest of the answer at the end of the text.
     pub(crate) fn end(self) -> String {
         match self.place {
-            // A prefix of a mark that never became one.
+            // This prefix of a mark never became one.
             ReasoningField::Start => self.held.trim().to_owned(),
             ReasoningField::Thought(_) | ReasoningField::Answer => String::new(),
         }
@@ -219,7 +220,7 @@ mod tests {
             let mut given: String = cuts.windows(2).map(|pair| spoken.push(&text[pair[0]..pair[1]])).collect();
             given.push_str(&spoken.end());
             let whole = without_reasoning(&text);
-            // The only exception: a closing mark on a line of its own without an opening mark.
+            // The only exception should be a closing mark on a line of its own without an opening mark.
             let is_end = |line: &str| MARKS.iter().any(|(_, close)| line.trim() == *close);
             prop_assert!(given == whole || given.lines().any(is_end), "{given:?} {whole:?}");
         }

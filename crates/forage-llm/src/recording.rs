@@ -1,9 +1,9 @@
-//! Records exchanges with model servers and replays them without a network.
+//! Records exchanges with model servers, and replays them without a network.
 //!
-//! This layer is below the wire protocols. It stores the request's body and the response as it arrived, so
-//! that a replay is parsed in the same way as a response from the network. `docs/recordings.md` describes the
-//! format, one JSON document per line. Headers of requests are not stored, and a key that occurs in a body is
-//! masked.
+//! This layer is below the wire protocols. It stores the body of the request, and the response as it arrived.
+//! A replay is therefore parsed in the same way as a response from the network. `docs/recordings.md`
+//! describes the format, which has one JSON document per line. We do not store the headers of requests, and
+//! we mask a key that occurs in a body.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,33 +23,33 @@ use crate::wire_name::Wire;
 /// The version of the format, stored in every line.
 const FORMAT: u64 = 1;
 
-/// The source of answers: the network, with or without recording, or a recording.
+/// Where answers come from: the network, with or without recording, or a recording.
 #[derive(Debug, Clone, Default)]
 pub enum Exchanges {
     /// The network.
     #[default]
     Live,
-    /// The network. Every exchange is also passed to the sink.
+    /// The network. The sink also receives every exchange.
     Record(Arc<dyn ExchangeSink>),
     /// A recording only, never the network.
     Replay(Arc<Recordings>),
 }
 
-/// Receives exchanges as they are made, from any thread.
+/// Receives exchanges as they happen, on any thread.
 pub trait ExchangeSink: fmt::Debug + Send + Sync {
     /// Stores the exchange; see [`RecordedExchange::to_line`].
     ///
     /// # Errors
     ///
-    /// Returns the reason if the exchange cannot be stored. The call then fails too, because a recording with
-    /// a gap would cause a failure later and elsewhere.
+    /// Returns the reason if the exchange can't be stored. The call then fails too, because a gap in the
+    /// recording would cause a failure later, in another place.
     fn take(&self, exchange: &RecordedExchange) -> Result<(), String>;
 }
 
 /// A request and its response or failure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedExchange {
-    /// The provider of the model; not part of the key of an exchange.
+    /// The provider of the model. It is not part of the lookup key.
     provider: String,
     request: RequestKey,
     status: u16,
@@ -67,7 +67,7 @@ struct RequestKey {
     body: Value,
 }
 
-/// The way in which a transfer failed.
+/// How a transfer failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordedFailure {
     Unreachable,
@@ -79,8 +79,8 @@ enum RecordedFailure {
 }
 
 impl RecordedExchange {
-    /// Creates the exchange to store; `None` if the caller cancelled the call. `streamed` is the body of an
-    /// answer that was passed on in pieces.
+    /// Creates the exchange to store. `streamed` is the body of an answer that was passed on in pieces.
+    /// Returns `None` if the caller has cancelled the call.
     pub(crate) fn of(
         call: &HttpCall<'_>,
         reply: &Reply,
@@ -95,7 +95,7 @@ impl RecordedExchange {
             Some(ChatError::Stalled { idle, .. }) => Some(RecordedFailure::Stalled(*idle)),
             Some(ChatError::AnswerTooLarge { .. }) => Some(RecordedFailure::TooLarge),
             Some(ChatError::BadAnswer { .. }) if reply.status == 0 => Some(RecordedFailure::NotHttp),
-            // The stream's reader found the error and will find it again on replay.
+            // The reader of the stream found the error, and will find it again in a replay.
             _ => None,
         };
         let body = match streamed {
@@ -113,7 +113,7 @@ impl RecordedExchange {
         })
     }
 
-    /// Returns the exchange as one line of JSON, without the line end.
+    /// Formats the exchange as one line of JSON, without the line end.
     pub fn to_line(&self) -> String {
         let RequestKey { wire, model, path, body } = &self.request;
         let mut line = Map::new();
@@ -141,7 +141,7 @@ impl RecordedExchange {
         Value::Object(line).to_string()
     }
 
-    /// Returns the model that was asked; `None` for a list of models.
+    /// Returns the model that we asked, or `None` for a list of models.
     fn model(&self) -> Option<RecordedModel> {
         let RequestKey { wire, model, .. } = &self.request;
         let wire = Wire::from_name(wire).filter(|_| !model.is_empty())?;
@@ -236,7 +236,8 @@ impl RequestKey {
         let body = call.body.map_or(Value::Null, |body| {
             let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
-            // A key is plain ASCII, but JSON may escape some of it, so we mask the escaped form as well.
+            // A key is plain ASCII, but JSON may escape some of it. We therefore mask the escaped form as
+            // well.
             let escaped = Value::String(key.expose().to_owned()).to_string();
             let escaped = escaped.trim_matches('"');
             match text.contains(escaped) {
@@ -247,7 +248,7 @@ impl RequestKey {
         Self { wire: call.wire.to_owned(), model: call.model.to_owned(), path: call.path.to_owned(), body }
     }
 
-    /// Returns a string that is equal for equal requests, independent of the order of fields in objects.
+    /// Returns a text that is equal for equal requests, regardless of the order of fields in objects.
     fn key(&self) -> String {
         let Self { wire, model, path, body } = self;
         let mut key = json!([wire, model, path]).to_string();
@@ -260,7 +261,7 @@ impl RequestKey {
     }
 }
 
-/// Appends JSON with the fields of objects sorted by name.
+/// Appends JSON in which the fields of objects are sorted by name.
 fn canonical(value: &Value, text: &mut String) {
     match value {
         Value::Object(fields) => {
@@ -286,7 +287,8 @@ fn canonical(value: &Value, text: &mut String) {
     }
 }
 
-/// 64-bit FNV-1a. Only used to name a request in messages; security must not depend on it.
+/// Computes a 64-bit FNV-1a hash. We use it only to name a request in messages; security must not depend on
+/// it.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -301,7 +303,7 @@ fn is_secret(key: &ApiKey) -> bool {
 
 const MASK: &str = "[key]";
 
-/// Removes the key from a body. Some servers repeat it when they reject it.
+/// Masks the key in a body. Some servers repeat it when they reject it.
 fn masked(body: Vec<u8>, key: Option<&ApiKey>) -> Vec<u8> {
     let Some(key) = key.filter(|key| is_secret(key)).map(|key| key.expose().as_bytes()) else { return body };
     let mut clean = Vec::with_capacity(body.len());
@@ -315,11 +317,11 @@ fn masked(body: Vec<u8>, key: Option<&ApiKey>) -> Vec<u8> {
     clean
 }
 
-/// A recording that cannot be read.
+/// A recording that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line} of the recording can't be used: {why}; record it again")]
 pub struct RecordingError {
-    /// The 1-based line number.
+    /// The number of the line, counted from 1.
     pub line: usize,
     why: &'static str,
 }
@@ -335,7 +337,7 @@ pub struct RecordedModel {
     pub model: String,
 }
 
-/// Recorded exchanges used as the source of answers. The nth call with a given request gets the nth recorded
+/// Recorded exchanges that provide the answers. The nth call with a certain request gets the nth recorded
 /// response to it. The order of different requests does not matter.
 #[derive(Default)]
 pub struct Recordings {
@@ -351,7 +353,7 @@ impl fmt::Debug for Recordings {
 }
 
 impl Recordings {
-    /// Parses lines written by [`RecordedExchange::to_line`]; empty lines are skipped.
+    /// Parses lines written by [`RecordedExchange::to_line`]. Empty lines are skipped.
     ///
     /// # Errors
     ///
@@ -369,12 +371,12 @@ impl Recordings {
         Ok(recordings)
     }
 
-    /// Returns the recorded models, in the order of their first exchange.
+    /// The recorded models, in the order of their first exchange.
     pub fn models(&self) -> &[RecordedModel] {
         &self.models
     }
 
-    /// Returns the number of exchanges.
+    /// Counts the exchanges.
     pub fn len(&self) -> usize {
         self.exchanges.values().map(Vec::len).sum()
     }
@@ -384,7 +386,7 @@ impl Recordings {
         self.exchanges.is_empty()
     }
 
-    /// Returns the recorded response to the call.
+    /// Looks up the recorded response to a call.
     pub(crate) fn answer(
         &self,
         call: &HttpCall<'_>,
@@ -499,7 +501,7 @@ mod tests {
     fn a_repeated_key_is_masked() {
         let key = ApiKey::new("abc-1234").unwrap();
         assert_eq!(masked(b"xabc-1234abc-1234y\xff".to_vec(), Some(&key)), b"x[key][key]y\xff");
-        // A word used in place of a key is not secret, and masking it would damage other text.
+        // A word in place of a key is not a secret, and masking it would damage other text.
         let word = ApiKey::new("test").unwrap();
         assert_eq!(masked(b"tests/a.rs".to_vec(), Some(&word)), b"tests/a.rs");
     }
@@ -523,7 +525,7 @@ mod tests {
             for exchange in recordings.exchanges.values().flatten() {
                 let line = exchange.to_line();
                 assert!(!line.contains(['\n', '\r']), "{line}");
-                // A fraction with many digits may be parsed as a neighbouring value.
+                // A fraction with many digits may be parsed as a neighboring value.
                 let body = exchange.request.body.to_string();
                 if serde_json::from_str::<Value>(&body).is_ok_and(|read| read == exchange.request.body) {
                     assert_eq!(RecordedExchange::from_line(&line).as_ref(), Ok(exchange), "{line}");

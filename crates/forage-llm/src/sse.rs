@@ -1,11 +1,11 @@
 //! An incremental parser for server-sent events.
 //!
-//! Lines end with `\n`, `\r\n` or `\r`. Comments only keep the connection alive, and fields without a meaning
-//! here (`id`, `retry`, unknown ones) are skipped, as the standard requires. An event is emitted at the blank
-//! line after it.
+//! Lines end with `\n`, `\r\n` or `\r`. Comments only keep the connection alive, so we skip them. As the
+//! standard requires, we also skip fields without a meaning here (`id`, `retry`, and unknown ones). An event
+//! is emitted at the blank line after it.
 //!
-//! Unlike a browser, this parser also returns an event at the end that lacks the blank line, because some
-//! servers omit it. Parsing its data will show if the event is complete.
+//! Unlike a browser, this parser also emits a last event without the blank line, because some servers omit
+//! it. Parsing the data of this event will show whether it is complete.
 
 use crate::limits::MAX_EVENT_BYTES;
 
@@ -15,7 +15,7 @@ pub(crate) struct EventReader {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
-    /// The last byte was `\r`, so that a following `\n` belongs to the same line end.
+    /// True if the last byte was `\r`, so that a following `\n` belongs to the same line end.
     after_return: bool,
     begun: bool,
 }
@@ -25,7 +25,7 @@ pub(crate) struct EventReader {
 pub(crate) struct TooLong;
 
 impl EventReader {
-    /// Parses more bytes and appends the data of each completed event.
+    /// Parses more bytes, and appends the data of each event that is now complete.
     pub(crate) fn push(&mut self, bytes: &[u8], events: &mut Vec<Vec<u8>>) -> Result<(), TooLong> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
@@ -44,7 +44,7 @@ impl EventReader {
         Ok(())
     }
 
-    /// Returns the data of an event that was incomplete at the end of the stream, if there is one.
+    /// Returns the data of an event that was incomplete at the end of the stream, if any.
     pub(crate) fn end(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
         let mut events = Vec::new();
         self.end_line(&mut events)?;
@@ -70,7 +70,7 @@ impl EventReader {
             self.end_event(events);
             return Ok(());
         }
-        // We ignore the type of an event (`event:`) because every protocol repeats it in the data.
+        // We ignore the type of an event (`event:`), because every protocol repeats it in the data.
         let Some(value) = line.strip_prefix(b"data") else { return Ok(()) };
         let value = match value {
             [] => value,

@@ -1,5 +1,5 @@
-//! The table of providers, preferred models and facts about models. It is data: the built-in
-//! `providers.toml`, overridden by the user's configuration.
+//! The table of providers, preferred models and facts about models. This is data: the built-in
+//! `providers.toml`, and the user's configuration, which takes precedence.
 
 mod choose;
 mod facts;
@@ -26,7 +26,7 @@ pub use resolve::ResolvedModel;
 /// The built-in table.
 const BUILT_IN: &str = include_str!("providers.toml");
 
-/// The purpose for which a model is chosen.
+/// The purpose for which we choose a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
     /// Filtering the files of a search by relevance.
@@ -39,7 +39,7 @@ impl ModelRole {
     /// All roles.
     pub const ALL: [Self; 2] = [Self::Filter, Self::Agent];
 
-    /// Returns the name in configuration files.
+    /// The name in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Filter => "filter",
@@ -55,7 +55,7 @@ pub struct TableSettings {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// The preferred models for each role.
     pub roles: RoleTable,
-    /// Facts about models. They take precedence over those of the table below.
+    /// Facts about models. They take precedence over those in the table.
     pub model_facts: Vec<FactSettings>,
 }
 
@@ -71,20 +71,21 @@ impl TableSettings {
 #[serde(deny_unknown_fields)]
 pub struct ProviderSettings {
     wire: Option<Wire>,
-    /// The address if no variable provides one.
+    /// The address to use if no environment variable contains one.
     base_url: Option<String>,
-    /// Variables that contain an address.
+    /// Environment variables that may contain an address.
     base_url_env: Option<Vec<String>>,
-    /// Variables that contain `host[:port]`. The path and a missing port are taken from `base_url`.
+    /// Environment variables that may contain `host[:port]`. The path and a missing port come from
+    /// `base_url`.
     host_env: Option<Vec<String>>,
-    /// Variables that contain the key; empty for a server without keys.
+    /// Environment variables that may contain the key. Empty for a server without keys.
     key_env: Option<Vec<String>>,
-    /// True if the provider runs on the user's machine: no key, no price, and available only if its model
-    /// list can be read. If unset, this depends on the address, and prices are those of its models. False is
-    /// for a gateway on this machine to remote providers.
+    /// Whether the provider runs on the user's machine: it has no key and no price, and is available only if
+    /// we can read its model list. If unset, this depends on the address, and the prices are those of its
+    /// models. False is for a gateway on this machine to remote providers.
     local: Option<bool>,
     allow_insecure: Option<bool>,
-    /// False removes the provider.
+    /// False removes the provider from the table.
     enabled: Option<bool>,
 }
 
@@ -101,7 +102,7 @@ pub struct RoleTable {
 }
 
 impl RoleTable {
-    /// Returns the names of the roles that are set.
+    /// Lists the names of the roles that are set.
     pub fn names(&self) -> Vec<&'static str> {
         let is_mentioned = |role: &ModelRole| *self.of(*role) != RoleSettings::default();
         ModelRole::ALL.into_iter().filter(is_mentioned).map(ModelRole::name).collect()
@@ -119,11 +120,11 @@ impl RoleTable {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoleSettings {
-    /// Preferences in order: the first one that matches an available model wins.
+    /// Preferences in order. The first one that matches an available model wins.
     prefer: Option<Vec<Preference>>,
     /// Ids that are excluded from this role.
     exclude: Option<Vec<IdPattern>>,
-    /// Models known to accept fewer tokens are skipped.
+    /// Minimum context. We skip models that are known to accept fewer tokens.
     min_context_tokens: Option<u64>,
 }
 
@@ -135,25 +136,25 @@ pub struct Preference {
     provider: String,
     #[serde(rename = "match")]
     patterns: Vec<IdPattern>,
-    /// Matching ids that must not be used.
+    /// Ids that must not be used even though they match.
     #[serde(default)]
     exclude: Vec<IdPattern>,
     #[serde(default)]
     order: Order,
-    /// Price cap, in US dollars per million input tokens. A model known to cost more is only used if there is
-    /// no other.
+    /// Price cap, in US dollars per million input tokens. We use a model that is known to cost more only if
+    /// there is no other.
     max_input_price: Option<f64>,
 }
 
 impl Preference {
-    /// Returns the pattern that matches an id.
+    /// Finds the pattern that matches an id.
     fn pattern_for(&self, id: &str) -> Option<&IdPattern> {
         let is_meant = !self.exclude.iter().any(|pattern| pattern.matches(id));
         self.patterns.iter().filter(|_| is_meant).find(|pattern| pattern.matches(id))
     }
 }
 
-/// The order of several models that match one preference.
+/// The order of several models that match the same preference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Order {
@@ -169,7 +170,7 @@ pub struct Provider {
     origin: Origin,
 }
 
-/// The origin of an entry in the table.
+/// Where an entry of the table comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The built-in table.
@@ -181,13 +182,12 @@ pub enum Origin {
 }
 
 impl Provider {
-    /// Returns the wire protocol.
+    /// The wire protocol.
     pub fn wire(&self) -> Wire {
         self.settings.wire.unwrap_or_default()
     }
 
-    /// Returns where the provider is described: in the built-in table, in the user's configuration, or in
-    /// both.
+    /// Where the provider is described: in the built-in table, in the user's configuration, or in both.
     pub fn origin(&self) -> Origin {
         self.origin
     }
@@ -197,7 +197,7 @@ impl Provider {
     }
 }
 
-/// Providers, roles and facts, ready for use.
+/// Providers, roles and facts, ready to use.
 #[derive(Debug, Clone)]
 pub struct ProviderTable {
     as_of: String,
@@ -215,7 +215,7 @@ pub enum TableError {
     /// A provider added by the user has no address.
     #[error("`providers.{0}` has neither `base_url` nor `base_url_env`; give the address of its API")]
     NoAddress(String),
-    /// The name cannot be used in `provider/id`.
+    /// The name can't be used in `provider/id`.
     #[error("`providers.{0}`: a provider's name consists of letters, digits, `-` and `_`; rename it")]
     Name(String),
     /// A preference or a fact names an unknown provider.
@@ -225,7 +225,7 @@ pub enum TableError {
         place: String,
         /// The unknown name.
         provider: String,
-        /// The known names.
+        /// A list of the known names.
         known: String,
     },
     /// A preference has no patterns.
@@ -246,11 +246,11 @@ struct TableFile {
 }
 
 impl ProviderTable {
-    /// Returns the built-in table.
+    /// Parses the built-in table.
     ///
     /// # Errors
     ///
-    /// Never fails, which a test verifies. The signature ensures that a broken build does not end in a panic.
+    /// This never fails, which a test verifies. It returns a result so that a broken build does not panic.
     pub fn built_in() -> Result<Self, TableError> {
         let file: TableFile =
             toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
@@ -263,7 +263,7 @@ impl ProviderTable {
         })
     }
 
-    /// Merges the user's settings into the table field by field. A list replaces the whole list; facts are
+    /// Merges the user's settings into the table, field by field. A list replaces the whole list. Facts are
     /// inserted before the existing ones.
     ///
     /// # Errors
@@ -337,28 +337,29 @@ impl ProviderTable {
         Err(TableError::UnknownProvider { place: place(), provider, known })
     }
 
-    /// Returns the date of the built-in facts.
+    /// The date of the built-in facts.
     pub fn as_of(&self) -> &str {
         &self.as_of
     }
 
-    /// Returns the provider of this name.
+    /// Looks up the provider with this name.
     pub fn provider(&self, name: &str) -> Option<&Provider> {
         self.providers.get(name)
     }
 
-    /// Returns the names of all providers, in order.
+    /// Iterates over the names of all providers, in order.
     pub fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
-    /// Returns the variables that may contain a provider's key, in order.
+    /// The environment variables that may contain a provider's key, in order.
     pub fn key_variables(&self, name: &str) -> &[String] {
         let provider = self.providers.get(name);
         provider.and_then(|provider| provider.settings.key_env.as_deref()).unwrap_or_default()
     }
 
-    /// Returns the names of all variables in the table (keys, base URLs and hosts), in order.
+    /// Lists the names of all environment variables in the table, in order: those for keys, base URLs and
+    /// hosts.
     pub fn variables(&self) -> Vec<&str> {
         fn of(provider: &Provider) -> impl Iterator<Item = &String> {
             let ProviderSettings { key_env, base_url_env, host_env, .. } = &provider.settings;
@@ -374,7 +375,7 @@ impl ProviderTable {
         self.roles.of(role).prefer.as_deref().unwrap_or_default()
     }
 
-    /// Returns the pattern that excludes an id from a role.
+    /// Finds the pattern that excludes an id from a role.
     fn exclusion(&self, role: ModelRole, id: &str) -> Option<&IdPattern> {
         let lists = [&self.roles.exclude, &self.roles.of(role).exclude];
         lists.into_iter().flatten().flatten().find(|pattern| pattern.matches(id))
@@ -386,7 +387,7 @@ impl ProviderTable {
 }
 
 impl ProviderSettings {
-    /// Creates a server given by its address, with the variables that may contain its key.
+    /// Describes a server by its address, with the environment variables that may contain its key.
     pub fn at(base_url: impl Into<String>, key_env: Vec<String>, allow_insecure: bool) -> Self {
         Self {
             base_url: Some(base_url.into()),
@@ -398,7 +399,7 @@ impl ProviderSettings {
 
     fn override_with(&mut self, user: &Self) {
         replace(&mut self.wire, &user.wire);
-        // An address in the user's configuration overrides the variables of the built-in entry.
+        // An address in the user's configuration takes precedence over the variables of the built-in entry.
         if user.base_url.is_some() {
             self.base_url_env = None;
             self.host_env = None;

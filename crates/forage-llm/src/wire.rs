@@ -1,7 +1,7 @@
 //! The wire protocols, one file each, and their shared parts.
 //!
-//! A protocol writes a request and parses an answer. For an answer in events, it first assembles the whole
-//! answer, so that both forms use the same parser.
+//! A protocol writes a request and parses an answer. If an answer arrives in events, we first assemble the
+//! whole answer, so that both forms can use the same parser.
 
 mod answer;
 mod anthropic;
@@ -31,17 +31,17 @@ pub use client::WireClient;
 pub use listed::ListedModel;
 
 impl Wire {
-    /// Creates a client of the endpoint. It connects only when it is called.
+    /// Creates a client of the endpoint. It does not connect before the first call.
     pub fn client(self, endpoint: Endpoint) -> Arc<dyn ChatModel> {
         Arc::new(WireClient::new(self, endpoint, Exchanges::Live))
     }
 
-    /// Like [`Self::client`], with an explicit source of answers.
+    /// Does the same as [`Self::client`], with an explicit source of answers.
     pub fn client_with(self, endpoint: Endpoint, exchanges: Exchanges) -> Arc<dyn ChatModel> {
         Arc::new(WireClient::new(self, endpoint, exchanges))
     }
 
-    /// Lists the provider's models, in its order. The endpoint's model is ignored; see
+    /// Lists the provider's models, in its order. This ignores the endpoint's model; see
     /// [`Endpoint::without_model`].
     ///
     /// # Errors

@@ -22,7 +22,7 @@ impl Wire {
     /// All wire protocols.
     pub const ALL: [Self; 3] = [Self::OpenAiChat, Self::Anthropic, Self::Gemini];
 
-    /// Returns the name used in tables and recordings.
+    /// The name in tables and recordings.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai-chat",
@@ -31,7 +31,7 @@ impl Wire {
         }
     }
 
-    /// Returns the wire of this name.
+    /// Looks up the wire protocol with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|wire| wire.name() == name)
     }

@@ -1,5 +1,5 @@
 //! Measures how many texts per second `fastembed-bm25` and `code-superset` encode in one thread. The input is
-//! a file with a JSON string in each line, as `bench/sparse.py chunks` writes it.
+//! a file with a JSON string on each line, e.g. from `bench/sparse.py chunks`.
 #![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::time::Instant;

@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rarity: Arc::default(),
     };
     let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;
-    // The first round warms the page cache and fetches the rarity of words. The second one is printed and
-    // measured.
+    // The first round warms the page cache and fetches the rarity of words. We print and measure only the
+    // second round.
     let first = answers(&retriever, &queries, callers, &filter)?;
     let began = Instant::now();
     let found = answers(&retriever, &queries, callers, &filter)?;
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 type TimedHits = (Vec<PointHit>, Duration);
 
-/// Returns the result and duration of each query, with `callers` of them at a time.
+/// Runs all queries, with `callers` of them at a time. Returns their results and durations.
 fn answers(
     retriever: &Retriever,
     queries: &[String],

@@ -19,8 +19,8 @@ const AVERAGE_LENGTH: f64 = 256.0;
 /// The assumed average number of code parts in a chunk.
 pub(crate) const CODE_AVERAGE_LENGTH: f64 = 256.0;
 
-/// An encoder whose ids and weights equal those of FastEmbed's `Qdrant/bm25`, so that a collection can be
-/// filled by one and queried by the other.
+/// An encoder with the same ids and weights as FastEmbed's `Qdrant/bm25`. One of them can fill a collection
+/// and the other can query it.
 pub struct FastEmbedBm25 {
     prose: Prose,
     stems: Stems,
@@ -40,29 +40,29 @@ impl FastEmbedBm25 {
         Self { prose, stems: prose.stems() }
     }
 
-    /// Returns the treatment of words.
+    /// How this encoder treats words.
     pub(crate) fn prose(&self) -> Prose {
         self.prose
     }
 
-    /// Returns the parameters that affect the weights.
+    /// Formats the parameters that affect the weights, for the contract.
     pub(crate) fn parameters(&self) -> String {
         let (most, prose) = (limits::WORD_CHARACTERS, self.prose.parameters());
         format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={most} {prose}")
     }
 
-    /// Returns the weights of a document.
+    /// Computes the weights of a document.
     pub(crate) fn weights(&self, text: &str) -> Vec<(u32, f64)> {
         self.weighed(text, |stem, weight| (dimension(stem), weight))
     }
 
-    /// Returns the stems of a text with their dimensions.
+    /// Stems the words of a text, with the dimension of each stem.
     pub(crate) fn stems(&self, text: &str) -> Vec<(u32, String)> {
         self.weighed(text, |stem, _| (dimension(stem), stem.to_owned()))
     }
 
     /// Returns the contract of [`CodeSuperset`](crate::CodeSuperset) for the same words. Its vectors contain
-    /// these dimensions and more, so queries of this encoder find the words there too.
+    /// all of these dimensions, so queries of this encoder should find the words there too.
     pub(crate) fn contract_with_code(&self) -> Contract {
         let most = limits::IDENTIFIER_BYTES;
         Contract::new(
@@ -78,7 +78,7 @@ impl FastEmbedBm25 {
 
     fn weighed<T>(&self, text: &str, make: impl Fn(&str, f64) -> T) -> Vec<T> {
         let words = words(text);
-        // A text contains words repeatedly, so we check and stem each one only once.
+        // Words often occur more than once in a text, so we check and stem each one only once.
         let words = counts(words.split(' ').filter(|word| !word.is_empty()).map(|word| (word, 1)));
         let kept = words.into_iter().filter(|(word, _)| self.is_kept(word));
         let stems: Vec<_> = kept.map(|(word, count)| (self.stems.stem(word), count)).collect();
@@ -125,21 +125,21 @@ impl Encoder for FastEmbedBm25 {
     }
 
     fn needed(&self, name: &str) -> Vec<u32> {
-        // For other letters, the lower case may depend on adjacent characters.
+        // We skip other letters: their lower case may depend on adjacent characters.
         let mut stems = if name.is_ascii() { self.stems(name) } else { Vec::new() };
         stems.sort_by_key(|(_, stem)| std::cmp::Reverse(stem.len()));
         stems.into_iter().map(|(id, _)| id).collect()
     }
 }
 
-/// Returns the BM25 weight, without idf, of a word that occurs `count` times among `length` words.
+/// Computes the BM25 weight, without idf, of a word that occurs `count` times among `length` words.
 pub(crate) fn weight(count: u32, length: usize, average: f64) -> f64 {
     let count = f64::from(count);
     count * (K + 1.0) / (count + K * (1.0 - B + B * length as f64 / average))
 }
 
-/// Returns the text in lower case, with a space for everything that is not part of a word. We convert the
-/// text as a whole, because the form of a final sigma depends on adjacent characters.
+/// Converts a text to lower case, and replaces everything that is not part of a word with a space. We must
+/// convert the text as a whole because the form of a final sigma depends on adjacent characters.
 fn words(text: &str) -> String {
     if text.is_ascii() {
         let mut bytes = text.as_bytes().to_vec();
@@ -151,6 +151,6 @@ fn words(text: &str) -> String {
     }
     let spaced = |character| if is_word_character(character) { character } else { ' ' };
     let lower = text.chars().map(spaced).collect::<String>().to_lowercase();
-    // The lower case of a letter may contain a mark, which is not a letter: `İ`.
+    // The lower case of a letter may contain a combining mark, which is not a letter (e.g. that of `İ`).
     lower.chars().map(spaced).collect()
 }

@@ -31,8 +31,8 @@ impl Bm42 {
         Self { stems: Prose::default().stems() }
     }
 
-    /// Returns the dimension and stem of every word that is neither a stop word nor ASCII punctuation.
-    /// FastEmbed keeps other punctuation.
+    /// Returns the dimension and stem of every word that is neither a stop word nor ASCII punctuation. Note
+    /// that FastEmbed keeps other punctuation.
     fn stems(&self, text: &str) -> Vec<(u32, String)> {
         let is_punctuation = |word: &str| matches!(word.as_bytes(), [byte] if byte.is_ascii_punctuation());
         let words = words(text).into_iter();

@@ -12,7 +12,7 @@ pub(crate) struct LineChunk<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Returns chunks that together cover all of a text. Chunks of only white space are left out.
+/// Splits a text into chunks that cover all of it. Chunks that contain only white space are left out.
 pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
     let mut begins = vec![0];
     begins.extend(text.match_indices('\n').map(|(at, _)| at + 1).filter(|at| *at < text.len()));
@@ -33,14 +33,14 @@ pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
         if last + 1 >= begins.len() {
             break;
         }
-        // A chunk may have few lines because of its size; then the next one must not skip a line.
+        // If a chunk has few lines because of its size, the next one must not skip a line.
         first = (first + limits::CHUNK_STRIDE).min(last + 1);
     }
     chunks
 }
 
-/// Splits a text into pieces of [`limits::CHUNK_BYTES`]. Each piece is cut after the last non-word character,
-/// if there is one in its second half.
+/// Splits a text into pieces of up to [`limits::CHUNK_BYTES`]. Each piece is cut after the last non-word
+/// character, if there is one in its second half.
 fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         if text.is_empty() {

@@ -3,17 +3,17 @@
 use std::fmt;
 
 /// The name and parameters of an encoding in one line, for example `fastembed-bm25/1 k=1.2 b=0.75 …`. Vectors
-/// with different contracts must never be mixed, because their numbers have different meanings, and only
-/// wrong results would reveal it.
+/// with different contracts must never be mixed: their numbers have different meanings, and this would only
+/// show in wrong results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract(String);
 
 impl Contract {
-    /// The key of a collection's metadata that contains its contract.
+    /// The metadata key under which a collection stores its contract.
     pub const KEY: &str = "sparse_encoding_contract";
 
-    /// Creates a contract. `name` must end with the version of the encoding; `parameters` are those that
-    /// affect the numbers.
+    /// Creates a contract. `name` must end with the version of the encoding. `parameters` must contain
+    /// everything else that affects the numbers.
     pub fn new(name: &str, parameters: &str) -> Self {
         Self(format!("{name} {parameters}"))
     }
@@ -23,7 +23,7 @@ impl Contract {
         Self(text.to_owned())
     }
 
-    /// Returns the contract as a line of text.
+    /// The contract as a line of text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

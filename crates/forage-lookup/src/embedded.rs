@@ -7,12 +7,12 @@
 //! ```
 //!
 //! A collection is a set of tantivy segments ([`forage_rank::segments`]). Each dimension is a term, and the
-//! bits of a weight are the position of the term, so weights are restored exactly. Scores equal Qdrant's: the
-//! inverse document frequency counts the existing points, regardless of removed ones.
+//! bits of a weight are stored as the position of the term, so that weights are restored exactly. Scores
+//! equal Qdrant's: the inverse document frequency counts only the points that exist, not removed ones.
 //!
 //! Any number of processes can read while one writes. A process that is killed loses its uncommitted changes,
-//! but never earlier ones. Every file is checked against its hash before it is used, so damage is reported as
-//! an error.
+//! but never earlier ones. We check every file against its hash before we use it, so damage is reported as an
+//! error.
 //!
 //! ```
 //! use forage_base::Stop;

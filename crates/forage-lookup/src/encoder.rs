@@ -4,10 +4,10 @@ use crate::contract::Contract;
 use crate::vector::SparseVector;
 
 /// Converts texts to sparse vectors. Documents and queries are encoded differently. In a document, a weight
-/// is the importance of the word in the text; the store knows the rarity of the word (its IDF modifier). In a
-/// query, every weight is 1.
+/// is the importance of the word in the text. It does not include the word's rarity, which the store adds
+/// (its IDF modifier). In a query, most weights are 1.
 pub trait Encoder: Send + Sync {
-    /// Returns the contract of the collections that this encoder fills.
+    /// The contract of the collections that this encoder fills.
     fn contract(&self) -> Contract;
 
     /// Returns true if the queries of this encoder are valid for collections with this contract.
@@ -26,7 +26,7 @@ pub trait Encoder: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns an error if something that the encoder requires is missing.
+    /// Returns an error if this encoder requires something that is missing.
     fn query(&self, text: &str) -> Result<SparseVector, EncodingError>;
 
     /// Returns the words of each dimension of the text's vector, for display. A dimension may have several
@@ -37,9 +37,9 @@ pub trait Encoder: Send + Sync {
     /// Returns the same errors as encoding the text.
     fn words(&self, text: &str, form: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError>;
 
-    /// Returns dimensions that every document with `name` as a whole word, in any case, must have. The
-    /// presumably rarest ones come first. A collection without one of them can't contain the name. Returns
-    /// nothing if this is not guaranteed.
+    /// Returns dimensions that every document with `name` as a whole word, in any case, must have. A
+    /// collection without one of them can't contain the name. The dimensions that are probably rarest come
+    /// first. Returns nothing if this is not guaranteed.
     fn needed(&self, _name: &str) -> Vec<u32> {
         Vec::new()
     }
@@ -54,12 +54,12 @@ pub enum EncodedForm {
     Query,
 }
 
-/// The reasons for which a text can't be encoded.
+/// The reasons why a text can't be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
-    /// The encoder can't be used; the message names the cause and the next step. The encoders of this crate
-    /// require nothing that could be missing, but an encoder of another program may. A lookup with it then
-    /// returns an answer without results.
+    /// The encoder can't be used; the message names the cause and the next step. A lookup then returns a
+    /// state instead of results. The encoders of this crate do not depend on anything that could be missing,
+    /// but those of other programs may.
     #[error("{0}")]
     Unavailable(String),
     /// The encoder with this name can't encode documents.

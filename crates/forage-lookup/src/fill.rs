@@ -1,9 +1,9 @@
 //! Fills a collection with the files of a tree, and keeps it up to date.
 //!
 //! The collection itself records its content: every point contains its file, a hash of the file, and the
-//! number of points of the file. An interrupted filling can therefore continue without losing or duplicating
-//! anything. The id of a point is derived from the repository, the path and the number of the chunk, and a
-//! file counts as present only if all of its points exist.
+//! number of points of the file. The id of a point is derived from the repository, the path and the number of
+//! the chunk. A file counts as present only if all of its points exist. An interrupted filling can therefore
+//! continue without losing or duplicating anything.
 
 mod seen;
 
@@ -33,7 +33,7 @@ pub use seen::{count_chunks, remove_repository, repositories};
 
 use self::seen::SeenTree;
 
-/// Must be changed if the same file would be split or described differently.
+/// The version of the points. This must change if the same file would be split or described differently.
 const FORMAT: &str = "1";
 
 /// The payload fields of every point that [`Filling`] writes.
@@ -42,12 +42,12 @@ mod field {
     pub(super) const REPO: &str = "repo";
     /// The path relative to the root.
     pub(super) const PATH: &str = "path";
-    /// The language in lower case; missing if it is unknown.
+    /// The language in lower case. This field is missing if the language is unknown.
     pub(super) const LANGUAGE: &str = "language";
     /// `{"start": n, "end": n}`, counted from 1.
     pub(super) const LINES: &str = "lines";
     pub(super) const TEXT: &str = "text";
-    /// The version of the file: a hash of its bytes and of the way in which they were split and encoded.
+    /// The version of the file: a hash of its bytes and of how they were split and encoded.
     pub(super) const CONTENT: &str = "content";
     /// The number of the chunk within the file, counted from 0.
     pub(super) const CHUNK: &str = "chunk";
@@ -67,15 +67,15 @@ pub struct Filling<'a> {
     pub repository: &'a str,
     /// How a server distributes the collection, if it has to be created.
     pub sharding: Sharding,
-    /// Returns the language of a file by its path.
+    /// Determines the language of a file by its path.
     pub language: fn(&str) -> Option<&'static str>,
-    /// Maximum size of a file in bytes; larger ones are left out, and so are those over
+    /// Maximum size of a file in bytes. Larger files are left out, and so are those over
     /// [`limits::FILE_BYTES`].
     pub max_file_bytes: Option<u64>,
     /// Redacts a text that leaves this machine. It must return a text with the same number of lines, and the
     /// number of secrets.
     pub redact: Option<Redact<'a>>,
-    /// A counter of written points, to show progress.
+    /// A counter of the points written so far, for showing progress.
     pub written: Arc<AtomicU64>,
 }
 
@@ -89,20 +89,19 @@ pub struct Filled {
     pub files: u64,
     /// Number of files that were already up to date.
     pub unchanged: u64,
-    /// Number of files that were removed, because they no longer exist or may no longer be read.
+    /// Number of files that were removed because they no longer exist or we may no longer read them.
     pub removed: u64,
     /// Number of points written.
     pub points: u64,
     /// Number of secrets redacted in them.
     pub redacted: u64,
-    /// True if the tree was unchanged, so that nothing was read or compared.
+    /// True if the tree was unchanged, so that no file was read or compared.
     pub is_unchanged: bool,
     /// The report of the walk. If the walk ended early, no files were removed.
     pub report: WalkReport,
 }
 
-/// The reasons for which a filling ends early. Everything written so far is kept, and the next filling
-/// continues.
+/// The reasons why a filling ends early. Everything written so far is kept, and the next filling continues.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// The collection is not suitable.
@@ -131,7 +130,7 @@ struct StoredPoints {
     chunks: u64,
     /// The numbers of the points that exist.
     present: Vec<u64>,
-    /// True if the tree contains the file.
+    /// Whether the tree contains the file.
     is_seen: AtomicBool,
 }
 
@@ -160,8 +159,8 @@ struct FilledFile {
 }
 
 impl FilledFile {
-    /// Returns its memory size in bytes while it waits. This is several times the size of its text because of
-    /// the vectors and the overlap of chunks.
+    /// Returns the file's memory size in bytes while it waits to be written. Because of the vectors and the
+    /// overlap of chunks, this is several times the size of its text.
     fn weight(&self) -> usize {
         let of_point = |point: &Point| {
             let text = point.payload.get(field::TEXT).and_then(Value::as_str).map_or(0, str::len);
@@ -172,13 +171,13 @@ impl FilledFile {
 }
 
 impl Filling<'_> {
-    /// Creates the collection if it does not exist, and updates its content for the repository to match the
-    /// files below `root`.
+    /// Creates the collection if it does not exist, and updates the repository's points to match the files
+    /// below `root`.
     ///
     /// # Errors
     ///
-    /// Returns an error if this did not succeed. Everything written so far is kept, and calling this again
-    /// continues.
+    /// Returns an error if the collection may not match the tree. Everything written so far is kept, and
+    /// calling this again continues.
     pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
         self.prepare(stop)?;
         if let Some(filled) = self.unchanged(root, options, stop)? {
@@ -199,7 +198,7 @@ impl Filling<'_> {
             let write = || loop {
                 let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(batch) = batch else { return };
-                // After a failure we still receive items and discard them, so that their senders do not
+                // After a failure we must still receive and discard items, so that their senders do not
                 // block.
                 let written = if has_failed() { Ok(()) } else { self.write(&batch, stop) };
                 if let Err(error) = written {
@@ -261,9 +260,9 @@ impl Filling<'_> {
         Ok(filled)
     }
 
-    /// Ensures that there is a suitable collection for these vectors.
+    /// Checks that the collection is suitable for these vectors. Creates it if it does not exist.
     fn prepare(&self, stop: &Stop) -> Result<(), FillError> {
-        // An encoder that supports only queries must fail before a collection is created.
+        // We must fail before a collection is created if the encoder supports only queries.
         self.encoder.document("")?;
         let contract = self.encoder.contract();
         let creation = Creation {
@@ -276,7 +275,7 @@ impl Filling<'_> {
             Some(collection) => collection,
             None => match self.store.create(&creation, stop) {
                 Ok(()) => return Ok(()),
-                // Another process was faster.
+                // Another process has created it in the meantime.
                 Err(StoreError::Exists(_)) => self.store.collection(stop)?.unwrap_or_default(),
                 Err(error) => return Err(error.into()),
             },
@@ -286,7 +285,7 @@ impl Filling<'_> {
         // `reads` is not sufficient here: a query may be used with a richer encoding, but a document must not
         // be added to it.
         match &collection.contract {
-            // The process that created the collection may have been stopped before it indexed all fields.
+            // The process that created the collection may have ended before it indexed all fields.
             Some(theirs) if *theirs == contract => {
                 Ok(again(stop, || self.store.index_fields(&creation.indexed_fields, stop))?)
             }
@@ -301,7 +300,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Returns the content of the collection for the repository, by path.
+    /// Lists the repository's points in the collection, by path.
     fn known(&self, stop: &Stop) -> Result<HashMap<String, StoredPoints>, FillError> {
         let filter = PointFilter::any_of(field::REPO, [self.repository]);
         let fields = [field::PATH, field::CONTENT, field::CHUNK, field::CHUNKS].map(str::to_owned);
@@ -326,7 +325,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Returns `None` for a file that is up to date in the collection.
+    /// Reads and encodes a file. Returns `None` if the file is up to date in the collection.
     fn read(
         &self,
         buffer: &mut ReadBuffer,
@@ -407,7 +406,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Removes the points of files that the tree no longer contains. Returns the number of these files.
+    /// Removes the points of files that the tree no longer contains. Returns the number of such files.
     fn remove_unseen(&self, known: &HashMap<String, StoredPoints>, stop: &Stop) -> Result<u64, StoreError> {
         let unseen: Vec<_> =
             known.iter().filter(|(_, known)| !known.is_seen.load(Ordering::Relaxed)).collect();
@@ -421,19 +420,19 @@ impl Filling<'_> {
         Ok(unseen.len() as u64)
     }
 
-    /// Returns the id of a chunk, which is the same whenever and wherever it is written.
+    /// Computes the id of a chunk, which is the same no matter when and where the chunk is written.
     fn id(&self, path: &str, chunk: u64) -> PointId {
         let hash = hash_of(&[self.repository.as_bytes(), path.as_bytes(), &chunk.to_le_bytes()]);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash[..16]);
-        // Version 8 of RFC 9562: an application-specific hash.
+        // This is version 8 of RFC 9562, an application-specific hash.
         bytes[6] = bytes[6] & 0x0f | 0x80;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         PointId::Uuid(u128::from_be_bytes(bytes))
     }
 }
 
-/// Returns the SHA-256 hash of several parts, whose boundaries are significant.
+/// Computes the SHA-256 hash of several parts. The boundaries between them affect the hash.
 fn hash_of(parts: &[&[u8]]) -> [u8; 32] {
     let mut digest = Digest::new(&SHA256);
     for part in parts {
@@ -450,12 +449,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 enum UnreadReason {
-    /// The file was left out and counted.
+    /// The file was left out, and we have counted it.
     Left,
     Failed(FillError),
 }
 
-/// The points that are written in one request.
+/// The points to write in one request.
 #[derive(Default)]
 struct PointBatch {
     points: Vec<Point>,
@@ -464,7 +463,7 @@ struct PointBatch {
 }
 
 impl PointBatch {
-    /// Adds the points of a file. Returns the batches that are full.
+    /// Adds the points of a file. Returns the batches that are now full.
     fn take(&mut self, mut file: FilledFile) -> Vec<Self> {
         let mut full = Vec::new();
         let bytes_per_point = file.bytes / file.points.len().max(1);
@@ -479,7 +478,7 @@ impl PointBatch {
                 full.push(std::mem::take(self));
             }
         }
-        // We must do this after the new points of the file are written or are on their way.
+        // These must be removed only after the file's new points are written or on their way.
         self.surplus.extend(file.surplus);
         full
     }

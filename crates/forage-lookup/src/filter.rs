@@ -17,7 +17,7 @@ pub struct PointFilter {
 /// A condition on a field of the payload. If the field is a list, one of its items must meet the condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The field; dots lead into objects: `lines.start`.
+    /// The name of the field. Dots lead into objects, for example `lines.start`.
     pub field: String,
     /// The test of its value.
     pub test: Test,
@@ -37,8 +37,8 @@ pub enum Test {
 pub enum WantedValue {
     /// This text.
     Text(String),
-    /// A value as the user wrote it, without a type: this text, or the number or flag that it can be parsed
-    /// as.
+    /// A value as the user wrote it, without a type. It matches this text, and also the number or flag that
+    /// it can be parsed as.
     Word(String),
 }
 
@@ -62,13 +62,14 @@ pub struct Readings {
     pub texts: Vec<String>,
     /// As whole numbers.
     pub integers: Vec<i64>,
-    /// As numbers that a payload may contain exactly in the form 3.0.
+    /// As numbers that a payload may contain exactly. This includes whole numbers, which may be written as
+    /// 3.0.
     pub floats: Vec<f64>,
     /// As true or false.
     pub flags: Vec<bool>,
 }
 
-/// The reasons for which a condition is invalid.
+/// The reasons why a condition is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// It does not have the required form.
@@ -76,8 +77,8 @@ pub enum FilterError {
         "{0:?} is no condition; write FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or FIELD>=NUMBER (>, <=, <)"
     )]
     Form(String),
-    /// It uses an operator of another language, and a part of it would become part of the value. This would
-    /// give a comparison that the user did not intend.
+    /// It uses an operator of another language. A part of the operator would become part of the value, and we
+    /// would make a comparison that the user did not intend.
     #[error("{written:?} is no condition; write {right}")]
     Sign {
         /// The whole condition.
@@ -85,7 +86,7 @@ pub enum FilterError {
         /// The condition that was probably intended.
         right: String,
     },
-    /// There is no such test.
+    /// It is a negation, for which there is no test.
     #[error(
         "{0:?}: what a field must not be is no condition; name what it may be, FIELD=VALUE|VALUE, or a side of a number, \
          FIELD>NUMBER"
@@ -94,7 +95,7 @@ pub enum FilterError {
     /// The name of the field is invalid.
     #[error("{0:?} names no payload field; give letters, digits, `_` and `-`, and dots into objects")]
     Field(String),
-    /// The bound is not a number.
+    /// The bound should be a number but is not.
     #[error("{condition:?}: {value:?} is no number, and only numbers are larger or smaller")]
     Number {
         /// The whole condition.
@@ -138,7 +139,7 @@ impl PointFilter {
 }
 
 impl Condition {
-    /// Parses the simple form: `FIELD=VALUE`, `FIELD=VALUE|VALUE`, `FIELD>=NUMBER`. A value in quotes is a
+    /// Parses the simple form: `FIELD=VALUE`, `FIELD=VALUE|VALUE`, or `FIELD>=NUMBER`. A value in quotes is a
     /// JSON string and matches only this text. Other values also match the number or flag that they can be
     /// parsed as.
     ///
@@ -193,8 +194,8 @@ impl Condition {
     }
 }
 
-/// Returns the probably intended condition for an invalid operator, or `None` for operators without a
-/// meaning.
+/// Suggests the condition that was probably intended with an invalid operator. Returns `None` for operators
+/// without a meaning.
 fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
     let value = value.trim_end();
     let sides = match (sign.contains('>'), sign.contains('<')) {
@@ -207,7 +208,7 @@ fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
         Ok(_) => format!("{field}{sides}{value}"),
         Err(_) => format!("{field}{sides}NUMBER"),
     };
-    // Where a value may begin, this may be meant as text.
+    // After `=`, the rest may also be meant as text.
     let as_text = sign.strip_prefix('=').map(|rest| serde_json::Value::from(format!("{rest}{value}")));
     Some(match as_text {
         Some(text) => format!("{bound}, or {field}={text} for that text"),
@@ -215,7 +216,7 @@ fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
     })
 }
 
-/// Accepts letters, digits, `_` and `-`, with dots between them, and `[]` after a list of objects.
+/// Returns true for letters, digits, `_` and `-`, with dots between them, and `[]` after a list of objects.
 fn is_field(field: &str) -> bool {
     let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     field.len() <= limits::FILTER_FIELD_BYTES
@@ -252,9 +253,9 @@ fn values(text: &str) -> Option<Vec<WantedValue>> {
 }
 
 impl Readings {
-    /// Collects the interpretations of all values.
+    /// Collects the interpretations of all values, by type.
     pub fn from_values(values: &[WantedValue]) -> Self {
-        // From here on, some whole numbers share the same float.
+        // Above this, several whole numbers share the same float.
         const EXACT: u64 = 1 << 53;
         let mut readings = Self::default();
         for value in values {
@@ -279,7 +280,7 @@ impl Readings {
 }
 
 impl fmt::Display for Condition {
-    /// Formats the condition so that [`Condition::parse`] can read it.
+    /// Formats the condition such that [`Condition::parse`] can read it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.field)?;
         match &self.test {
@@ -312,7 +313,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Returns true if a text without quotes is parsed as itself and as nothing else.
+/// Returns true if the text is parsed as itself, and as nothing else, when it has no quotes.
 fn is_bare(text: &str) -> bool {
     let is_other = text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok();
     !text.is_empty()

@@ -9,7 +9,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// The table of languages: FastEmbed's name of each one, and a list of stop words.
+/// The table of languages: FastEmbed's name and a list of stop words for each.
 macro_rules! languages {
     ($($language:ident $name:literal $words:expr;)*) => {
         /// A language with stop words and stems in FastEmbed's BM25.
@@ -21,12 +21,12 @@ macro_rules! languages {
             /// All languages, by name.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$language),*];
 
-            /// Returns FastEmbed's name of the language, in lower case.
+            /// The language's name in FastEmbed, in lower case.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$language => $name),* }
             }
 
-            /// Returns the stop words of FastEmbed, one per line.
+            /// FastEmbed's stop words, one per line.
             fn list(self) -> &'static str {
                 match self { $(Self::$language => $words),* }
             }
@@ -38,7 +38,7 @@ macro_rules! languages {
     };
 }
 
-// The lists of NLTK, as included in Qdrant's engine. FastEmbed has none for Tamil.
+// These are NLTK's lists, as included in Qdrant's engine. FastEmbed has none for Tamil.
 languages! {
     Arabic "arabic" include_str!("stop_words/arabic.txt");
     Danish "danish" include_str!("stop_words/danish.txt");
@@ -61,12 +61,12 @@ languages! {
 }
 
 impl Language {
-    /// Returns the language with this name.
+    /// Looks up the language with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.name() == name)
     }
 
-    /// Returns true if FastEmbed leaves out the word, which must be in lower case.
+    /// Returns true if FastEmbed leaves out this word, which must be in lower case.
     pub(crate) fn is_stop_word(self, word: &str) -> bool {
         static SETS: [OnceLock<HashSet<&str>>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
@@ -79,13 +79,13 @@ impl Language {
 pub enum Prose {
     /// Stop words of the language are left out, and the other words are stemmed.
     Stemmed(Language),
-    /// Every word is kept unchanged, including stop words: FastEmbed's `disable_stemmer`. The language does
-    /// not matter.
+    /// Every word is kept unchanged, including stop words (FastEmbed's `disable_stemmer`). The language does
+    /// not matter then.
     AsWritten,
 }
 
 impl Default for Prose {
-    /// Returns FastEmbed's default.
+    /// FastEmbed's default, which is English.
     fn default() -> Self {
         Self::Stemmed(Language::English)
     }
@@ -97,7 +97,7 @@ impl Prose {
         Language::ALL.into_iter().map(Self::Stemmed).chain([Self::AsWritten])
     }
 
-    /// Returns the part of a contract that names the treatment.
+    /// Formats the part of a contract that names the treatment.
     pub(crate) fn parameters(self) -> String {
         match self {
             Self::Stemmed(language) => format!("language={}", language.name()),
@@ -120,8 +120,8 @@ impl Prose {
     }
 }
 
-/// Implements `\w` of Python's `re` for text: letters, numbers of any kind, `_`. Rust's `is_alphanumeric`
-/// differs: it includes combining marks.
+/// Implements `\w` of Python's `re` for text: letters, numbers of any kind, and `_`. Note that Rust's
+/// `is_alphanumeric` differs, since it includes combining marks.
 pub(crate) fn is_word_character(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric() || character == '_';
@@ -143,7 +143,7 @@ pub(crate) fn is_word_character(character: char) -> bool {
     )
 }
 
-/// Returns FastEmbed's dimension of a word: the absolute value of its 32-bit murmur3 hash, as a signed
+/// Computes FastEmbed's dimension of a word: the absolute value of its 32-bit murmur3 hash as a signed
 /// number.
 pub(crate) fn dimension(word: &str) -> u32 {
     (murmur3_32::Murmur3::hash(0, word.as_bytes()) as i32).unsigned_abs()
@@ -156,7 +156,7 @@ pub(crate) struct Stems {
 }
 
 impl Stems {
-    /// Returns the stem of a word in lower case.
+    /// Stems a word, which must be in lower case.
     pub(crate) fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
         match &self.stemmer {
             Some(stemmer) => stemmer.stem(word),
@@ -165,7 +165,7 @@ impl Stems {
     }
 }
 
-/// Sums the counts of equal words. Returns them in order of first occurrence.
+/// Sums the counts of equal words, in order of first occurrence.
 pub(crate) fn counts<'a>(words: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
     let words_of_a_chunk = 256;
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(words_of_a_chunk);

@@ -11,9 +11,9 @@ pub enum NameMatch {
     Whole,
     /// The whole name in another case.
     OtherCase,
-    /// The whole name in another spelling: `parseHTTPHeader` for `parse_http_header`.
+    /// The whole name in another spelling, for example `parseHTTPHeader` for `parse_http_header`.
     OtherSpelling,
-    /// Inside of a longer name.
+    /// Inside a longer name.
     Inside,
     /// Only parts of the name.
     Parts,
@@ -22,7 +22,7 @@ pub enum NameMatch {
 }
 
 impl NameMatch {
-    /// Compares a text with a name. `text` must be `None` for a point without its text.
+    /// Compares a text with a name. `text` must be `None` for a point that has no text.
     pub(crate) fn new(name: &str, text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::Unknown };
         if has_whole(text, name) {
@@ -39,7 +39,7 @@ impl NameMatch {
         }
     }
 
-    /// Returns true if the text contains the whole name in any case, and nothing is joined to it.
+    /// Returns true if the text contains the whole name in any case, with nothing joined to it.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Whole | Self::OtherCase)
     }
@@ -50,8 +50,9 @@ impl NameMatch {
     }
 }
 
-/// Returns the name if the query is one, without enclosing quotes and a trailing empty call, or `None` if the
-/// query consists of words. A plain word is not a name, because it has no parts that could be found instead.
+/// Returns the name if the query is a single one, without enclosing quotes and a trailing `()`. Returns
+/// `None` if the query consists of words. A plain word is not a name, because it has no parts that could
+/// match instead.
 pub(crate) fn name_of(query: &str) -> Option<&str> {
     let mut name = query.trim();
     for quote in ['`', '"', '\''] {
@@ -65,7 +66,7 @@ pub(crate) fn name_of(query: &str) -> Option<&str> {
     (is_one && has_word && is_written_as_one(name)).then_some(name)
 }
 
-/// Returns true if it is written in a way that no word of prose is.
+/// Returns true if this is written as no word of prose is, e.g. with digits, signs or humps.
 fn is_written_as_one(name: &str) -> bool {
     let is_sign = |it: char| it.is_ascii_punctuation() && !matches!(it, '\'' | ',' | ';' | '?' | '!' | '"');
     let letters = || name.chars().filter(|it| it.is_alphabetic());
@@ -93,8 +94,8 @@ fn has_whole(text: &str, name: &str) -> bool {
     })
 }
 
-/// Returns true if a name continues beyond its last character `edge`: with a letter, or, if the name itself
-/// contains such characters, with a hyphen or a dot between digits followed by more.
+/// Returns true if a name continues beyond its last character `edge`. It continues with a letter or digit. It
+/// also continues with a hyphen if the name contains one, or with a dot between digits, if more follows.
 fn goes_on(edge: Option<char>, mut beyond: impl Iterator<Item = char>, name: &str) -> bool {
     let (Some(edge), Some(next)) = (edge, beyond.next()) else { return false };
     if !is_word_character(edge) {

@@ -7,7 +7,7 @@ use forage_base::{Stop, Stopped};
 use crate::limits;
 use crate::store::StoreError;
 
-/// Retries a request that may succeed in a moment, while there is time.
+/// Retries a request that may succeed in a moment, as long as there is time.
 pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let mut tries = 0;
     loop {
@@ -16,7 +16,7 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
             result => return result,
         };
         let wait = match &error {
-            // If a server is busy for longer than this, we leave the retry to the next call.
+            // If a server is busy for longer than this, we leave the retry to the caller.
             StoreError::RateLimited { retry_after: Some(wait), .. } if *wait > limits::RETRY_AFTER_MOST => {
                 return Err(error);
             }
@@ -24,7 +24,7 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
             _ => (limits::BACKOFF * 2_u32.pow(tries)).min(limits::BACKOFF_MOST).mul_f64(jitter()),
         };
         tries += 1;
-        // We do not start a pause that would end after the deadline.
+        // A pause that would end after the deadline is useless.
         if stop.deadline().is_some_and(|deadline| Instant::now() + wait >= deadline) {
             return Err(error);
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::filter::{Condition, Readings, Side, Test};
 use crate::store::ALL_FIELDS;
 
-/// A step of a path into a payload: the key of an object, and true if `[]` continues with each item of a
+/// A step of a path into a payload: the key of an object, and whether `[]` continues with each item of a
 /// list.
 #[derive(Debug, PartialEq, Eq)]
 struct Step<'a> {
@@ -13,7 +13,7 @@ struct Step<'a> {
     is_list: bool,
 }
 
-/// Splits a path at its dots. A key in double quotes may contain dots, as in Qdrant's paths.
+/// Splits a path at its dots. As in Qdrant's paths, a key in double quotes may contain dots.
 fn steps(mut path: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     loop {
@@ -30,7 +30,7 @@ fn steps(mut path: &str) -> Vec<Step<'_>> {
     }
 }
 
-/// Returns the values at a path. If the path ends at a list, returns its items.
+/// Looks up the values at a path. If the path ends at a list, these are its items.
 pub(crate) fn values<'a>(payload: &'a Map<String, Value>, path: &str) -> Vec<&'a Value> {
     let steps = steps(path);
     let Some((first, rest)) = steps.split_first() else { return Vec::new() };
@@ -49,7 +49,7 @@ pub(crate) fn values<'a>(payload: &'a Map<String, Value>, path: &str) -> Vec<&'a
         .collect()
 }
 
-/// Returns the parts of a payload selected by any of the paths, including their enclosing objects.
+/// Copies the parts of a payload that any of the paths selects, with their enclosing objects.
 pub(crate) fn select(payload: &Map<String, Value>, paths: &[String]) -> Map<String, Value> {
     if paths.iter().any(|path| path == ALL_FIELDS) {
         return payload.clone();

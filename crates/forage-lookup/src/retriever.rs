@@ -35,13 +35,14 @@ pub struct Retriever {
     pub prose: Option<Prose>,
     /// The name of the store in telemetry.
     pub backend: &'static str,
-    /// The name of the sparse vector. If the collection has only one with another name, that one is used.
+    /// The name of the sparse vector. If the collection has only one vector, under another name, we use that
+    /// one.
     pub using: String,
     /// How words are weighted by rarity if the store does not do it.
     pub idf: Idf,
     /// The payload fields to return with each point.
     pub fields: Vec<String>,
-    /// The payload field with the text, which is compared with names; `None` for points without one. In a
+    /// The payload field with the text, which we compare with names; `None` for points without one. In a
     /// collection without a contract, the text may be in a field that other programs use.
     pub text_field: Option<String>,
     /// The timeout of a lookup, including all pauses.
@@ -53,17 +54,17 @@ pub struct Retriever {
 /// How to weight words in a collection whose sparse vector has no IDF modifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idf {
-    /// Weight each word of a query by its document frequency, which is requested from the store.
+    /// Weight each word of a query by its document frequency, which we request from the store.
     #[default]
     Auto,
-    /// Use the scores of the store: a common word counts as much as a rare one.
+    /// Use the store's scores, in which a common word counts as much as a rare one.
     Stored,
 }
 
-/// A difference between a collection and the settings, despite which it was searched.
+/// A difference between a collection and the settings that did not prevent the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Adapted {
-    /// It has no sparse vector with the requested name, and its only one was searched.
+    /// It has no sparse vector with the requested name, so we searched the only one that it has.
     Vector {
         /// The requested name.
         asked: String,
@@ -81,9 +82,9 @@ pub enum Adapted {
     NoIdf {
         /// The name of the vector.
         vector: String,
-        /// True if words were weighted by rarity nevertheless.
+        /// Whether words were weighted by rarity nevertheless.
         is_weighed: bool,
-        /// Number of dimensions of the query with more points than were counted ([`limits::HITS_ASKED`]).
+        /// Number of dimensions of the query with more points than we count ([`limits::HITS_ASKED`]).
         common: usize,
     },
 }
@@ -94,20 +95,20 @@ pub struct Lookup {
     /// The hits, best first: by score, and by id if scores differ by less than [`SCORE_STEP`]. If the query
     /// is a name, points that contain it as a whole come before all others.
     pub hits: Vec<PointHit>,
-    /// For each hit, how it contains the name; empty if the query is not a name.
+    /// How each hit contains the name. This is empty if the query is not a name.
     pub held: Vec<NameMatch>,
-    /// The state of the lookup, which explains why there are hits or not.
+    /// The state of the lookup, which says why there are hits or none.
     pub state: LookupState,
-    /// The known facts about the name, if the query is one.
+    /// The known facts about the name, if the query is a name.
     pub name: Option<NameFacts>,
-    /// Number of results left out because they score less than [`limits::SCORE_SHARE`] of the best.
+    /// Number of results left out because their score is less than [`limits::SCORE_SHARE`] of the best.
     pub cut: usize,
     /// The number of results without the filter, if nothing passed it.
     pub beyond: Option<Beyond>,
-    /// True if more points than could be requested have the same score as the last one, so that the store
-    /// chose arbitrarily among them.
+    /// True if more points than we could request have the same score as the last one, so that the store chose
+    /// among them arbitrarily.
     pub is_arbitrary: bool,
-    /// Additional questions that the store did not answer. The hits are still valid.
+    /// Further questions that the store did not answer. The hits are valid nevertheless.
     pub unanswered: Vec<Unanswered>,
     /// The differences between the collection and the settings.
     pub adapted: Vec<Adapted>,
@@ -122,7 +123,7 @@ pub struct Unanswered {
     pub error: StoreError,
 }
 
-/// The additional questions of a lookup to a store.
+/// The questions of a lookup to a store, in addition to the query itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// The document frequencies across all shards, if each shard counts separately.
@@ -144,19 +145,19 @@ pub struct NameFacts {
     pub whole: usize,
     /// Number of points that contain it only in another case.
     pub other_case: usize,
-    /// Number of points whose texts were compared with it.
+    /// Number of points that we compared with it.
     pub compared: usize,
     /// Number of points that may contain it but have no text to compare.
     pub without_text: usize,
-    /// True if all points that can contain the name were compared: if none does, the collection does not
-    /// contain it.
+    /// True if we compared all points that can contain the name. If none of them does, the collection does
+    /// not contain it.
     pub is_complete: bool,
     /// Number of points that contain the name in any case without the filter, if none does with the filter.
     pub beyond: Option<usize>,
 }
 
 impl NameFacts {
-    /// Returns true if the collection certainly does not contain the name.
+    /// Returns true if the collection is known not to contain the name.
     pub fn is_absent(&self) -> bool {
         self.is_complete && self.without_text == 0 && self.whole + self.other_case == 0
     }
@@ -167,7 +168,7 @@ impl NameFacts {
 pub struct Beyond {
     /// Number of points with any of the words.
     pub points: usize,
-    /// True if there may be more of them.
+    /// Whether there may be more of them.
     pub is_at_least: bool,
     /// Number of points that pass the filter, regardless of their words.
     pub under_filter: u64,
@@ -188,7 +189,7 @@ impl Lookup {
         }
     }
 
-    /// Continues without an answer to the question, unless the caller has cancelled the lookup.
+    /// Records that a question has no answer and continues, unless the caller has cancelled the lookup.
     fn without(&mut self, question: Question, error: StoreError) -> Result<(), StoreError> {
         match error {
             StoreError::Cancelled => Err(error),
@@ -199,8 +200,8 @@ impl Lookup {
         }
     }
 
-    /// Removes hits with a negligible score compared to the best one, except for those that contain the name
-    /// as a whole.
+    /// Removes hits with a negligible score compared to the best one. Hits that contain the whole name in any
+    /// spelling are kept.
     fn cut(&mut self) {
         let best = self.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let before = self.hits.len();
@@ -224,20 +225,19 @@ pub enum LookupState {
     Found,
     /// No point that passes the filter has any of the words.
     NoMatch,
-    /// The query has no word that the encoder keeps, for example because it has only stop words.
+    /// The query has no word that the encoder keeps, for example because all of them are stop words.
     NoWord,
-    /// There is no encoder, so nothing was looked up.
+    /// The encoder can't be used, so nothing was looked up.
     EncoderUnavailable(String),
     /// The store did not answer, so nothing is known.
     StoreUnavailable(StoreError),
 }
 
-/// Scores that differ by less count as equal: sums of 32-bit numbers depend on the order in which a store
-/// adds them, from the sixth digit on.
+/// Scores that differ by less than this count as equal. Stores add 32-bit numbers in different orders, and
+/// the order affects a sum from the sixth digit on.
 pub const SCORE_STEP: f32 = 1e-4;
 
-/// The reasons for which a collection can't be queried. These are configuration errors, for which any answer
-/// would be wrong.
+/// The reasons why a collection can't be queried. These are configuration errors: any answer would be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
     /// The collection does not exist.
@@ -253,7 +253,7 @@ pub enum CollectionError {
         /// A list of the existing vectors.
         known: String,
     },
-    /// The store does not weight words by rarity, so every ranking would be wrong without a visible sign.
+    /// The store does not weight words by rarity. Every ranking would be wrong, and nothing would show it.
     #[error(
         "the sparse vector `{using}` of {place} has no IDF modifier, so that a common word would count as much as a rare \
          one; set it (Qdrant: update the collection with sparse_vectors.{using}.modifier = \"idf\")"
@@ -297,7 +297,7 @@ impl CollectionError {
         Self::NoVector { place: place.to_owned(), using: using.to_owned(), known }
     }
 
-    /// Returns a remedy, if there is one.
+    /// Suggests a remedy, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Missing(_) => Some(Hint::FillCollection),
@@ -306,13 +306,13 @@ impl CollectionError {
             Self::Unsaid(_) => Some(Hint::NameEncoder),
             Self::Unknown { .. } => Some(Hint::SetEncoder),
             Self::Store(error) => error.hint(),
-            // The message above already explains how to set a modifier, which depends on the store.
+            // The message itself already explains how to set a modifier, since this depends on the store.
             Self::NoIdf { .. } => None,
         }
     }
 }
 
-/// Checks that points of this encoder can be added to a collection.
+/// Checks that points of this encoder may be added to a collection.
 ///
 /// # Errors
 ///
@@ -345,14 +345,14 @@ fn check_encoding(
             theirs: contract.to_string(),
             ours: encoder.contract().to_string(),
         }),
-        // The collection has no contract, so the configuration decides.
+        // Without a contract, the configuration decides.
         None | Some(_) => Ok(()),
     }
 }
 
 impl Retriever {
-    /// Returns the points that match `query` best, with rare words counting more. An unavailable store or
-    /// encoder is reported as a state of the result.
+    /// Finds the points that match `query` best. Rare words count more than common ones. An unavailable store
+    /// or encoder is reported as a state of the result.
     ///
     /// # Errors
     ///
@@ -371,7 +371,7 @@ impl Retriever {
             Ok(vector) => Ok((encoder, vector)),
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
-        // We do everything that does not require the store first.
+        // We first do everything that does not require the store.
         let encoded = match self.encoder.clone().map(encode).transpose() {
             Ok(encoded) => encoded,
             Err(state) => return nothing(state),
@@ -417,8 +417,7 @@ impl Retriever {
         Ok(lookup)
     }
 
-    /// Looks up in a collection whose store does not weight words by rarity: the query is weighted here
-    /// instead.
+    /// Looks up in a collection whose store does not weight words by rarity. We weight the query instead.
     fn found_without_idf(
         &self,
         query: &str,
@@ -456,7 +455,7 @@ impl Retriever {
         let mut lookup = Lookup::nothing(LookupState::Found);
         let rarity = match layout {
             ShardLayout::Single => None,
-            // We must leave time for the lookup itself.
+            // This must leave enough time for the lookup itself.
             layout => WholeRarity::ask(self, asked.vector, layout, &stop.within(self.timeout / 2))
                 .or_else(|error| lookup.without(Question::Rarity, error).map(|()| None))?,
         };
@@ -487,7 +486,7 @@ impl Retriever {
         Ok(lookup)
     }
 
-    /// Returns the results of a query without its filter.
+    /// Counts the results of a query without its filter.
     fn beyond(&self, asked: &PointQuery<'_>, stop: &Stop) -> Result<Beyond, StoreError> {
         let (limit, everything) = (limits::NAMES_COMPARED, PointFilter::default());
         let query = PointQuery { limit, fields: &[], filter: &everything, ..*asked };
@@ -496,7 +495,8 @@ impl Retriever {
         Ok(Beyond { points, is_at_least: points >= limit, under_filter })
     }
 
-    /// Converts an error of the store to a state of the result, unless a retry would be useless.
+    /// Converts an error of the store to a state of the result. Errors for which a retry would be useless
+    /// stay errors.
     fn fails(&self, error: StoreError) -> Result<LookupState, CollectionError> {
         match error {
             StoreError::NoCollection(_) => Err(CollectionError::Missing(self.store.place())),
@@ -508,10 +508,10 @@ impl Retriever {
         }
     }
 
-    /// Returns the best points in a deterministic order. Stores order only by score, and choose arbitrarily
-    /// among equal scores at the limit. We therefore request more points than wanted, until the limit is
-    /// between two different scores. The first request is for twice as many, because returning payloads takes
-    /// longer than finding the points.
+    /// Finds the best points in a deterministic order. Stores order points only by score, and choose
+    /// arbitrarily among equal scores at the limit. We therefore request more points than wanted, until the
+    /// limit is between two different scores. At first we request only twice as many, because returning
+    /// payloads takes longer than finding the points.
     fn best(
         &self,
         mut query: PointQuery<'_>,
@@ -552,13 +552,13 @@ impl Retriever {
     }
 }
 
-/// Rounds a score to the number of its step.
+/// Rounds a score to the number of its step ([`SCORE_STEP`]).
 fn step(score: f32) -> i64 {
     (f64::from(score) / f64::from(SCORE_STEP)).round() as i64
 }
 
 impl CollectionError {
-    /// Returns a one-word name for telemetry and records.
+    /// A one-word name for telemetry and records.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Missing(_) => "no_collection",
@@ -571,7 +571,7 @@ impl CollectionError {
     }
 }
 
-/// Returns the encoder with this name. BM42 supports only English, regardless of `prose`.
+/// Creates the encoder with this name. Note that BM42 supports only English, regardless of `prose`.
 pub fn encoder_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
     match name {
         CodeSuperset::NAME => Some(Arc::new(CodeSuperset::with_prose(prose))),
@@ -581,7 +581,7 @@ pub fn encoder_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
     }
 }
 
-/// Returns the encoder that a collection names.
+/// Creates the encoder that a collection names.
 fn encoder_of(
     collection: &Collection,
     wanted: Option<Prose>,

@@ -1,7 +1,7 @@
 //! The interface of vector stores.
 //!
-//! Calls block. Each ends when its [`Stop`] does. A request that a server has not answered by then returns
-//! [`StoreError::Timeout`], but may have been executed.
+//! Calls block, and each one ends when its [`Stop`] does. If a server has not answered a request by then, the
+//! call returns [`StoreError::Timeout`], but the request may have been executed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,11 +16,12 @@ use crate::vector::SparseVector;
 
 /// Reads the points of one collection, in this process or on a server.
 pub trait PointReader: Send + Sync {
-    /// Returns the name for messages, for example "collection `code` at http://…". It never contains a key.
+    /// The name of the collection for messages, for example "collection `code` at http://…". It must never
+    /// contain a key.
     fn place(&self) -> String;
 
-    /// Prepares the collection for queries, for example by opening and checking files, so that this does not
-    /// take time from a query.
+    /// Prepares the collection for queries, for example by opening and checking files, so that queries do not
+    /// spend time on this.
     ///
     /// # Errors
     ///
@@ -29,23 +30,23 @@ pub trait PointReader: Send + Sync {
         Ok(())
     }
 
-    /// Returns the properties of the collection, or `None` if it does not exist.
+    /// Reads the properties of the collection. Returns `None` if it does not exist.
     ///
     /// # Errors
     ///
     /// Returns an error if the collection can't be queried.
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError>;
 
-    /// Returns the points with the best scores. Among equal scores, the store decides about their order and
-    /// which of them are cut.
+    /// Finds the points with the best scores. The store decides about the order of equal scores, and which of
+    /// them are cut.
     ///
     /// # Errors
     ///
     /// Returns an error if there is no answer.
     fn query(&self, query: &PointQuery, stop: &Stop) -> Result<Vec<PointHit>, StoreError>;
 
-    /// Returns the points with the best scores for each of the queries, without payloads, and with their
-    /// vectors on request. This is the same as [`Self::query`] for each query, in one request.
+    /// Finds the points with the best scores for each of the queries, without payloads, and with their
+    /// vectors on request. This is the same as [`Self::query`] for each query, but in one request.
     ///
     /// # Errors
     ///
@@ -57,14 +58,14 @@ pub trait PointReader: Send + Sync {
         stop: &Stop,
     ) -> Result<Vec<Vec<WeightedHit>>, StoreError>;
 
-    /// Returns points ordered by id, page by page.
+    /// Lists points ordered by id, page by page.
     ///
     /// # Errors
     ///
     /// Returns an error if there is no answer.
     fn scan(&self, scan: &PointScan, stop: &Stop) -> Result<PointPage, StoreError>;
 
-    /// Returns the exact number of points that pass a filter.
+    /// Counts the points that pass a filter. The number is exact.
     ///
     /// # Errors
     ///
@@ -82,31 +83,32 @@ pub trait PointStore: PointReader {
     /// Returns an error if the collection exists or can't be created.
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError>;
 
-    /// Indexes payload fields that have no index yet. A store that can do this only when it creates the
+    /// Indexes payload fields that have no index yet. A store that can only do this when it creates the
     /// collection does nothing.
     ///
     /// # Errors
     ///
-    /// Returns an error if some fields may have no index.
+    /// Returns an error if some fields may still have no index.
     fn index_fields(&self, _fields: &[String], _stop: &Stop) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Inserts points, and replaces those with the same ids. They are visible when this returns.
+    /// Inserts points, and replaces those with the same ids. The new points must be visible when this
+    /// returns.
     ///
     /// # Errors
     ///
     /// Returns an error if some or all points may not have been written.
     fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError>;
 
-    /// Removes points. Unknown ids are ignored.
+    /// Removes points. Ids that do not exist are ignored.
     ///
     /// # Errors
     ///
     /// Returns an error if some or all points may still exist.
     fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError>;
 
-    /// Flushes and optimizes the collection; should be called once after a bulk load.
+    /// Flushes and optimizes the collection. Callers should call this once after a bulk load.
     ///
     /// # Errors
     ///
@@ -161,7 +163,7 @@ pub enum ShardLayout {
 /// The properties of a sparse vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorFacts {
-    /// True if the store weights dimensions by idf. Otherwise every word counts the same.
+    /// Whether the store weights dimensions by idf. Otherwise every word counts the same.
     pub has_idf: bool,
 }
 
@@ -187,10 +189,10 @@ pub struct Sharding {
     pub replicas: Option<u32>,
     /// Number of copies that must confirm a write.
     pub write_consistency: Option<u32>,
-    /// The payload field that determines the shard of a point (custom sharding): points with the same value
+    /// The payload field that determines the shard of a point (custom sharding). Points with the same value
     /// stay together.
     pub key_field: Option<String>,
-    /// Keep the inverted index on disk.
+    /// Whether to keep the inverted index on disk.
     pub is_on_disk: bool,
 }
 
@@ -225,7 +227,7 @@ pub struct PointQuery<'a> {
 pub struct PointHit {
     /// The id.
     pub id: PointId,
-    /// The score, which is comparable within one collection.
+    /// The score. Scores are comparable only within one collection.
     pub score: f32,
     /// The requested payload fields that the point has.
     pub payload: Map<String, Value>,
@@ -236,7 +238,7 @@ pub struct PointHit {
 pub struct WeightedHit {
     /// The id.
     pub id: PointId,
-    /// The score, which is comparable within one shard.
+    /// The score. Scores are comparable only within one shard.
     pub score: f32,
     /// The vector; empty if it was not requested.
     pub vector: SparseVector,
@@ -264,7 +266,7 @@ pub struct PointPage {
     pub next: Option<PointId>,
 }
 
-/// Errors of a store. Messages contain neither keys nor vectors nor payloads.
+/// Errors of a store. Their messages must contain neither keys nor vectors nor payloads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The store does not answer, or not at the moment.
@@ -275,7 +277,7 @@ pub enum StoreError {
     RateLimited {
         /// The server's message.
         message: String,
-        /// The pause that the server requests, if it does.
+        /// The pause that the server requests, if any.
         retry_after: Option<Duration>,
     },
     /// There was no answer in time.
@@ -305,7 +307,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns a one-word name for telemetry and records.
+    /// A one-word name for telemetry and records.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
@@ -320,7 +322,7 @@ impl StoreError {
         }
     }
 
-    /// Returns another remedy than a retry, if there is one.
+    /// Suggests a remedy other than a retry, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::NoCollection(_) => Some(Hint::FillCollection),

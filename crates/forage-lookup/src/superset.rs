@@ -1,9 +1,9 @@
 //! FastEmbed's dimensions, unchanged, plus additional dimensions for code.
 //!
 //! FastEmbed's words are those of prose: `getUserName` and `get_user_name` have nothing in common, `for` is a
-//! stop word, and `is_some` gets stemmed. A collection with this encoding gives the same results for queries
-//! in FastEmbed's dimensions, because idf is counted per dimension. Queries in the dimensions of code find
-//! identifiers in any spelling, and by a part of their words.
+//! stop word, and `is_some` gets stemmed. Because idf is counted per dimension, queries in FastEmbed's
+//! dimensions give the same results in a collection with this encoding. Queries in the dimensions of code
+//! find identifiers in any spelling, and by a part of their words.
 
 use crate::bm25::{CODE_AVERAGE_LENGTH, FastEmbedBm25, weight};
 use crate::contract::Contract;
@@ -12,7 +12,8 @@ use crate::language::{Language, Prose, counts, dimension, is_word_character};
 use crate::limits;
 use crate::vector::SparseVector;
 
-/// The prefix of every code word before hashing. No text that FastEmbed hashes contains a control character.
+/// The prefix of every code word before hashing. No text that FastEmbed hashes contains a control character,
+/// so it can't collide with one.
 const NAMESPACE: char = '\u{1f}';
 
 /// The weight of a pair whose two parts were separate words in the query.
@@ -41,14 +42,14 @@ impl CodeDimension {
         }
     }
 
-    /// Returns the display name of a kind.
+    /// Returns the display name of the kind with this letter.
     fn name(letter: char) -> Option<&'static str> {
         let all =
             [(Self::Part, "part"), (Self::Pair, "pair"), (Self::Joined, "joined"), (Self::Exact, "exact")];
         all.into_iter().find(|(kind, _)| kind.letter() == letter).map(|(_, name)| name)
     }
 
-    /// Returns the word to hash.
+    /// Builds the word to hash.
     fn word(self, text: &str) -> String {
         let mut word = String::with_capacity(text.len() + 3);
         word.extend([NAMESPACE, self.letter(), ':']);
@@ -77,7 +78,7 @@ impl CodeSuperset {
         Self { prose: FastEmbedBm25::with_prose(prose) }
     }
 
-    /// Returns true for filler words between the relevant ones.
+    /// Returns true for filler words, which are not relevant in a query.
     fn is_filler(&self, word: &str) -> bool {
         match self.prose.prose() {
             Prose::Stemmed(language) => language.is_stop_word(word),
@@ -87,7 +88,7 @@ impl CodeSuperset {
 }
 
 impl CodeSuperset {
-    /// Returns the code words of a document with their counts, and its total number of parts.
+    /// Lists the code words of a document with their counts. Also returns its total number of parts.
     fn document_words(text: &str) -> (Vec<(String, u32)>, usize) {
         let mut words = Vec::new();
         let mut length = 0;
@@ -102,7 +103,7 @@ impl CodeSuperset {
         (words, length)
     }
 
-    /// Returns the code words of a query with their weights, largest last.
+    /// Lists the code words of a query with their weights, largest weight last.
     fn query_words(&self, text: &str) -> Vec<(String, f64)> {
         let identifiers: Vec<(&str, Vec<String>)> =
             identifiers(text).map(|identifier| (identifier, parts(identifier))).collect();
@@ -115,8 +116,9 @@ impl CodeSuperset {
             words.extend(parts.iter().map(|part| (CodeDimension::Part.word(part), 1.0)));
             words.push((CodeDimension::Exact.word(identifier), 1.0));
         }
-        // Successive words may be one identifier: `parse http header`. It gets the sum of their weights,
-        // because otherwise a text with frequent separate words would be ranked before it.
+        // Successive words may be one identifier, for example `parse http header`. This identifier gets the
+        // sum of their weights, because otherwise a text with the same words in separate places could be
+        // ranked before it.
         for first in 0..meant.len() {
             let most = meant.len().min(first + limits::JOINED_WORDS);
             let joined = |last: usize| {
@@ -127,8 +129,8 @@ impl CodeSuperset {
             };
             words.extend((first..most).map(weighed));
         }
-        // Users name words of an identifier in its order. Words that were written separately and occur in one
-        // identifier are more significant than parts that were already joined.
+        // Users name the words of an identifier in its order. If words that they wrote separately occur in
+        // one identifier, this is more significant than parts that were already joined.
         let parts = meant
             .iter()
             .enumerate()
@@ -137,7 +139,7 @@ impl CodeSuperset {
         words.extend(pairs(&parts, limits::PAIRED_WORDS).map(|((one, left), (other, right))| {
             (pair(left, right), if one == other { 1.0 } else { APART })
         }));
-        // The last weight of each dimension is used.
+        // If a dimension occurs several times, its last and largest weight is used.
         words.sort_by(|left, right| left.1.total_cmp(&right.1));
         words
     }
@@ -152,7 +154,8 @@ impl Encoder for CodeSuperset {
         let (words, length) = Self::document_words(text);
         let code = counts(words.iter().map(|(word, count)| (word.as_str(), *count))).into_iter();
         let code = code.map(|(word, count)| (dimension(word), weight(count, length, CODE_AVERAGE_LENGTH)));
-        // We add FastEmbed's weights last, so that they stay unchanged if a code dimension has the same id.
+        // We must add FastEmbed's weights last, so that they stay unchanged if a code dimension has the same
+        // id.
         Ok(SparseVector::new(code.chain(self.prose.weights(text))))
     }
 
@@ -178,8 +181,8 @@ impl Encoder for CodeSuperset {
         if !name.is_ascii() {
             return Vec::new();
         }
-        // A hyphenated compound is an identifier of its own only if nothing else is joined to it, so we leave
-        // it out.
+        // We leave out hyphenated compounds: such a compound is an identifier of its own only if nothing else
+        // is joined to it.
         let mut words: Vec<String> =
             identifiers(name).filter(|it| !it.contains('-')).map(|it| parts(it).concat()).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
@@ -188,15 +191,15 @@ impl Encoder for CodeSuperset {
     }
 }
 
-/// Returns a code word in display form: `joined:parsehttp`.
+/// Formats a code word for display, for example `joined:parsehttp`.
 fn shown(word: &str) -> String {
     let mut characters = word.strip_prefix(NAMESPACE).unwrap_or(word).chars();
     let kind = characters.next().and_then(CodeDimension::name).unwrap_or("word");
     format!("{kind}{}", characters.as_str())
 }
 
-/// Returns the identifiers, numbers and codes of a text. Hyphenated compounds (`ORA-00942`, `get-user-name`)
-/// are also included as a whole.
+/// Iterates over the identifiers, numbers and codes of a text. Hyphenated compounds (e.g. `ORA-00942` or
+/// `get-user-name`) are also included as a whole.
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let compounds = text
         .split(|character| !is_word_character(character) && character != '-')
@@ -208,12 +211,12 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the word of a pair of parts.
+/// Builds the word of a pair of parts.
 fn pair(left: &str, right: &str) -> String {
     CodeDimension::Pair.word(&[left, right].join(" "))
 }
 
-/// Returns all pairs with a distance of at most `max`, in order.
+/// Iterates over all pairs with a distance of at most `most`, in order.
 fn pairs<T>(parts: &[T], most: usize) -> impl Iterator<Item = (&T, &T)> {
     parts
         .iter()
@@ -221,7 +224,7 @@ fn pairs<T>(parts: &[T], most: usize) -> impl Iterator<Item = (&T, &T)> {
         .flat_map(move |(at, left)| parts[at + 1..].iter().take(most).map(move |right| (left, right)))
 }
 
-/// Splits an identifier into its parts in lower case: `parseHTTPHeader2` gives parse, http, header2.
+/// Splits an identifier into its parts in lower case: `parseHTTPHeader2` gives `parse`, `http` and `header2`.
 fn parts(identifier: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for run in identifier.split(['_', '-']).filter(|run| !run.is_empty()) {
@@ -253,7 +256,7 @@ mod tests {
         CodeSuperset::new().query(text).unwrap()
     }
 
-    /// Returns the number of dimensions of the query that the document has.
+    /// Counts the dimensions of the query that the document has.
     fn common(document: &str, asked: &str) -> usize {
         let document = CodeSuperset::new().document(document).unwrap();
         query(asked).ids().iter().filter(|id| document.ids().contains(id)).count()

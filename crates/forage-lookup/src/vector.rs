@@ -35,17 +35,17 @@ impl SparseVector {
         }
     }
 
-    /// Creates a query vector: every dimension has weight 1.
+    /// Creates a query vector, in which every dimension has weight 1.
     pub fn ones(ids: impl IntoIterator<Item = u32>) -> Self {
         Self::new(ids.into_iter().map(|id| (id, 1.0)))
     }
 
-    /// Returns the dimensions in ascending order.
+    /// The dimensions in ascending order.
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// Returns the weights, one per dimension.
+    /// The weights, one per dimension.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }

@@ -1,11 +1,11 @@
-//! The sandbox: on Linux, Landlock restricts the process itself, so that even a bug in the layers above can't
-//! reach files, TCP ports, abstract sockets or signals that no call may use.
+//! The sandbox: on Linux, Landlock restricts the process itself. With this restriction, even a bug in the
+//! layers above can't reach files, TCP ports, abstract sockets or signals that no call may use.
 //!
 //! This is the second layer of defense. The first, which exists on all systems, is `forage_fs`: it opens
 //! every file beneath a root's handle. The kernel enforces this second layer for the calling thread and for
-//! all threads and processes that it starts afterwards. The sandbox must therefore be set up before any of
-//! them starts, and it can't be removed again. Work that a command must do outside of the sandbox is given to
-//! a thread that was started earlier ([`Outside`]).
+//! all threads and processes that it starts afterwards. You must therefore set up the sandbox before any of
+//! them starts, and you can't remove it again. If a command must do work outside of the sandbox, give it to a
+//! thread that was started earlier ([`Outside`]).
 //!
 //! ```no_run
 //! use forage_sandbox::{Access, restrict};
@@ -34,7 +34,7 @@ pub struct Access {
     pub write: Vec<PathBuf>,
     /// Programs that may be run, and their loaders.
     execute: Vec<PathBuf>,
-    /// TCP ports that may be connected to, on any address, because the kernel can't restrict addresses.
+    /// TCP ports that may be connected to, on any address. The kernel can't restrict addresses.
     connect: Vec<u16>,
     /// Unix sockets that may be connected to. The kernel can restrict them only since Linux 7.1.
     sockets: Vec<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Returns the minimal accesses of any process. They don't include loading libraries or running programs.
+    /// The minimal accesses of any process. They don't include loading libraries or running programs.
     pub fn of_the_system() -> Self {
         Self { read: paths(PROCESSORS), write: paths(DEVICES), ..Self::default() }
     }
@@ -54,20 +54,20 @@ impl Access {
         let before = self.connect.len();
         self.connect.extend(ports);
         if self.connect.len() > before {
-            // Name resolution loads modules.
+            // Name resolution loads modules, so it also needs the loader and libraries.
             self.read.extend(paths(&[LOADER, LIBRARIES, HOSTS, CERTIFICATES].concat()));
             self.connect.push(DNS_PORT);
             self.sockets.extend(paths(NAME_SERVICES));
         }
     }
 
-    /// Allows running a program: the program itself, its loader, and reading its libraries.
+    /// Allows running a program. This also allows running its loader and reading its libraries.
     pub fn allow_program(&mut self, program: &Path) {
         self.execute.push(program.to_owned());
         match program::loader(program) {
             Loader::None => return,
             Loader::At(loader) => self.execute.push(loader),
-            // The script is the user's own and outside of every root.
+            // The script belongs to the user and is outside of every root.
             Loader::OfScript => self.execute.extend(paths(&[LIBRARIES, PROGRAMS].concat())),
         }
         self.read.extend(paths(&[LOADER, LIBRARIES].concat()));
@@ -99,7 +99,7 @@ const PROGRAMS: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin"];
 /// Files that the loader of shared libraries reads.
 const LOADER: &[&str] = &["/etc/ld.so.cache", "/etc/ld.so.preload"];
 
-/// Bundles of authorities' certificates. Directories that also contain private keys are not included.
+/// Bundles of authorities' certificates. We leave out directories that also contain private keys.
 const CERTIFICATES: &[&str] = &[
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
@@ -130,11 +130,11 @@ const HOSTS: &[&str] = &[
 const NAME_SERVICES: &[&str] =
     &["/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve", "/run/avahi-daemon/socket"];
 
-/// The DNS port. Answers of name servers that don't fit a datagram come over TCP.
+/// The DNS port. If the answer of a name server doesn't fit a datagram, it comes over TCP.
 const DNS_PORT: u16 = 53;
 
-/// Files that give the useful number of threads and the maximum of watched directories. We allow single files
-/// of `/proc` because others contain the environment, which may include keys.
+/// Files that contain the useful number of threads and the maximum of watched directories. We must allow only
+/// single files of `/proc`, because others contain the environment, which may include keys.
 const PROCESSORS: &[&str] = &[
     "/proc/self/cgroup",
     "/proc/self/mountinfo",
@@ -145,7 +145,7 @@ const PROCESSORS: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null"];
 
-/// The accesses that the sandbox refuses, each with the Landlock version that introduced the restriction.
+/// Accesses that the sandbox refuses, each with the Landlock version that introduced the restriction.
 const REFUSALS: &[(i32, &str)] = &[
     (
         1,
@@ -159,7 +159,7 @@ const REFUSALS: &[(i32, &str)] = &[
     (9, "Unix sockets by path"),
 ];
 
-/// The accesses that no Landlock version refuses.
+/// Accesses that no Landlock version refuses.
 const NEVER_REFUSED: &[&str] = &[
     "UDP, and protocols other than TCP",
     "other machines at a port that is allowed",
@@ -167,7 +167,7 @@ const NEVER_REFUSED: &[&str] = &[
     "changing modes, owners, times and extended attributes of the user's own files",
 ];
 
-/// The extent to which the sandbox is in effect.
+/// How much of the sandbox is in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Level {
     /// It is not in effect.
@@ -175,8 +175,8 @@ pub enum Level {
         /// The reason, as a clause that can follow a colon.
         reason: String,
     },
-    /// The kernel supports only some of the restrictions. Older kernels can't refuse TCP, signals, or
-    /// truncating files.
+    /// The kernel supports only some of the restrictions. For example, older kernels can't refuse TCP,
+    /// signals, or truncating files.
     Partial {
         /// The version of the kernel's Landlock.
         abi: i32,
@@ -208,12 +208,12 @@ impl Level {
         !matches!(self, Self::None { .. })
     }
 
-    /// Returns the accesses that the sandbox refuses on this system.
+    /// Lists the accesses that the sandbox refuses on this system.
     pub fn refuses(&self) -> Vec<&'static str> {
         REFUSALS.iter().filter(|(since, _)| *since <= self.abi()).map(|(_, what)| *what).collect()
     }
 
-    /// Returns the accesses useful to a hostile process that the sandbox does not refuse on this system.
+    /// Lists the accesses useful to a hostile process that the sandbox does not refuse on this system.
     pub fn leaves_open(&self) -> Vec<&'static str> {
         let newer = REFUSALS.iter().filter(|(since, _)| *since > self.abi()).map(|(_, what)| *what);
         newer.chain(NEVER_REFUSED.iter().copied()).collect()
@@ -243,7 +243,7 @@ pub fn restrict(access: &Access) -> Level {
     system::restrict(access)
 }
 
-/// Returns the level that [`restrict`] would reach on this system. A temporary thread tries it.
+/// Determines the level that [`restrict`] would reach on this system, by trying it on a temporary thread.
 pub fn probe() -> Level {
     let access = Access::of_the_system();
     std::thread::spawn(move || restrict(&access))
@@ -276,7 +276,7 @@ mod system {
     fn try_restrict(access: &Access) -> Result<RestrictionStatus, RulesetError> {
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         let execute = AccessFs::Execute | AccessFs::ReadFile;
-        // Write access includes everything except running files that were written and connecting to sockets
+        // Write access includes everything except running files that were written, and connecting to sockets
         // there.
         let others = AccessFs::Execute | AccessFs::ResolveUnix;
         let write: BitFlags<AccessFs> = AccessFs::from_all(RIGHTS) & !others;
@@ -342,7 +342,7 @@ mod tests {
     fn each_version_says_what_it_refuses_and_what_not() {
         let none = Level::None { reason: "none".to_owned() };
         assert!(none.refuses().is_empty());
-        // Each version adds to the previous one: files first, TCP with Linux 6.7, signals with 6.12.
+        // Each version must add to the previous one: files first, TCP with Linux 6.7, signals with 6.12.
         let news = [(1, "files"), (3, "cutting"), (4, "TCP"), (5, "devices"), (6, "signals"), (9, "by path")];
         let all = none.leaves_open();
         for abi in 1..=9 {

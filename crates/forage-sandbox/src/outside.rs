@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A thread that was started before the sandbox and does only one kind of work, for example writing a file
-/// that the user named in a directory that is otherwise closed. The thread ends when this is dropped.
+/// A thread that was started before the sandbox and does only one kind of work. For example, it may write a
+/// file that the user named in a directory that is otherwise closed. The thread ends when this is dropped.
 #[derive(Clone, Debug)]
 pub struct Outside<T, R = ()>(Sender<(T, Sender<R>)>);
 
@@ -13,12 +13,12 @@ impl<T: Send + 'static, R: Send + 'static> Outside<T, R> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the thread can't be started.
+    /// Fails if the thread can't be started.
     pub fn start(name: &str, mut work: impl FnMut(T) -> R + Send + 'static) -> io::Result<Self> {
         let (sender, requests): (_, Receiver<(T, Sender<R>)>) = channel();
         std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             for (request, answer) in requests {
-                // The receiver is gone if the caller does not need the answer.
+                // If the caller does not need the answer, the receiver is gone.
                 let _ = answer.send(work(request));
             }
         })?;
@@ -39,7 +39,7 @@ impl<T: Send + 'static, R: Send + 'static> Outside<T, R> {
     }
 }
 
-/// Starts threads with the same rights as its own thread. They run calls, and each of them then restricts
+/// Starts threads with the same rights as its own thread. They run calls, and each of them must then restrict
 /// itself to what its call may access.
 pub type Starter = Outside<Box<dyn FnOnce() + Send>>;
 
@@ -48,10 +48,10 @@ impl Starter {
     ///
     /// # Errors
     ///
-    /// Returns an error if the thread can't be started.
+    /// Fails if the thread can't be started.
     pub fn of_threads() -> io::Result<Self> {
         Self::start("starter", |work| {
-            // If the thread can't be started, the work is dropped, which ends the wait for its result.
+            // If the thread can't be started, this drops the work, which ends the wait for its result.
             let _ = std::thread::Builder::new().name("call".to_owned()).spawn(work);
         })
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Maximum bytes at the start of a program that are searched for its headers and the path of its loader.
+/// Maximum bytes at the start of a program in which we search for its headers and the path of its loader.
 /// Linkers put them first.
 const HEAD_BYTES: u64 = 8 << 10;
 
@@ -14,11 +14,12 @@ pub(super) enum Loader {
     /// The program needs no loader.
     None,
     At(PathBuf),
-    /// The file is not a program in this machine's format, so it is a script and may run any other program.
+    /// The file is not a program in this machine's format. It must be a script then, which may run any other
+    /// program.
     OfScript,
 }
 
-/// Returns the loader that must be run with a program.
+/// Determines the loader that must be run with a program.
 #[expect(clippy::disallowed_methods, reason = "a program of the user's, outside of every root")]
 pub(super) fn loader(program: &Path) -> Loader {
     let mut head = Vec::new();
@@ -49,8 +50,8 @@ fn loader_in(head: &[u8]) -> Option<Loader> {
     Some(Loader::None)
 }
 
-/// Returns the library directories of a program with its own directory tree: `../lib`, relative to its path
-/// and to its real location.
+/// Lists the library directories of a program with its own directory tree: `../lib`, relative both to its
+/// path and to its real location.
 #[expect(clippy::disallowed_methods, reason = "a program of the user's, outside of every root")]
 pub(super) fn libraries_beside(program: &Path) -> Vec<PathBuf> {
     let real = std::fs::canonicalize(program).ok();
@@ -84,7 +85,7 @@ mod tests {
         program.resize(64, 0);
         assert_eq!(loader_in(&program), Some(Loader::None), "no segments");
         assert_eq!(loader_in(b"#!/bin/sh\n"), None);
-        // Tests a table after the end of the file, and one whose offset overflows.
+        // A table after the end of the file, and one whose offset overflows.
         for table in [1 << 20, u64::MAX] {
             program[0x20..0x28].copy_from_slice(&u64::to_le_bytes(table));
             program[0x36..0x3A].copy_from_slice(&[56, 0, 2, 0]);

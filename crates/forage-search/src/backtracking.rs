@@ -53,8 +53,8 @@ impl BacktrackMatcher {
     ///
     /// # Errors
     ///
-    /// Returns [`BacktrackError::Syntax`] for an invalid pattern, and [`BacktrackError::Size`] for one that is
-    /// too large.
+    /// Returns [`BacktrackError::Syntax`] for an invalid pattern, and [`BacktrackError::Size`] for one that
+    /// is too large.
     pub fn new(
         patterns: &[String],
         case: Case,
@@ -64,12 +64,12 @@ impl BacktrackMatcher {
         Self::new_in(&PatternBudget::for_command(), patterns, case, shape, stop)
     }
 
-    /// Compiles patterns like [`BacktrackMatcher::new`], in the memory that they share with the other patterns
-    /// of a call.
+    /// Compiles patterns like [`BacktrackMatcher::new`], within the memory that they share with the other
+    /// patterns of a call.
     ///
     /// # Errors
     ///
-    /// Returns the same errors.
+    /// Returns the same errors as [`BacktrackMatcher::new`].
     pub fn new_in(
         budget: &PatternBudget,
         patterns: &[String],
@@ -103,7 +103,7 @@ impl BacktrackMatcher {
     }
 }
 
-/// Compiles a pattern, whose parts without look-around and backreferences are separate regexes. They share the
+/// Compiles a pattern. Its parts without look-around and backreferences are separate regexes, which share the
 /// memory of one pattern.
 fn compile(
     source: &str,
@@ -120,11 +120,11 @@ fn compile(
     let [_, (max, _)] = shares;
     let sizes = match size_of_parts(source, insensitive) {
         Some(bytes) if bytes <= max => vec![(bytes, bytes)],
-        // We don't know how large each part is, so all may have the same.
+        // We don't know how large each part is, so each one may take an equal share.
         _ => shares.to_vec(),
     };
     for (bytes, part_bytes) in sizes {
-        // A thread may have to simulate all of them.
+        // In the worst case, a thread must simulate all of them.
         let memory = PatternMemory { automata: bytes, per_thread: bytes + (automata * cache_bytes) as u64 };
         let reserved = budget.reserve(memory, stop).map_err(BacktrackError::Size)?;
         let compiling = (bytes > limits::UNMEASURED_AUTOMATON_BYTES)
@@ -140,7 +140,7 @@ fn compile(
                 part_bytes.clamp(limits::BACKTRACKING_PART_BYTES, limits::COMPILED_PATTERN_BYTES),
             )
             .delegate_dfa_size_limit(cache_bytes);
-        // Work that the call no longer waits for keeps its memory until it ends.
+        // If the call stops waiting for this work, it must keep its memory until it ends.
         let build = move || {
             let _compiling = compiling;
             (builder.build(), reserved)
@@ -166,8 +166,8 @@ fn is_too_large(error: &fancy_regex::Error) -> bool {
     }
 }
 
-/// Returns an upper bound for the number of regexes in a pattern. A new one can begin only at a
-/// group, at an alternative and after a backreference.
+/// Computes an upper bound for the number of regexes in a pattern. A new one can only begin at a group, at an
+/// alternative or after a backreference.
 fn parts_at_most(source: &str) -> usize {
     let is_border = |escaped: u8| escaped.is_ascii_alphanumeric() && !b"dDfnpPrsStuvwWx".contains(&escaped);
     let (mut borders, mut bytes) = (0, source.bytes());
@@ -178,14 +178,14 @@ fn parts_at_most(source: &str) -> usize {
             _ => 0,
         };
     }
-    // The last one looks for the places at which the whole can begin.
+    // The last one looks for the positions at which the whole pattern can begin.
     2 * borders + 2
 }
 
-/// Returns an approximate upper bound for the size of all automata in bytes. Returns `None` if the pattern has
+/// Estimates an upper bound for the size of all automata in bytes. Returns `None` if the pattern has
 /// constructs other than look-around, atomic groups and backreferences.
 fn size_of_parts(source: &str, insensitive: bool) -> Option<u64> {
-    // The same parts in one pattern without look-around.
+    // We join the same parts into one pattern without look-around, which `regex_syntax` can parse.
     let (mut plain, mut rest) = (String::with_capacity(source.len()), source);
     while let Some(next) = rest.chars().next() {
         let group = ["(?=", "(?!", "(?<=", "(?<!", "(?>"].into_iter().find(|group| rest.starts_with(group));
@@ -215,12 +215,12 @@ fn size_of_parts(source: &str, insensitive: bool) -> Option<u64> {
     }
     let mut translator = regex_syntax::hir::translate::TranslatorBuilder::new();
     let hir = translator.case_insensitive(insensitive).utf8(false).build().translate(&plain, &ast).ok()?;
-    // Each part is compiled forwards and backwards, and again to find where the whole can begin.
+    // Each part is compiled forwards and backwards, and again to find where the whole pattern can begin.
     Some(size::automaton_bytes_at_most(&hir).saturating_mul(4))
 }
 
-/// Returns the part of a pattern that this engine reads in another way than PCRE2, which users of `-P` expect: `\h` is a blank
-/// there and a hexadecimal digit here.
+/// Finds a part of a pattern that means something else in PCRE2, which users of `-P` expect. For example,
+/// `\h` is a blank there and a hexadecimal digit here.
 fn means_otherwise(pattern: &str) -> Option<&str> {
     let mut characters = pattern.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -308,8 +308,8 @@ impl Matcher for BacktrackMatcher {
     }
 }
 
-/// Converts bytes to text. Each byte that is not part of a character is replaced by one ASCII character so
-/// that offsets stay the same.
+/// Converts bytes to text. Each byte that is not part of a character becomes one ASCII character, so that
+/// offsets stay the same.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -359,7 +359,7 @@ mod tests {
         let lookbehinds: String = (10..310).map(|count| format!(r"(?<!\pL{{{count}}})")).collect();
         assert_eq!(build(&lookbehinds).err(), Some(BacktrackError::Size(PatternError::LookAroundTooLarge)));
         assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
-        // One large part may take what many small ones may.
+        // One large part may take as much as many small ones.
         let alternatives = format!("(?<=a)({})(?!b)", vec![r"(\w{4}x)"; 40].join("|"));
         for pattern in [
             r"(?<!\w)\pL{90}x(?=\s)",

@@ -7,18 +7,19 @@ use forage_base::{Permit, Permits, Stop};
 use crate::error::PatternError;
 use crate::limits;
 
-/// Calls whose patterns take more than [`limits::SMALL_PATTERNS_BYTES`]: one at a time in this process.
+/// Permits for calls whose patterns take more than [`limits::SMALL_PATTERNS_BYTES`]. We allow only one such
+/// call at a time in this process.
 static LARGE_CALLS: Permits = Permits::releasing(1, 1);
 
-/// Large patterns that are being compiled: one at a time in this process. Compiling one takes several times
-/// its size.
+/// Permits for compiling large patterns. This takes several times the size of the pattern, so we allow only
+/// one at a time in this process.
 static LARGE_COMPILATIONS: Permits = Permits::new(1);
 
-/// The memory of all patterns of one call. Patterns that don't fit together are refused, whatever the number
-/// of threads.
+/// The memory of all patterns of one call. We refuse patterns that don't fit together, whatever the number of
+/// threads.
 ///
-/// Several clones are one budget. A call whose patterns are large waits until no other call of the process
-/// has large ones.
+/// Clones share one budget. A call whose patterns are large must wait until no other call of the process has
+/// large ones.
 #[derive(Clone, Debug)]
 pub struct PatternBudget(Arc<BudgetState>);
 
@@ -26,7 +27,7 @@ pub struct PatternBudget(Arc<BudgetState>);
 struct BudgetState {
     /// Size in bytes of each lazy automaton's cache.
     cache_bytes: usize,
-    /// Whether the call waits until no other call has large patterns.
+    /// Whether the call must wait until no other call has large patterns.
     takes_turns: bool,
     used: Mutex<UsedMemory>,
 }
@@ -52,7 +53,7 @@ impl Drop for ReservedMemory {
     }
 }
 
-/// The memory of a pattern.
+/// The memory that a pattern needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PatternMemory {
     /// Bytes of its automata, which all threads share.
@@ -62,9 +63,9 @@ pub(crate) struct PatternMemory {
 }
 
 impl PatternMemory {
-    /// Returns the memory of a regex with an automaton of this many bytes. It has four: the matcher and the
-    /// interruptible search each read forwards and backwards. A thread has a lazy automaton of each, and
-    /// simulates two where these give up.
+    /// Computes the memory of a regex with an automaton of this many bytes. It has four, as the matcher and
+    /// the interruptible search each read forwards and backwards. A thread has a lazy automaton of each, and
+    /// must simulate two where these give up.
     pub(crate) fn of_regex(automaton: u64, budget: &PatternBudget) -> Self {
         let caches = budget.cache_bytes(automaton) as u64 * limits::CACHES_PER_PATTERN as u64;
         Self { automata: 4 * automaton, per_thread: 2 * automaton + caches }
@@ -87,23 +88,24 @@ impl PatternBudget {
         Self::new(1, std::thread::available_parallelism().map_or(1, Into::into))
     }
 
-    /// Creates the budget of a command, which is the only call of its process and may have several budgets. It never
-    /// waits.
+    /// Creates the budget of a command, which is the only call of its process and may have several budgets.
+    /// This budget never waits.
     #[must_use]
     pub fn for_command() -> Self {
         let cache_bytes = Self::for_one_pattern().0.cache_bytes;
         Self(Arc::new(BudgetState { cache_bytes, takes_turns: false, used: Mutex::default() }))
     }
 
-    /// Returns the size in bytes of the cache of a lazy automaton of this many bytes. Without room for some of
-    /// its states, an engine that is much slower would take its place. The engine needs 27 bytes per state of the
-    /// automaton, which has 24 bytes or more, and the automaton that reads backwards has more states.
+    /// Computes the cache size in bytes for a lazy automaton of this many bytes. The cache must have room for
+    /// some of its states, because a much slower engine would otherwise take its place. The engine needs 27
+    /// bytes per state of the automaton, which has 24 bytes or more. Note that the automaton that reads
+    /// backwards has more states.
     pub(crate) fn cache_bytes(&self, automaton: u64) -> usize {
         let needed = usize::try_from(automaton.saturating_mul(5) / 2).unwrap_or(usize::MAX);
         self.0.cache_bytes.max(needed).min(limits::LARGE_AUTOMATON_CACHE_BYTES)
     }
 
-    /// Reserves the memory of a pattern before it is compiled, until the result is dropped.
+    /// Reserves the memory of a pattern before it is compiled. Dropping the result returns this memory.
     ///
     /// # Errors
     ///
@@ -126,7 +128,7 @@ impl PatternBudget {
         Ok(ReservedMemory { budget: self.clone(), memory })
     }
 
-    /// Returns the bytes that are left for automata.
+    /// The bytes that are left for automata.
     pub(crate) fn left(&self) -> u64 {
         limits::PATTERNS_BYTES.saturating_sub(self.lock().memory.automata)
     }
@@ -135,7 +137,7 @@ impl PatternBudget {
         self.0.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many of `threads` worker threads the memory of the call allows.
+    /// Computes how many of `threads` worker threads the memory of the call allows.
     #[must_use]
     pub fn threads(&self, threads: usize) -> usize {
         let PatternMemory { automata, per_thread } = self.lock().memory;

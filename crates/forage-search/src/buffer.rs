@@ -11,7 +11,7 @@ use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;
 
-/// Counts lines incrementally, starting from the last position asked for.
+/// Counts lines incrementally, starting from the last requested position.
 #[derive(Debug, Default)]
 pub(crate) struct LineCounter {
     position: usize,
@@ -19,7 +19,7 @@ pub(crate) struct LineCounter {
 }
 
 impl LineCounter {
-    /// Returns the 1-based number of the line that begins at `start`, which must not be smaller than in the
+    /// Computes the 1-based number of the line that begins at `start`, which must not be smaller than in the
     /// previous call.
     pub(crate) fn number(&mut self, text: &[u8], start: usize) -> u64 {
         self.feeds += memchr::memchr_iter(b'\n', &text[self.position..start]).count() as u64;
@@ -28,8 +28,8 @@ impl LineCounter {
     }
 }
 
-/// Returns the start of the line `count` lines before the one at `start`, but not before `floor`, and the
-/// number of lines skipped.
+/// Finds the start of the line `count` lines before the one at `start`, but not before `floor`. Also returns
+/// the number of lines skipped.
 pub(crate) fn lines_before(text: &[u8], start: usize, count: usize, floor: usize) -> (usize, u64) {
     let (mut at, mut up) = (start, 0);
     while at > floor && (up as usize) < count {
@@ -45,7 +45,7 @@ pub(crate) fn with_feed(text: &[u8], line: &Range<usize>) -> Range<usize> {
 }
 
 /// Builds events from the matching lines of one decoded text. Returns `None` if no line matches. `finder`
-/// locates the matches within a line, if an engine can do that.
+/// should locate the matches within a line, if an engine can do this.
 pub(crate) fn search_text(
     lines: &impl MatchingLines,
     finder: Option<&LineFinder<'_>>,
@@ -57,8 +57,8 @@ pub(crate) fn search_text(
     let mut builder = EventBuilder::new(finder, path, options);
     let (before_context, after_context) = options.around();
     let mut counter = LineCounter::default();
-    // The start of the first line without an event yet, its number, and the number of context lines still
-    // due.
+    // The start of the first line without an event yet, its number, and the number of context lines that are
+    // still due.
     let (mut next, mut number, mut after) = (0, 1, 0);
     let delivered = options.matches_delivered(path);
     lines.each(text, stop, |line| {
@@ -226,7 +226,7 @@ impl<'a> EventBuilder<'a> {
             }
             _ => Vec::new(),
         };
-        // A long line keeps the matches found so far. A short one is left to the next request, which will
+        // A long line keeps the matches found so far. We leave a short one to the next request, which will
         // find all of them.
         if is_match && self.finder.is_some_and(|finder| finder.is_cut() && !finder.may_take_long(length)) {
             return;
@@ -245,7 +245,7 @@ impl<'a> EventBuilder<'a> {
         }
     }
 
-    /// Removes the context lines of a match that is not kept.
+    /// Removes the context of the next match, which is not kept.
     pub(crate) fn drop_context_of_next(&mut self) {
         let events = &mut self.file.events;
         if let Some(last) = events.iter().rposition(|event| event.kind == EventKind::Match) {
@@ -255,7 +255,7 @@ impl<'a> EventBuilder<'a> {
         }
     }
 
-    /// Returns the file's events, or `None` if it has none. `keys` is only used with a margin.
+    /// Completes the file's events. Returns `None` if it has none. `keys` is only used with a margin.
     pub(crate) fn finish(mut self, keys: &KeyBlocks) -> Option<FileEvents> {
         if self.options.margin.is_some() {
             self.mark_margin();
@@ -273,7 +273,7 @@ impl<'a> EventBuilder<'a> {
 }
 
 impl EventBuilder<'_> {
-    /// Marks lines beyond the requested context as margin. This has to wait until the position of the next
+    /// Marks lines beyond the requested context as margin. We can only do this once the position of the next
     /// match is known.
     fn mark_margin(&mut self) {
         let (before, after) = (self.options.before_context as u64, self.options.after_context as u64);
@@ -311,7 +311,7 @@ impl EventBuilder<'_> {
     }
 }
 
-/// Returns the part of a long line to keep: `limit` bytes around its first match, on character boundaries.
+/// Chooses the part of a long line to keep: `limit` bytes around its first match, on character boundaries.
 fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
     let middle = span.map_or(limit / 2, |span| span.start + span.len().min(limit) / 2);
     let start = middle.saturating_sub(limit / 2).min(line.len() - limit);

@@ -25,12 +25,11 @@ impl CodeMatches {
         Self { path: String::from_utf8_lossy(path.as_bytes()).into_owned(), found: None }
     }
 
-    /// Returns true if the pattern applies to the file's language.
     pub(crate) fn fits(&self, pattern: &CodePattern) -> bool {
         pattern.fits(&self.path)
     }
 
-    /// Returns the leftmost match in the file's text at or after `at`.
+    /// Finds the leftmost match in the file's text at or after `at`.
     pub(crate) fn find_at(
         &mut self,
         pattern: &CodePattern,
@@ -42,7 +41,8 @@ impl CodeMatches {
             None => {
                 let text = match std::str::from_utf8(text) {
                     Ok(text) => Cow::Borrowed(text),
-                    // A lossy conversion would insert replacement characters and shift all later offsets.
+                    // We can't use a lossy conversion, because replacement characters would shift all later
+                    // offsets.
                     Err(_) => text
                         .iter()
                         .map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' })
@@ -64,9 +64,9 @@ impl CodeMatches {
     }
 }
 
-/// Returns an expression for the text that every match contains, as the index needs it.
+/// Builds an expression for the text that every match contains, in the form that the index needs.
 pub(crate) fn required(pattern: &CodePattern) -> Hir {
-    // What an index knows of a text ends with its lines.
+    // The index looks at each line separately, so we require only the longest line of a literal.
     let literal = |text: String| {
         let longest = text.split(['\r', '\n']).max_by_key(|line| line.len()).unwrap_or_default();
         Hir::literal(longest.as_bytes())

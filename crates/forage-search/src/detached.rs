@@ -56,12 +56,12 @@ fn run_on<T: Send + 'static>(
     }
 }
 
-/// Sends the result. The receiver is gone if the call has ended, and then the result is not needed.
+/// Sends the result. If the call has ended, the receiver is gone and nothing needs the result any more.
 fn send<T>(done: &Sender<T>, value: T) {
     let _ = done.send(value);
 }
 
-/// Runs `work` directly, or as [`run_with_timeout`] does if it may take long.
+/// Runs `work` directly, or with [`run_with_timeout`] if this may take long.
 pub(crate) fn run_if_slow<T: Send + 'static>(
     is_slow: bool,
     stop: &Stop,
@@ -83,7 +83,7 @@ mod tests {
         let began = Instant::now();
         assert_eq!(run_with_timeout(&stop, move || held.recv().is_ok()), None);
         assert!(began.elapsed() >= Duration::from_millis(30));
-        // The worker was blocked all this time, so only a call that does not wait for it gets here.
+        // The worker was blocked all this time, so we only get here if the call did not wait for it.
         drop(go_on);
         assert_eq!(run_with_timeout(&Stop::never(), || 7), Some(7));
     }

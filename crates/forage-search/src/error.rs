@@ -2,7 +2,7 @@
 
 use crate::limits;
 
-/// The reasons for which a pattern can't be searched for. Each message says how to change the pattern.
+/// Reasons why we can't search for a pattern. Each message says how to change the pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// The pattern is empty.
@@ -35,7 +35,7 @@ pub enum PatternError {
         /// The unsupported part of the pattern.
         found: String,
     },
-    /// The pattern can only match a line feed.
+    /// The pattern contains a line feed, which can't match within a line.
     #[error("a pattern can't match across lines ({0}); search for one of the lines")]
     LineFeed(String),
     /// The text is not a valid code pattern.
@@ -52,7 +52,8 @@ pub enum PatternError {
         /// The cause and its position.
         message: String,
     },
-    /// The compiled automaton would exceed [`limits::COMPILED_PATTERN_BYTES`].
+    /// The compiled automaton would exceed [`limits::COMPILED_PATTERN_BYTES`], or groups are nested deeper
+    /// than [`limits::PATTERN_NESTING`].
     #[error(
         "the regex is too large once compiled (over {} bytes); use smaller repetition counts",
         limits::COMPILED_PATTERN_BYTES

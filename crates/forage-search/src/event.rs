@@ -28,7 +28,7 @@ pub struct Span {
     pub distance: u8,
 }
 
-/// Bytes removed from a long line, at each end.
+/// The number of bytes removed from each end of a long line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CutLine {
     /// Bytes removed before the part that is kept.
@@ -56,20 +56,20 @@ pub struct SearchEvent {
 }
 
 impl SearchEvent {
-    /// Returns the edit distance of the best match in the line.
+    /// The edit distance of the best match in the line.
     #[must_use]
     pub fn least_distance(&self) -> Option<u8> {
         self.spans.iter().map(|span| span.distance).min()
     }
 
-    /// Returns the approximate memory size in bytes.
+    /// Estimates the memory size in bytes.
     pub(crate) fn weight(&self) -> usize {
         // The allocator adds up to sixteen bytes to each of the two lists.
         let spans = self.spans.capacity() * size_of::<Span>();
         size_of::<Self>() + self.bytes.capacity() + spans + 32
     }
 
-    /// Cuts the line to `most` characters around its first match, or its best match if the search is fuzzy.
+    /// Cuts the line to `max` characters around its first match, or its best match if the search is fuzzy.
     pub fn shorten(&mut self, max: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         let best = self.spans.iter().min_by_key(|span| (span.distance, span.start));
@@ -109,10 +109,10 @@ pub struct FileEvents {
     pub events: Vec<SearchEvent>,
     /// The number of matching lines in `events`.
     pub matches: u64,
-    /// True if a per-file limit cut the events: there is at least one more matching line.
+    /// True if a per-file limit cut the events. In this case there is at least one more matching line.
     pub more: bool,
-    /// The reason for which the file is not searched by default, if hidden files were requested together with
-    /// their reasons.
+    /// The reason why the file is not searched by default. This is only set if hidden files were requested
+    /// together with their reasons.
     pub hidden_by: Option<std::sync::Arc<str>>,
     /// The detected encoding, unless the text is UTF-8 or has a byte-order mark.
     pub detected: Option<&'static str>,
@@ -121,15 +121,15 @@ pub struct FileEvents {
 }
 
 impl FileEvents {
-    /// Returns the approximate memory size in bytes.
+    /// Estimates the memory size in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.events.iter().map(SearchEvent::weight).sum::<usize>() + size_of::<Self>()
     }
 }
 
-/// Returns the length in bytes of the word that `bytes` begins with, where a word consists of characters that
-/// occur in secrets. A cut line may begin with half of such a word. Words longer than `most` are too long for
-/// a secret, and `most` is returned.
+/// Counts the bytes of the word that `bytes` begins with, where a word consists of characters that occur in
+/// secrets. For example, a cut line may begin with half of such a word. If the word is longer than `max`, it
+/// is too long for a secret, and this returns `max`.
 pub fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>, max: usize) -> usize {
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
     bytes.take(max).take_while(is_word).count()

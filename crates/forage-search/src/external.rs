@@ -2,23 +2,22 @@
 //!
 //! The external program decides only one thing: which lines of a text match. It never sees a file name and
 //! never opens a file of the repository. Our own confined walk chooses the files, and the embedded engine's
-//! code opens, reads and decodes them. The texts of many files are concatenated into an in-memory file, and
-//! one process searches it: `rg … -e PATTERN -- /proc/self/fd/N`. We use only the line numbers of its output.
-//! They are mapped back to the files, and the embedded engine's code adds context, match positions, cuts and
-//! limits.
+//! code opens, reads and decodes them. We concatenate the texts of many files into an in-memory file, and one
+//! process searches it: `rg … -e PATTERN -- /proc/self/fd/N`. We use only the line numbers of its output. We
+//! map them back to the files, and the embedded engine's code adds context, match positions, cuts and limits.
 //!
 //! This design rules out, rather than guards against:
 //! - a file that is renamed or replaced by a link between our check and the program opening it;
 //! - names that look like options, contain line feeds, or look like `name:3:text` in the output;
-//! - files of a repository that configure a program, for example `.ugrep` or `.rgignore` (the program runs in `/`
-//!   with an empty environment and reads no configuration);
+//! - files of a repository that configure a program, for example `.ugrep` or `.rgignore` (the program runs in
+//!   `/` with an empty environment and reads no configuration);
 //! - filters, decompressors and pagers that are selected by a file's name;
 //! - a search of the working directory or of stdin because no file was left to name.
 //!
 //! Both engines therefore give equal results if they agree on which lines match. `docs/engines.md` lists the
 //! differences between their dialects, each with the test that asserts it.
 //!
-//! A run is killed together with its process group when it must end: at the deadline, on cancellation, when
+//! When a run must end, we kill it together with its process group: at the deadline, on cancellation, when
 //! the caller has enough, on an error and in a panic. This works on Linux and Android only, because elsewhere
 //! a child can't open an in-memory file by a path.
 
@@ -58,24 +57,25 @@ pub struct ExternalRequest<'a> {
     pub options: PatternOptions,
 }
 
-/// The report of an external search.
+/// The result of an external search, apart from the lines found.
 #[derive(Debug, Default)]
 pub struct ExternalReport {
     /// The report of the walk that found the files.
     pub walk: WalkReport,
-    /// Sentences about the engine's runs for the user.
+    /// Messages for the user about the engine's runs.
     pub notes: Vec<String>,
-    /// True if lines may be missing because the engine failed after it had found something, or gave up within
-    /// a file.
+    /// True if lines may be missing. This happens if the engine failed after it had found something, or gave
+    /// up within a file.
     pub incomplete: bool,
     /// The engine's exit code: 0 if any run found something, 1 if none did, otherwise the highest of all
     /// runs. `None` if there was nothing to search or no run completed.
     pub exit_code: Option<i32>,
-    /// The beginning of the runs' stderr output; raw, so it must not be printed to a terminal as it is.
+    /// The beginning of the runs' stderr output. This is raw, so it must not be printed to a terminal as it
+    /// is.
     pub stderr: String,
 }
 
-/// The reasons for which an external search fails. Each message says what to do instead.
+/// Reasons why an external search fails. Each message says what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ExternalError {
     /// The start of the search can't be opened.
@@ -167,7 +167,7 @@ fn ending(code: Option<i32>, signal: Option<i32>) -> String {
     }
 }
 
-/// External engines are not supported on this system.
+/// Always fails, because external engines are not supported on this system.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[expect(clippy::too_many_arguments, reason = "those of the function for Linux")]
 pub fn search(

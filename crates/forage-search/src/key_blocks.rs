@@ -1,8 +1,8 @@
 //! Locates private key blocks in a text.
 //!
-//! An answer shows selected lines of a file. A line from the middle of a key does not look like a key: this
-//! shows only in the whole text, which only a search has in memory. This module finds the positions; the
-//! caller that redacts an answer chooses the replacement.
+//! An answer shows selected lines of a file, and a line from the middle of a key does not look like a key. We
+//! can only recognize it in the whole text, which only a search has in memory. This module finds the
+//! positions; the caller that redacts an answer chooses the replacement.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ const PUTTY: &[u8] = b"Private-Lines:";
 /// The lines that follow a PuTTY key.
 const PUTTY_ENDS: [&[u8]; 2] = [b"Private-MAC:", b"Private-Hash:"];
 
-/// Minimum length of a key's first line, in characters. In source code that names the mark, a word may follow
-/// it.
+/// Minimum length of a key's first line, in characters. If source code names the mark, a word may follow it,
+/// and this must not count as a key.
 const FIRST_LINE: usize = 16;
 /// Minimum length of a key without an end mark, in characters.
 const UNENDED_KEY: usize = 40;
@@ -64,7 +64,7 @@ impl KeyBlocks {
         this
     }
 
-    /// Returns true if no block was found, nor the beginning of one.
+    /// Returns true if neither a block nor the beginning of one was found.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.open.is_none()
     }
@@ -86,14 +86,14 @@ impl KeyBlocks {
         self.rest.extend_from_slice(&piece[whole..]);
     }
 
-    /// Processes the last line of the text if it is not terminated by a line feed.
+    /// Processes the last line of the text if it does not end with a line feed.
     pub fn end(&mut self) {
         let line = std::mem::take(&mut self.rest);
         self.scan(&line);
     }
 
-    /// Returns the ranges of a line that belong to a key. `start` is the line's offset in the text, and
-    /// `line` excludes its line feed. If the whole line is within a block, the result contains only the
+    /// Finds the ranges of a line that belong to a key. `start` must be the line's offset in the text, and
+    /// `line` must exclude its line feed. If the whole line is within a block, the result contains only the
     /// characters of the key.
     pub fn within(&self, start: u64, line: &[u8]) -> Vec<Range<usize>> {
         let end = start + line.len() as u64;
@@ -140,13 +140,13 @@ impl KeyBlocks {
         }
     }
 
-    /// Looks for the beginning of a block in a line. Returns the offset after the block if it also ends in
-    /// this line.
+    /// Looks for the beginning of a block in a line. If the block also ends in this line, returns the offset
+    /// after it.
     fn begin(&mut self, line: &[u8], start: u64) -> Option<usize> {
         let (mark, is_putty) = begin_mark(line)?;
         let behind = &line[mark.end..];
         if let Some(end) = end_mark(behind, is_putty) {
-            // Between two marks may stand the expression that gives the key.
+            // Source code may have an expression between the two marks that yields the key.
             let is_block = has_key(&behind[..end.start]);
             let end = mark.end + end.end;
             if is_block {
@@ -161,8 +161,8 @@ impl KeyBlocks {
         None
     }
 
-    /// Processes a line after the beginning of a block. Returns the offset within the line at which the block
-    /// has ended.
+    /// Processes a line after the beginning of a block. Returns the offset at which the block ends in this
+    /// line, if it does.
     fn go_on(&mut self, line: &[u8], start: u64) -> Option<usize> {
         let open = self.open.as_mut()?;
         let is_next = begin_mark(line).is_some();
@@ -195,14 +195,14 @@ impl KeyBlocks {
 
     fn push(&mut self, block: Range<u64>) {
         if self.blocks.len() >= KEY_BLOCKS_KEPT {
-            // Lines are requested in order, so the first blocks are the least likely to be needed again.
+            // Lines are requested in order, so we are least likely to need the first blocks again.
             self.blocks.drain(..KEY_BLOCKS_KEPT / 2);
         }
         self.blocks.push(block);
     }
 }
 
-/// Finds the next of [`WORDS`]. Each occurrence is searched for only once.
+/// Finds the next of [`WORDS`]. Each occurrence is only searched for once.
 #[derive(Default)]
 struct WordFinder([Option<usize>; WORDS.len()]);
 
@@ -217,7 +217,7 @@ impl WordFinder {
     }
 }
 
-/// Returns the mark that begins a block, and true if it is PuTTY's.
+/// Finds the mark that begins a block. The flag is true if it is PuTTY's.
 fn begin_mark(line: &[u8]) -> Option<(Range<usize>, bool)> {
     if let Some(range) = armor(line, b"BEGIN ") {
         return Some((range, false));
@@ -228,7 +228,7 @@ fn begin_mark(line: &[u8]) -> Option<(Range<usize>, bool)> {
     (digits > 1).then_some((at..at + PUTTY.len() + digits, true))
 }
 
-/// Returns the mark that ends a block.
+/// Finds the mark that ends a block.
 fn end_mark(line: &[u8], is_putty: bool) -> Option<Range<usize>> {
     if is_putty {
         let at = PUTTY_ENDS.iter().find_map(|end| memmem::find(line, end))?;
@@ -267,22 +267,22 @@ fn kind(line: &[u8], in_key: bool) -> LineRole {
     }
 }
 
-/// Returns true for header lines, for example `Proc-Type: 4,ENCRYPTED`.
+/// Recognizes header lines, for example `Proc-Type: 4,ENCRYPTED`.
 fn is_header(line: &[u8]) -> bool {
     const NAME: usize = 30;
     let name = line.iter().take(NAME).take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
     name > 2 && line[0].is_ascii_uppercase() && line[name..].starts_with(b": ")
 }
 
-/// Returns the key characters of a line, if it contains nothing else except the decoration that programs,
+/// Finds the key characters of a line, if it contains nothing else except the decoration that programs,
 /// quotations and listings add.
 fn key_characters(line: &[u8]) -> Option<Range<usize>> {
     let part = trimmed(line);
     (!part.is_empty() && line[part.clone()].iter().copied().all(is_key_byte)).then_some(part)
 }
 
-/// Returns true if a text has the characters of a key: a run of base64 with several digits or signs. Long names in
-/// programs have fewer.
+/// Returns true if a text has the characters of a key: a run of base64 with several digits or signs. Long
+/// names in programs have fewer.
 fn has_key(text: &[u8]) -> bool {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     text.split(|byte| !is_base64(byte)).any(|run| {
@@ -330,7 +330,7 @@ fn trimmed(line: &[u8]) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// Checks a text in which each line is given with the part of it that belongs to a key.
+    /// Checks a text. Each line is given with the part of it that belongs to a key.
     fn check(lines: &[(&str, &str)]) {
         let text: String = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
         let mut pieces = KeyBlocks::default();
@@ -435,8 +435,8 @@ mod tests {
         ]);
     }
 
-    /// Each word is searched for only once, so a text with many occurrences of one word and none of the
-    /// others takes linear time.
+    /// Each word should be searched for only once, so a text with many occurrences of one word and none of
+    /// the others must take linear time.
     #[test]
     fn repeated_words_take_linear_time() {
         let text = "PRIVATE KEY -----BEGIN PRIVATE KEY-----\n".repeat(100_000);

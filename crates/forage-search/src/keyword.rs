@@ -1,10 +1,11 @@
 //! Searches for many terms in one pass, with an exact account of the output of ripgrep for each.
 //!
 //! The requirement measures a term by the bytes that `rg -C 10 -i --line-number --with-filename -e TERM`
-//! prints. A term with more than 64 KiB is too broad. Of the others, the least important are dropped until
-//! the output for all of them together is below 128 KiB. Done literally, this takes one scan per term and one
-//! per drop. We scan the tree only once: every line that matches a term is kept with the lines around it, the
-//! bytes of each term are counted from those, and a term that exceeds its limit is no longer searched for.
+//! prints. A term with more than 64 KiB is too broad. Of the others, the least important must be dropped
+//! until the output for all of them together is below 128 KiB. Done literally, this would take one scan per
+//! term and one per drop. We scan the tree only once, and keep every line that matches a term with the lines
+//! around it. From those we count the bytes of each term, and we stop searching for a term that exceeds its
+//! limit.
 //!
 //! This describes [`Breadth::Requirement`]. With the other two, a term that exceeds its limit is still
 //! counted in each file, and the lines to show are chosen afterwards; see `adapt`.
@@ -95,7 +96,7 @@ pub struct TermReport {
     pub term: String,
     /// The outcome.
     pub fate: TermStatus,
-    /// Bytes that ripgrep prints for this term alone; exact unless `at_least` is set.
+    /// Bytes that ripgrep prints for this term alone. This is exact unless `at_least` is set.
     pub bytes: u64,
     /// True if counting the term stopped early, so that `bytes` is a lower bound.
     pub at_least: bool,
@@ -118,7 +119,7 @@ pub struct KeywordOptions {
     pub evidence_bytes: u64,
     /// Lines of context around a match.
     pub context: u64,
-    /// How to handle terms that match more.
+    /// How to handle terms that match more than this.
     pub breadth: Breadth,
     /// Maximum size of a file in bytes; larger ones are skipped and counted. `None` for no limit.
     pub max_file_bytes: Option<u64>,
@@ -146,8 +147,8 @@ pub struct KeywordFindings {
     pub terms: Vec<TermReport>,
     /// The evidence for the kept terms, in path order.
     pub files: Vec<FileEvidence>,
-    /// Bytes that ripgrep prints for all kept terms. For evidence chosen within a budget, an upper bound of
-    /// the shown lines instead.
+    /// Bytes that ripgrep prints for all kept terms. For evidence chosen within a budget, this is an upper
+    /// bound for the shown lines instead.
     pub bytes: u64,
     /// Number of files that a kept term matches, including those without lines in the evidence.
     pub candidates: u64,
@@ -175,7 +176,6 @@ impl KeywordFindings {
         mask_of(indices_with(&self.terms, &TermStatus::Kept))
     }
 
-    /// Returns true if some matches of a term, or their context, are missing.
     fn lacks_something(&self) -> bool {
         self.terms.iter().any(TermReport::lacks_something)
     }
@@ -254,7 +254,7 @@ pub fn gather(
         line_bytes: limits::CHOSEN_LINE_BYTES,
         cuts_lines: false,
     };
-    // We need one query per term, because files that only match abandoned terms need not be read.
+    // We need one query per term: files that only match abandoned terms need not be read.
     let of_term = |pattern: &Option<Pattern>| match pattern {
         // Planning a query takes time that we no longer have; an empty condition costs nothing.
         Some(_) if stop.check().is_some() => TrigramQuery::Any,
@@ -329,8 +329,8 @@ pub fn gather(
         Breadth::Requirement | Breadth::Adaptive => drop_until_it_fits(&mut terms, &files, bounds),
     };
     let mut gathered = KeywordFindings { terms, files, bytes, candidates: 0, beyond: 0, report };
-    // We do not count a binary file that only a too broad term hit, because it depends on timing if it was
-    // read.
+    // We do not count a binary file that only a too broad term hit. Whether this file was read depends on
+    // timing.
     let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermStatus::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
     (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
@@ -367,7 +367,7 @@ pub fn gather(
     Ok(gathered)
 }
 
-/// Returns a deadline for the walk that leaves time to choose from its results.
+/// Computes a deadline for the walk that leaves time to choose from its results.
 fn leaving_time(stop: &Stop) -> Stop {
     let Some(deadline) = stop.deadline() else { return stop.clone() };
     let left = deadline.saturating_duration_since(Instant::now());
@@ -375,7 +375,7 @@ fn leaving_time(stop: &Stop) -> Stop {
     stop.by(deadline.checked_sub(kept_back).unwrap_or(deadline))
 }
 
-/// Falls back to the lines already in memory if no time is left to choose. For broad terms these are the
+/// Falls back to the lines already in memory if no time is left to choose. For broad terms, these are the
 /// lines kept until the term turned out to be broad.
 fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
     gathered.candidates = gathered.files.len() as u64;
@@ -405,8 +405,8 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
     });
 }
 
-/// Reads the first file again if no file has lines left. The lines in memory can belong to later files, at
-/// whose time a term was already too broad.
+/// Reads the first file again if no file has lines left. This can happen if a term was already too broad when
+/// its later files were read.
 fn show_one(
     gathered: &mut KeywordFindings,
     path: RelPath,
@@ -426,13 +426,13 @@ fn show_one(
 fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<PatternError>) {
     match result {
         Ok(pattern) => (Some(pattern), None),
-        // The pattern was not searched for, like everything else when a search has to end.
+        // Like everything else after a stop, this pattern was not searched for.
         Err(PatternError::Stopped) => (None, None),
         Err(error) => (None, Some(error)),
     }
 }
 
-/// Returns the bytes that ripgrep prints for the kept terms.
+/// Counts the bytes that ripgrep prints for the kept terms.
 fn printed_bytes(terms: &[TermReport], files: &[FileEvidence]) -> u64 {
     let kept = mask_of(indices_with(terms, &TermStatus::Kept));
     let mut printed = Printed::new(0u64);
@@ -475,7 +475,7 @@ impl Counter {
         self.total() > bounds.term_bytes
     }
 
-    /// Adds a file. Returns false if the term is too broad, or has just become so.
+    /// Adds a file. Returns false if the term is already too broad or has just become so.
     fn count(&self, file: &FileEvidence, term: u64, bounds: &KeywordOptions) -> bool {
         let (bytes, groups) = file.printed_bytes(term);
         if file.over & term != 0 {
@@ -500,8 +500,8 @@ impl Counter {
             None if self.groups.load(Ordering::Relaxed) == 0 => TermStatus::NoHits,
             None => TermStatus::Kept,
         };
-        // How far a too broad term was counted depends on the timing of the workers. Its figures are lower
-        // bounds, and only the limit itself is reproducible.
+        // How far we counted a too broad term depends on the timing of the workers. Its figures are therefore
+        // lower bounds, and only the limit itself is reproducible.
         TermReport {
             term: term.to_owned(),
             fate,

@@ -1,4 +1,5 @@
-//! Searches files too large to be read whole: `grep-searcher` over the confined handle, in bounded pieces.
+//! Searches files that are too large to be read whole: `grep-searcher` reads the confined handle in bounded
+//! pieces.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -19,10 +20,10 @@ pub(crate) trait LineSink {
     fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool;
 }
 
-/// Searches the decoded `text`. Returns false if it contains a NUL byte: the file is then counted as binary,
+/// Searches the decoded `text`. Returns false if it contains a NUL byte. The file is then counted as binary,
 /// and the caller must discard its results, as for a file that is read whole.
 ///
-/// Note that a line longer than a piece ends the search. Results before it are kept, and the file is counted
+/// Note that a line longer than a piece ends the search. We keep the results before it and count the file
 /// with this reason. Private key blocks in the part that was read are added to `keys`.
 #[must_use]
 pub(crate) fn search_reader(
@@ -59,8 +60,8 @@ pub(crate) fn search_reader(
     true
 }
 
-/// Adapts our own line search to `grep-searcher`; each match is a whole line. It has prefilters that a plain
-/// matcher lacks, and large files are where they save the most.
+/// Adapts our own line search to `grep-searcher`; each match is a whole line. This search has prefilters that
+/// a plain matcher lacks, and large files are where they save the most.
 #[derive(Debug)]
 pub(crate) struct LineMatcher<'a, L>(pub(crate) &'a L, pub(crate) &'a Stop);
 

@@ -49,15 +49,15 @@ struct Exact<'p> {
     pattern: &'p Pattern,
     matcher: RegexMatcher,
     pace: Pace,
-    /// For lines on which the matcher could take long. Borrowed for the duration of one search.
+    /// For lines on which the matcher could take long; borrowed for the duration of one search.
     stepped: RefCell<Option<SteppedCache>>,
-    /// The time until which matches are still located after the call had to end.
+    /// After the end of the call, we still locate matches until this time.
     grace: Cell<Option<Instant>>,
     /// True if some requested matches were not located.
     is_cut: Cell<bool>,
 }
 
-/// Returns the line that contains `position`, without its line feed.
+/// Finds the line that contains `position`, without its line feed.
 pub(crate) fn line_at(text: &[u8], position: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &text[..position]).map_or(0, |feed| feed + 1);
     let end = memchr::memchr(b'\n', &text[position..]).map_or(text.len(), |feed| position + feed);
@@ -75,7 +75,7 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl<'p> LineFinder<'p> {
-    /// Creates a finder. `stop` also ends a search in the middle of a line, because a long one can take
+    /// Creates a finder. `stop` also ends a search in the middle of a line, because a long line can take
     /// minutes.
     pub(crate) fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
         let engine = match (pattern.fuzzy(), pattern.matcher()) {
@@ -98,12 +98,12 @@ impl<'p> LineFinder<'p> {
         Self { engine, invert: false, is_of_bytes: pattern.is_of_bytes() }
     }
 
-    /// Finds the lines that do not match if `invert` is set.
+    /// With `invert`, makes the finder find the lines that do not match.
     pub(crate) fn inverted(self, invert: bool) -> Self {
         Self { invert, ..self }
     }
 
-    /// Starts a new file. Returns true if it can match.
+    /// Starts a new file, and returns true if the pattern can match in it.
     pub(crate) fn begin(&self, path: &RelPath) -> bool {
         match &self.engine {
             LineEngine::WholeText(finder) => finder.begin(path),
@@ -111,7 +111,7 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// Returns true if a search had to end within a line, so that finding nothing there means nothing.
+    /// Returns true if a search had to end within a line. In this case, a missing match there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         match &self.engine {
             LineEngine::Exact(exact) => exact.pace.is_stopped(),
@@ -143,7 +143,7 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// Returns the first match in a line without its line feed; for a fuzzy search the best one.
+    /// Finds the first match in a line without its line feed, or the best match if the search is fuzzy.
     pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
         if self.invert {
             return None;
@@ -156,12 +156,12 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// Returns up to `max` matches within `part` of a line, which is given without its line feed.
+    /// Finds up to `max` matches within `part` of a line, which must be given without its line feed.
     pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, max: usize) -> Vec<Span> {
         if max == 0 || self.invert {
             return Vec::new();
         }
-        // Most lines have one match.
+        // Most lines have only one match.
         let mut spans = Vec::with_capacity(1);
         let mut add = |span: Span| {
             let Span { start, end, distance } = span;
@@ -202,7 +202,7 @@ impl<'p> LineFinder<'p> {
         spans
     }
 
-    /// Returns true if a line, given without its line feed, matches.
+    /// Returns true if `line`, which must be given without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
         match &self.engine {
             LineEngine::Exact(exact) => exact.is_match(line),
@@ -222,7 +222,7 @@ impl Exact<'_> {
         }
     }
 
-    /// Returns the leftmost match in a line at or after `at`.
+    /// Finds the leftmost match in a line at or after `at`.
     fn find(&self, line: &[u8], at: usize) -> Option<Range<usize>> {
         let bytes = line.len() - at;
         match self.stepped_for(bytes) {
@@ -262,7 +262,7 @@ impl Exact<'_> {
         {}
     }
 
-    /// Returns true if the call ended only a moment ago.
+    /// Returns true if the call ended only a moment ago. The grace period begins with the first check.
     fn is_in_grace(&self) -> bool {
         let now = Instant::now();
         let end = self.grace.get().unwrap_or(now + SPANS_GRACE);
@@ -374,7 +374,8 @@ impl LineFinder<'_> {
         }
     }
 
-    /// Finds the lines that do not match. If the search was stopped, the last lines that it read are unknown.
+    /// Finds the lines that do not match. If the search was stopped, we don't know whether the last lines
+    /// match.
     fn each_other(&self, piece: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
         let (mut next, mut go_on) = (0, true);
         let mut others = |until: usize, next: usize| {
@@ -431,7 +432,7 @@ impl MatchingLines for LineFinder<'_> {
     }
 }
 
-/// Returns the end of the piece that begins at `start`: after a line feed, and at least `bytes` later.
+/// Finds the end of the piece that begins at `start`. This is after a line feed and at least `bytes` later.
 pub(crate) fn piece_end(text: &[u8], start: usize, bytes: usize) -> usize {
     let least = start.saturating_add(bytes.max(1)) - 1;
     match text.get(least..) {

@@ -1,13 +1,12 @@
 //! Searches notebooks by the lines of their cells, without outputs and JSON syntax.
 //!
 //! The trigrams of an index are those of the JSON, in which quotes and other characters are escaped. An index
-//! therefore never excludes a notebook.
+//! must therefore never exclude a notebook.
 
 use std::borrow::Cow;
 
 use forage_syntax::NotebookText;
 
-/// Returns true if the path is that of a notebook.
 pub(crate) fn is_notebook(path: &[u8]) -> bool {
     path.ends_with(b".ipynb")
 }

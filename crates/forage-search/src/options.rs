@@ -8,7 +8,7 @@ use crate::index::Index;
 use crate::limits;
 use crate::stored::StoredTexts;
 
-/// Options of a scan: what to keep of each file, and its limits.
+/// Options of a scan: which lines to keep of each file, and its limits.
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
     /// Lines of context before a match.
@@ -32,17 +32,17 @@ pub struct ScanOptions {
     pub margin: Option<usize>,
     /// Maximum number of matches kept per line.
     pub max_spans: usize,
-    /// The position where an earlier answer ended and this one continues.
+    /// The position at which an earlier answer ended and this one continues.
     pub after: Option<Delivered>,
     /// An index that rules out files without reading them.
     pub index: Option<Arc<Index>>,
     /// Search these texts in place of the files of the tree.
     pub stored: Option<Arc<dyn StoredTexts>>,
-    /// If true, all results are wanted, so it pays to wait for the index.
+    /// Whether all results are wanted. If so, it pays to wait for the index.
     pub exhaustive: bool,
 }
 
-/// The position where an earlier answer ended: a file, and the lines of it that the answer contained.
+/// The position at which an earlier answer ended: a file, and the lines of it that the answer contained.
 #[derive(Clone, Debug)]
 pub enum Delivered {
     /// All matching lines up to this number with their context; neither is repeated.
@@ -52,13 +52,13 @@ pub enum Delivered {
 }
 
 impl ScanOptions {
-    /// Returns the number of lines before and after a match that become events.
+    /// Computes how many lines before and after a match become events.
     pub(crate) fn around(&self) -> (usize, usize) {
         let margin = self.margin.unwrap_or(0);
         (self.before_context.max(margin), self.after_context.max(margin))
     }
 
-    /// Returns the last matching line of a file that an earlier answer contained with its context; 0 for
+    /// The last matching line of a file that an earlier answer contained with its context; 0 if there is
     /// none.
     pub(crate) fn matches_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
@@ -67,7 +67,7 @@ impl ScanOptions {
         }
     }
 
-    /// Returns the last line of a file that an earlier answer contained; 0 for none.
+    /// The last line of a file that an earlier answer contained; 0 if there is none.
     pub(crate) fn lines_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
             Some(Delivered::Lines(place, line)) if place == path => *line,

@@ -20,7 +20,7 @@ use crate::size;
 use crate::stepped::SteppedRegex;
 use crate::whole_text::PatternMatcher;
 
-/// How letters compare.
+/// Case sensitivity of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Case {
     /// Case-sensitive.
@@ -35,7 +35,7 @@ pub enum Case {
 /// Options for compiling a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternOptions {
-    /// How letters compare.
+    /// Case sensitivity.
     pub case: Case,
     /// Treat the pattern as literal text, not as a regex.
     pub literal: bool,
@@ -51,13 +51,14 @@ pub struct PatternOptions {
     pub look_around: bool,
 }
 
-/// A compiled pattern. It is cheap to share between threads.
+/// A compiled pattern. This is cheap to share between threads.
 #[derive(Debug)]
 pub struct Pattern {
     matcher: PatternMatcher,
     spans_lines: bool,
     hir: Hir,
-    /// The analyzed form. It equals `hir` unless the pattern has thousands of parts.
+    /// The form that we analyze for required text. This equals `hir` unless the pattern has thousands of
+    /// parts.
     outline: Hir,
     prefilter: Option<Prefilter>,
     fuzzy: Option<Fuzzy>,
@@ -69,10 +70,10 @@ pub struct Pattern {
     positions: u64,
     /// Size in bytes of each cache of `stepped`.
     cache_bytes: usize,
-    /// For lines on which the matcher could take long; compiled when there is one.
+    /// Searches lines on which the matcher could take long; compiled when the first such line appears.
     stepped: Arc<OnceLock<Option<SteppedRegex>>>,
     budget: PatternBudget,
-    /// Returned to the budget with the pattern.
+    /// Returned to the budget when the pattern is dropped.
     _memory: Vec<ReservedMemory>,
 }
 
@@ -99,7 +100,7 @@ impl Pattern {
         Self::new_in(&PatternBudget::for_command(), pattern, options, &Stop::never())
     }
 
-    /// Compiles a pattern like [`Pattern::new`], but gives up when the call has to end.
+    /// Compiles a pattern like [`Pattern::new`], but gives up if the call has to end.
     ///
     /// # Errors
     ///
@@ -108,12 +109,12 @@ impl Pattern {
         Self::new_in(&PatternBudget::for_one_pattern(), pattern, options, stop)
     }
 
-    /// Compiles a pattern like [`Pattern::new_within`], in the memory that it shares with the other patterns
-    /// of a call.
+    /// Compiles a pattern like [`Pattern::new_within`], within the memory that it shares with the other
+    /// patterns of a call.
     ///
     /// # Errors
     ///
-    /// Also returns [`PatternError::TooLargeTogether`].
+    /// Also returns [`PatternError::TooLargeTogether`] if these patterns don't fit together.
     pub fn new_in(
         budget: &PatternBudget,
         pattern: &str,
@@ -157,7 +158,7 @@ impl Pattern {
         let parsed = ParsedPattern { source, ast, insensitive, options: *options, budget: budget.clone() };
         let is_large = class_work > limits::CLASS_WORK_AT_ONCE;
         let compiling = is_large.then(|| compile_large(stop)).transpose()?;
-        // We can't interrupt any of these steps.
+        // We can't interrupt any of these steps, so slow ones run on a helper thread.
         let (parsed, hir) =
             detached::run_if_slow(is_large, stop, move || parsed.translate().map(|hir| (parsed, hir)))
                 .unwrap_or(Err(PatternError::Stopped))?;
@@ -198,13 +199,13 @@ impl Pattern {
             cache_bytes: 0,
             stepped: Arc::default(),
             budget: budget.clone(),
-            // The matcher holds it.
+            // The matcher itself holds it.
             _memory: Vec::new(),
         })
     }
 
-    /// Compiles a code pattern, which matches all lines of a matching syntax node. `languages` are the
-    /// languages of the files to search; if empty, all languages in which the pattern is valid.
+    /// Compiles a code pattern, which matches all lines of a matching syntax node. `languages` must list the
+    /// languages of the files to search. An empty list means all languages in which the pattern is valid.
     pub fn from_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
         if pattern.trim().is_empty() {
             return Err(PatternError::Empty);
@@ -233,37 +234,36 @@ impl Pattern {
         })
     }
 
-    /// Returns the matcher, which each worker must clone: clones share the program but not the caches, for
-    /// which threads would contend.
+    /// Returns the matcher. Each worker must clone it, because clones share the program but not the caches,
+    /// for which threads would contend.
     pub(crate) fn matcher(&self) -> &PatternMatcher {
         &self.matcher
     }
 
-    /// Returns true if a match may span lines.
     pub(crate) fn spans_lines(&self) -> bool {
         self.spans_lines
     }
 
-    /// Returns true if it is a code pattern with a syntax error in each of its languages.
+    /// Returns true for a code pattern that has a syntax error in each of its languages.
     #[must_use]
     pub fn is_erroneous_code(&self) -> bool {
         matches!(&self.matcher, PatternMatcher::Code(code) if code.has_error())
     }
 
-    /// Returns true if the pattern has look-around or backreferences, which take longer.
+    /// Returns true if the pattern has look-around or backreferences, which take longer to match.
     #[must_use]
     pub fn is_backtracking(&self) -> bool {
         matches!(self.matcher, PatternMatcher::Backtracking(_))
     }
 
-    /// Returns the complete expression, which may be large.
+    /// The complete expression, which may be large.
     #[cfg(any(test, target_os = "linux", target_os = "android"))]
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }
 
-    /// Returns true if the pattern names bytes that are not text, for example `(?-u:\xff)`. Files are then searched
-    /// without decoding.
+    /// Returns true if the pattern names bytes that are not text, for example `(?-u:\xff)`. Files should then
+    /// be searched without decoding.
     #[must_use]
     pub fn is_of_bytes(&self) -> bool {
         !self.hir.properties().is_utf8()
@@ -275,14 +275,13 @@ impl Pattern {
         self.insensitive
     }
 
-    /// Returns an expression that matches whatever the pattern matches and is small enough to be analyzed
-    /// between two deadline checks.
+    /// An expression that matches everything that the pattern matches and is small enough to analyze between
+    /// two deadline checks.
     pub(crate) fn outline(&self) -> &Hir {
         &self.outline
     }
 
-    /// Returns the maximum number of states that can be active at one position of a text, which is the work
-    /// per byte.
+    /// The maximum number of states that can be active at one position of a text. This is the work per byte.
     pub(crate) fn positions(&self) -> u64 {
         self.positions
     }
@@ -294,8 +293,8 @@ impl Pattern {
 
     /// Returns an interruptible search that finds the same matches as the matcher.
     ///
-    /// Compiling it takes up to some tens of milliseconds. Returns `None` if the first caller has no time
-    /// left for that.
+    /// The first caller compiles it, which takes up to some tens of milliseconds. Returns `None` if this
+    /// caller has no time left for it.
     pub(crate) fn stepped(&self, pace: &Pace) -> Option<&SteppedRegex> {
         if self.stepped.get().is_none() {
             if !pace.look() {
@@ -311,13 +310,13 @@ impl Pattern {
         self.stepped.get()?.as_ref()
     }
 
-    /// Returns the budget of the call, for its further patterns.
+    /// Returns the budget of the call, which its further patterns must share.
     #[must_use]
     pub fn budget(&self) -> PatternBudget {
         self.budget.clone()
     }
 
-    /// Returns how many of `threads` threads can search for the pattern within the memory of the call.
+    /// Computes how many of `threads` threads can search for the pattern within the memory of the call.
     pub(crate) fn threads(&self, threads: usize) -> usize {
         self.budget.threads(threads)
     }
@@ -334,7 +333,7 @@ impl Pattern {
         self.fuzzy.as_ref()
     }
 
-    /// Describes how lines are found: with edits, by a prefilter, or by the regex over the whole text.
+    /// Describes how we find lines: with edits, by a prefilter, or by the regex over the whole text.
     pub fn describe(&self) -> String {
         if let Some(fuzzy) = &self.fuzzy {
             return fuzzy.describe();
@@ -361,14 +360,14 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
     )
 }
 
-/// Returns the compiled source of a pattern if it differs from the input.
+/// Rewrites a pattern to the source that is compiled. Returns `None` if they are the same.
 #[cfg(any(test, target_os = "linux", target_os = "android"))]
 pub(crate) fn rewritten(pattern: &str) -> Option<String> {
     with_line_ends(pattern, &parse(pattern).ok()?)
 }
 
-/// Returns the pattern with every `$` also matching before a carriage return, because lines may end with CR
-/// LF. Returns `None` if it has no `$`.
+/// Lets every `$` also match before a carriage return, because lines may end with CR LF. Returns `None` if
+/// the pattern has no `$`.
 fn with_line_ends(source: &str, ast: &Ast) -> Option<String> {
     struct LineEnds(Vec<usize>);
     impl ast::Visitor for LineEnds {
@@ -414,8 +413,8 @@ impl ParsedPattern {
             .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })
     }
 
-    /// Compiles the translated expression, with a deadline check before each step. `compiling` is held if the
-    /// expression itself is large.
+    /// Compiles the translated expression, with a deadline check before each step. `compiling` must be held
+    /// if the expression itself is large.
     fn compile(
         &self,
         hir: Hir,
@@ -425,7 +424,7 @@ impl ParsedPattern {
     ) -> Result<Pattern, PatternError> {
         let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
         let word = self.options.word;
-        // Otherwise we would build it up to the limit only to discard it.
+        // Without this check, we would build it up to the limit only to discard it.
         if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
             return Err(PatternError::TooLarge);
         }
@@ -487,8 +486,8 @@ impl ParsedPattern {
     }
 }
 
-/// Returns the size in bytes of an expression's automaton: an estimate for a small one, and otherwise the
-/// size of one that is built for that.
+/// Computes the size in bytes of an expression's automaton. We only estimate this for a small one, and build
+/// a large one to measure it.
 fn automaton_bytes(hir: &Hir, compiling: Option<Permit>, stop: &Stop) -> Result<u64, PatternError> {
     let estimate = size::automaton_bytes_at_most(hir);
     if estimate <= limits::UNMEASURED_AUTOMATON_BYTES {
@@ -501,7 +500,7 @@ fn automaton_bytes(hir: &Hir, compiling: Option<Permit>, stop: &Stop) -> Result<
     size::automaton_bytes(hir)
 }
 
-/// Returns the expression to match. With `word`, a match must not touch a word character.
+/// Builds the expression to match. With `word`, a match must not touch a word character.
 fn in_words(hir: &Hir, word: bool) -> Hir {
     match word {
         true => Hir::concat(vec![
@@ -546,14 +545,14 @@ fn compile_error(error: &grep_regex::Error) -> PatternError {
     }
 }
 
-/// Returns the last line of an error message that shows the pattern with a caret below it.
+/// Extracts the last line of an error message. The lines above it show the pattern with a caret.
 fn one_line(message: &str) -> String {
     let last = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or(message);
     last.trim().trim_start_matches("error: ").to_owned()
 }
 
-/// Implements ripgrep's rule: there is a literal character, and none is upper-case. Escapes such as `\S` are
-/// not literals.
+/// Implements ripgrep's smart case: there is a literal character, and none is upper-case. Note that escapes
+/// such as `\S` are not literals.
 fn is_smart_insensitive(ast: &Ast) -> bool {
     #[derive(Default)]
     struct Letters {

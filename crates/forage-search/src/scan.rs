@@ -37,7 +37,8 @@ impl<S> ScanWorker<'_, S> {
         Self { buffer: ReadBuffer::default(), index: None, choice: None, state }
     }
 
-    /// Returns the reason for which a file need not be read. Only queries with a bit in `wanted` count.
+    /// Returns the reason why a file need not be read, if there is one. Only queries with a bit in `wanted`
+    /// count.
     fn unread(&mut self, entry: &Entry<'_>, wanted: u64, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.choice.and_then(|choice| choice.may_match(entry, wanted)) {
             Some(true) => None,
@@ -47,8 +48,8 @@ impl<S> ScanWorker<'_, S> {
     }
 
     /// Reads only those parts of a file that can contain a match. Returns the range of each passage in the
-    /// buffer with the number of line feeds before it. Returns `None` if the parts are unknown or are the
-    /// whole file.
+    /// buffer with the number of line feeds before it, or `None` if the parts are unknown or are the whole
+    /// file.
     fn read_passages(
         &mut self,
         entry: &Entry<'_>,
@@ -60,7 +61,7 @@ impl<S> ScanWorker<'_, S> {
         let state = file.state()?;
         let stretches = self.index.as_ref()?.stretches(entry, self.choice, state)?;
         let bytes: u64 = stretches.iter().map(|stretch| stretch.bytes.end - stretch.bytes.start).sum();
-        // We also compare the state of the entry: it takes into account that some file systems have
+        // We also compare the state of the entry, which takes into account that some file systems have
         // unreliable states.
         if bytes >= file.size() || entry.state() != Some(state) {
             return None;
@@ -72,7 +73,7 @@ impl<S> ScanWorker<'_, S> {
             file.read_range(&mut self.buffer, bytes).ok()?;
             passages.push((start..self.buffer.len(), feeds));
         }
-        // Otherwise the passages could be from different states of the file.
+        // If the file changed while we read it, the passages could be from different states.
         (file.state_now() == Some(state)).then_some(passages)
     }
 }
@@ -87,21 +88,21 @@ pub(crate) enum ScanText<'a> {
 
 /// A search, as seen by the code that reads files.
 pub(crate) trait TextSearch {
-    /// Returns true if nothing in a file with these bytes can match in any encoding, so that the encoding
-    /// need not be detected.
+    /// Returns true if these bytes of a file rule out a match in any encoding. If so, we need not detect the
+    /// encoding.
     fn rules_out(&self, _raw: &[u8]) -> bool {
         false
     }
 
-    /// Returns the encoding for a file that begins with these bytes.
+    /// Determines the encoding of a file that begins with these bytes.
     fn encoding(&self, head: &[u8]) -> Encoding {
         Encoding::detect(head)
     }
 }
 
 /// Opens, reads and decodes an entry and passes its text to `search`, unless the index rules out a match of
-/// all `wanted` queries. Files that can't be searched are counted. `search` must check for NUL bytes after
-/// the beginning of the text.
+/// all `wanted` queries. Files that can't be searched are counted. Note that `search` must check for NUL
+/// bytes after the beginning of the text.
 pub(crate) fn with_text<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
@@ -114,7 +115,7 @@ pub(crate) fn with_text<S: TextSearch, T>(
     read(worker, file, false, skipped, search)
 }
 
-/// Implements the first half of [`with_text`].
+/// Opens the file: the first half of [`with_text`].
 fn open<S>(
     worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
@@ -138,7 +139,8 @@ fn open<S>(
     Some(file)
 }
 
-/// Implements the second half of [`with_text`]. The stored bytes of a notebook never rule out a match.
+/// Reads and decodes the file: the second half of [`with_text`]. Note that the stored bytes of a notebook
+/// never rule out a match.
 fn read<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     mut file: OpenedFile,
@@ -185,8 +187,8 @@ pub(crate) struct ScanScope<'a> {
 }
 
 impl ScanScope<'_> {
-    /// Walks the files like [`Walk`], but skips those that the index rules out for all queries. `wanted`
-    /// returns a bit for each query that still matters.
+    /// Walks the files like [`Walk`], but skips those that the index rules out for all queries. `wanted` must
+    /// return a bit for each query that still matters.
     pub(crate) fn search<S, T: Send>(
         &self,
         queries: impl FnOnce() -> Vec<TrigramQuery>,
@@ -200,8 +202,8 @@ impl ScanScope<'_> {
             index.wait_until_open(stop);
         }
         let selection = index.and_then(|index| index.select(queries(), stop));
-        // A watched tree is searched again if nothing was found and the tree turns out to have changed
-        // without a notification.
+        // If we find nothing in a watched tree and it turns out to have changed without a notification, we
+        // search it once more.
         for attempt in 0..2 {
             let began = Instant::now();
             let choose = |index: &Arc<Index>| index.choose(selection.as_ref(), walk_options, max_file_bytes);
@@ -224,7 +226,7 @@ impl ScanScope<'_> {
             }
             let has_changed =
                 index.is_some_and(|index| index.detect_unreported_changes(walk_options, began, stop));
-            // If the call was stopped, we don't know that there is nothing.
+            // If the call was stopped, we can't conclude from this that there is no match.
             report.stopped = stop.check();
             if !has_changed || report.stopped.is_some() {
                 return Ok(report);
@@ -277,8 +279,8 @@ pub fn search(
     }
     let threads = pattern.threads(walk_options.thread_count());
     let walk_options = &WalkOptions { threads, ..walk_options.clone() };
-    // We read the whole text if there is context, because context lines may be outside of the passages, and
-    // continuing an earlier answer needs the lines before them.
+    // With context we read the whole text: context lines may be outside of the passages, and continuing an
+    // earlier answer needs the lines before them.
     let by_passages = options.before_context == 0
         && options.after_context == 0
         && options.after.is_none()
@@ -341,7 +343,7 @@ pub fn search(
     )
 }
 
-/// How a [`FileScan`] decodes files.
+/// How a [`FileScan`] should decode files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoding {
     /// Decode from the detected encoding.
@@ -395,8 +397,8 @@ pub struct FileScan<'a> {
 
 impl FileScan<'_> {
     /// Calls `visit` in parallel with the bytes of each file, and `receive` with the results in path order
-    /// until it returns a break. `visit` returns each result with its approximate weight in bytes, which
-    /// limits how many results wait at a time.
+    /// until it returns a break. `visit` must return each result with its approximate weight in bytes, which
+    /// limits how many results may wait at a time.
     ///
     /// # Errors
     ///
@@ -428,8 +430,8 @@ impl FileScan<'_> {
         scope.search(queries, || 1, || (state(), finder()), visit, receive)
     }
 
-    /// Calls `visit` with the bytes of one file that [`FileScan::run`] has visited. Returns `None` if it
-    /// can't be read any more.
+    /// Calls `visit` with the bytes of one file that [`FileScan::run`] has visited. Returns `None` if the
+    /// file can no longer be read.
     ///
     /// # Errors
     ///
@@ -467,7 +469,7 @@ impl FileScan<'_> {
             (_, by_mark) => by_mark,
         };
         let mut reading = FileReading { encoding, is_stored_notebook: is_notebook };
-        // Byte-order marks are left to the receiver of the bytes.
+        // We leave byte-order marks to the receiver of the bytes.
         let is_marked = matches!(encoding, Encoding::Utf8Bom | Encoding::Utf16Le | Encoding::Utf16Be);
         if !is_whole {
             let mut raw = Read::chain(&buffer[..], file.reader());
@@ -507,7 +509,8 @@ impl FileScan<'_> {
     }
 }
 
-/// Searches the decoded text of a file, of a notebook only the cells. Counts what is left out in `skipped`.
+/// Searches the decoded text of a file, or only the cells of a notebook. Counts the omitted parts in
+/// `skipped`.
 pub(crate) fn search_decoded(
     finder: &LineFinder<'_>,
     path: &RelPath,
@@ -526,7 +529,7 @@ pub(crate) fn search_decoded(
         skipped.add(SkipReason::TooSlow);
     }
     let found = found?;
-    // We check this only now, because nearly all files have neither a match nor a late NUL byte.
+    // We only check this now: nearly all files have neither a match nor a late NUL byte.
     if is_binary(text) {
         skipped.add(SkipReason::Binary);
         return None;
@@ -563,7 +566,7 @@ struct PieceSink<'a> {
     /// The last matching line that an earlier answer contained with its context; 0 for none.
     delivered: u64,
     before_context: u64,
-    /// Lines after it that are context of it, of the next match, or of both.
+    /// Context lines after that match. We don't know yet which of them are context of the next match.
     held: Vec<HeldContext>,
 }
 

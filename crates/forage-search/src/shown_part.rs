@@ -4,22 +4,22 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Bytes of a line to read per character. Letters of all scripts have up to 4, and with their marks rarely
-/// more than 8; text with longer characters is shown with fewer of them.
+/// Bytes of a line to read per character. Letters of all scripts have up to 4, and rarely more than 8 with
+/// their marks. We show fewer characters of a text in which they are longer.
 pub const CHARACTER_BYTES: usize = 8;
 
-/// Returns the part of a line to show if at most `max` characters are allowed: the whole line, its beginning,
+/// Chooses the part of a line to show if at most `max` characters are allowed: the whole line, its beginning,
 /// or the part around the middle of `around`.
 ///
-/// A character is a grapheme cluster, for example a letter with its marks or an emoji of several code points, and is
-/// never divided. A byte that is not UTF-8 counts as one character.
+/// A character is a grapheme cluster, for example a letter with its marks or an emoji of several code points,
+/// and is never divided. A byte that is not UTF-8 counts as one character.
 pub fn shown_part(line: &[u8], max: usize, around: Option<&Range<usize>>) -> Range<usize> {
     if line.len() <= max {
         return 0..line.len();
     }
     let reach = max.saturating_mul(CHARACTER_BYTES);
     let middle = around.map_or(0, |place| place.start + place.len().min(reach) / 2).min(line.len());
-    // A short line is read completely, so that even a few very long characters are not divided.
+    // We read a short line completely, so that even a few very long characters are not divided.
     let reach = if line.len() <= reach.saturating_mul(2) { line.len() } else { reach };
     // We can't determine character boundaries from the middle of a character.
     let is_inside = |at: &usize| line.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
@@ -45,7 +45,7 @@ pub fn shown_part(line: &[u8], max: usize, around: Option<&Range<usize>>) -> Ran
     borders[first]..borders[last]
 }
 
-/// Returns the starts of all characters, and the end.
+/// Finds the starts of all characters, followed by the end of the text.
 fn borders(text: &[u8]) -> Vec<usize> {
     let mut borders = Vec::new();
     let mut at = 0;

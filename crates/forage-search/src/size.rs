@@ -14,11 +14,11 @@ const CHARACTER_BYTES: u64 = 4;
 /// Minimum size in bytes of one state of an automaton.
 const STATE_BYTES: u64 = 16;
 
-/// Number of positions from which a pattern's automaton may come near a limit; smaller ones are not measured.
+/// Number of positions from which a pattern's automaton may come near a limit. We don't measure smaller ones.
 const MEASURED_POSITIONS: u64 = 1000;
 
-/// Returns an approximate upper bound for the number of states of the pattern's automaton that can be active
-/// at one position of a text: one for each byte that a part of the pattern matches, times its repetitions.
+/// Estimates an upper bound for the number of states of the pattern's automaton that can be active at one
+/// position of a text: one for each byte that a part of the pattern matches, times its repetitions.
 pub(crate) fn positions(hir: &Hir) -> u64 {
     fold(hir, &mut |class| match class {
         Class::Bytes(_) => 1,
@@ -28,8 +28,8 @@ pub(crate) fn positions(hir: &Hir) -> u64 {
     .max(1)
 }
 
-/// Returns a lower bound for the size of the pattern's automaton in bytes. If it exceeds the limit, compiling
-/// the pattern would fail.
+/// Computes a lower bound for the size of the pattern's automaton in bytes. If it exceeds the limit,
+/// compiling the pattern would fail.
 pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, PatternError> {
     if positions(hir) < MEASURED_POSITIONS {
         return Ok(0);
@@ -51,10 +51,10 @@ pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, Pat
     if stopped { Err(PatternError::Stopped) } else { Ok(states.saturating_mul(STATE_BYTES)) }
 }
 
-/// Returns an approximate upper bound for the size of the pattern's automaton in bytes, without building any
-/// part of it.
+/// Estimates an upper bound for the size of the pattern's automaton in bytes, without building any part of
+/// it.
 pub(crate) fn automaton_bytes_at_most(hir: &Hir) -> u64 {
-    // Measured for `\w` and `\pL`: 34 bytes per range. A single range has up to ten sequences of bytes.
+    // Measured for `\w` and `\pL`: 34 bytes per range. A single range can have up to ten sequences of bytes.
     fold(hir, &mut |class| match class {
         Class::Bytes(class) => 1 + class.ranges().len() as u64 / 4,
         Class::Unicode(class) => {
@@ -65,7 +65,7 @@ pub(crate) fn automaton_bytes_at_most(hir: &Hir) -> u64 {
     .saturating_mul(2 * STATE_BYTES)
 }
 
-/// Returns the size in bytes of the pattern's automaton, which is built for that.
+/// Builds the pattern's automaton and measures its size in bytes.
 pub(crate) fn automaton_bytes(hir: &Hir) -> Result<u64, PatternError> {
     let config = thompson::Config::new()
         .utf8(false)
@@ -75,7 +75,8 @@ pub(crate) fn automaton_bytes(hir: &Hir) -> Result<u64, PatternError> {
     built.map(|nfa| nfa.memory_usage() as u64).map_err(|_| PatternError::TooLarge)
 }
 
-/// Returns the size in bytes of the automaton of a class, which is built separately for each copy of it.
+/// Measures the automaton of a class in bytes. The compiler builds this automaton separately for each copy of
+/// the class.
 fn class_bytes(class: &ClassUnicode) -> u64 {
     let config = thompson::Config::new().utf8(false).which_captures(WhichCaptures::None);
     let build = |hir: &Hir| thompson::Compiler::new().configure(config.clone()).build_from_hir(hir).ok();
@@ -84,7 +85,7 @@ fn class_bytes(class: &ClassUnicode) -> u64 {
     whole.saturating_sub(build(&Hir::empty()).map_or(u64::MAX, bytes))
 }
 
-/// Returns the work of expanding the classes of a pattern: [`LARGE_CLASS`] for a case-insensitive class of
+/// Estimates the work of expanding the classes of a pattern: [`LARGE_CLASS`] for a case-insensitive class of
 /// hundreds of ranges, 1 for a small one.
 pub(crate) fn class_work(ast: &Ast, insensitive: bool) -> u64 {
     let mut classes = Classes { insensitive, ..Classes::default() };
@@ -94,15 +95,15 @@ pub(crate) fn class_work(ast: &Ast, insensitive: bool) -> u64 {
 
 /// The work of a class with hundreds of ranges.
 const LARGE_CLASS: u64 = 256;
-/// The factor by which a case-insensitive class takes more work.
+/// The factor by which a class takes more work if it is case-insensitive.
 const FOLDING: u64 = 64;
 
 #[derive(Default)]
 struct Classes {
     insensitive: bool,
     work: u64,
-    /// True if the current class has a part with hundreds of ranges, so that each operation on it takes as
-    /// long.
+    /// True if the current class has a part with hundreds of ranges. Each operation on the class then takes
+    /// as long as this part.
     is_large: bool,
 }
 
@@ -167,10 +168,10 @@ impl ast::Visitor for &mut Classes {
     }
 }
 
-/// Returns the pattern with at most `parts` parts; the others are replaced by parts that match anything.
+/// Replaces all but `parts` parts of a pattern by parts that match anything.
 ///
-/// The result matches whatever the pattern matches. Text that all of its matches must contain is therefore
-/// also required by the pattern.
+/// The result matches everything that the pattern matches, so text that the result requires is also required
+/// by the pattern.
 pub(crate) fn outline(hir: &Hir, parts: usize) -> Hir {
     let mut left = parts;
     outline_within(hir, &mut left)
@@ -207,7 +208,7 @@ fn outline_within(hir: &Hir, left: &mut usize) -> Hir {
     }
 }
 
-/// Returns an expression that matches any text within a line.
+/// Builds an expression that matches any text within a line.
 fn anything() -> Hir {
     let sub = Box::new(Hir::dot(Dot::AnyByteExceptLF));
     Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub })
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(positions(&hir("((((a{1000}){1000}){1000}){1000}){1000000}")), 1_000_000_000_000_000_000);
     }
 
-    /// Only patterns that would really take long are refused for their classes.
+    /// Patterns should only be refused for their classes if these would really take long.
     #[test]
     fn large_case_insensitive_classes_are_counted() {
         let compile =
@@ -306,7 +307,7 @@ mod tests {
         assert!(outline(&many, 100).to_string().len() < 1_000);
     }
 
-    /// What is not measured must be about as small as it is taken for.
+    /// A pattern that we don't measure must be about as small as we estimate.
     #[test]
     fn estimated_bytes_are_an_upper_bound() {
         for pattern in [
@@ -331,13 +332,13 @@ mod tests {
         ] {
             let hir = hir(pattern);
             let (built, estimated) = (automaton_bytes(&hir).unwrap(), automaton_bytes_at_most(&hir));
-            // The states around the pattern are a few hundred bytes.
+            // The automaton has a few hundred bytes of states around the pattern.
             assert!(built <= estimated * 3 / 2 + 1_000, "{pattern}: {built} of {estimated}");
         }
     }
 
-    /// A pattern that is refused early would also fail to compile, and one that is far too large is refused
-    /// early.
+    /// A pattern that is refused early must also fail to compile, and one that is far too large must be
+    /// refused early.
     #[test]
     fn refuses_early_only_what_is_too_large() {
         let at_least = |pattern: &str| compiled_bytes_at_least(&hir(pattern), &Stop::never()).unwrap();

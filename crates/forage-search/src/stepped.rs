@@ -1,14 +1,14 @@
 //! A regex search that can be interrupted in the middle of a line.
 //!
 //! The engines of `regex-automata` can't be interrupted. In the worst case their work is the length of the
-//! line times the positions of the pattern: a literal of 16,000 letters takes minutes on a line of 2 MB that
-//! consists of its first letter. Here a search proceeds in short stretches, with a deadline check after each.
-//! It finds the same matches in the same way: a lazy automaton runs forward to the end of a match, and
-//! another one backward to its start. For text that those can't handle (Unicode word boundaries next to
-//! letters outside ASCII) it uses a [`simulation`] of all states of the automaton.
+//! line times the positions of the pattern. For example, a literal of 16,000 letters takes minutes on a line
+//! of 2 MB that consists of its first letter. This search proceeds in short stretches, with a deadline check
+//! after each. It finds the same matches in the same way: a lazy automaton runs forward to the end of a
+//! match, and another one backward to its start. For text that those can't handle (Unicode word boundaries
+//! next to letters outside ASCII) it uses a [`simulation`] of all states of the automaton.
 //!
-//! It lacks the literal searches that make the other engines fast, so it is used only for lines on which
-//! these could take long.
+//! It lacks the literal searches that make the other engines fast, so we only use it for lines on which these
+//! could take long.
 
 mod simulation;
 #[cfg(test)]
@@ -26,7 +26,7 @@ use regex_syntax::hir::Hir;
 use crate::limits;
 use simulation::SteppedSimulation;
 
-/// The reasons for which a search ends without an answer.
+/// Reasons why a search ends without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SteppedEnd {
     /// The call must end.
@@ -54,7 +54,7 @@ pub(crate) struct SteppedCache {
 
 impl SteppedRegex {
     /// Compiles `hir`, for which `work` states can be active at one position, with caches of `cache_bytes`
-    /// bytes. Returns `None` if it is too large; then it has no other matcher either.
+    /// bytes. Returns `None` if it is too large. In this case it has no other matcher either.
     pub(crate) fn new(hir: &Hir, work: u64, cache_bytes: usize) -> Option<Self> {
         let lazy = |backwards: bool| {
             let config = thompson::Config::new()
@@ -107,7 +107,7 @@ impl SteppedRegex {
         }
     }
 
-    /// Returns the leftmost match at or after `at`.
+    /// Finds the leftmost match at or after `at`.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ pub(crate) struct LazySearch<'a> {
 }
 
 impl LazySearch<'_> {
-    /// Returns the end of the leftmost match in the range.
+    /// Finds the end of the leftmost match in the range.
     pub(crate) fn forwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, SteppedEnd> {
         let Range { start, end } = self.range;
         let input = Input::new(self.haystack).range(start..end).anchored(Anchored::No);
@@ -175,7 +175,7 @@ impl LazySearch<'_> {
                 at += 1;
             }
         }
-        // One more step, so that the last match is reported and assertions see the next byte.
+        // We take one more step so that the last match is reported and assertions see the next byte.
         let state = match self.haystack.get(end) {
             Some(&byte) => dfa.next_state(cache, state, byte),
             None => dfa.next_eoi_state(cache, state),
@@ -184,7 +184,7 @@ impl LazySearch<'_> {
         Ok(found)
     }
 
-    /// Returns the start of the longest match that ends at the end of the range.
+    /// Finds the start of the longest match that ends at the end of the range.
     fn backwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, SteppedEnd> {
         let Range { start, end } = self.range;
         let input = Input::new(self.haystack).range(start..end).anchored(Anchored::Yes);
@@ -228,7 +228,7 @@ impl LazySearch<'_> {
         if state.is_quit() { Err(SteppedEnd::Quit(byte)) } else { Ok(state.is_dead()) }
     }
 
-    /// Returns the number of bytes between two deadline checks.
+    /// The number of bytes between two deadline checks.
     fn stretch(&self) -> usize {
         usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX).max(1)
     }

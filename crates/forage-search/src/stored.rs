@@ -15,20 +15,20 @@ use crate::options::ScanOptions;
 use crate::pattern::Pattern;
 use crate::scan::{TextSearch as _, search_decoded};
 
-/// Reads one of some stored texts by its number, or returns the reason why it can't be read.
+/// Reads a stored text by its number, or returns the reason why it can't be read.
 pub type ReadStored<'a> = Box<dyn FnMut(usize) -> Result<Vec<u8>, SkipReason> + 'a>;
 
 /// Texts to search in place of the files of a tree.
 pub trait StoredTexts: fmt::Debug + Send + Sync {
-    /// Returns their paths, in path order.
+    /// The paths of the texts, in path order.
     fn paths(&self) -> &[RelPath];
 
-    /// Returns a reader for one thread.
+    /// Creates a reader for one thread.
     fn reader(&self, stop: &Stop) -> ReadStored<'_>;
 }
 
-/// Searches stored texts as [`search`](crate::search) searches files. Only the globs, the exclusions and the
-/// start of the walk apply.
+/// Searches stored texts as [`search`](crate::search) searches files. Of the walk, only the globs, the
+/// exclusions and the start apply.
 pub(crate) fn search_stored(
     texts: &Arc<dyn StoredTexts>,
     start: &RelPath,
@@ -50,7 +50,7 @@ pub(crate) fn search_stored(
     let chosen: Vec<usize> = (0..paths.len()).filter(|&number| is_chosen(&paths[number])).collect();
     let mut report = WalkReport::default();
     let threads = walk.thread_count();
-    // The first pieces are small, because a caller may have enough soon.
+    // We start with small pieces: a caller may soon have enough.
     let mut size = limits::STORED_PIECE / 16;
     let mut rest = chosen.as_slice();
     while !rest.is_empty() {
@@ -65,7 +65,7 @@ pub(crate) fn search_stored(
                 .map_while(|&number| {
                     let found =
                         search_one(&mut read, &finder, (number, &paths[number]), options, stop, &mut skipped);
-                    // After a stop the text was not searched to its end.
+                    // If the call was stopped, this text was not searched to its end.
                     (stop.check().is_none() || found.is_some()).then_some(found)
                 })
                 .collect();

@@ -27,7 +27,7 @@ impl PatternMatcher {
         let found = match self {
             Self::Regex(matcher) => matcher.find_at(text, at).ok().flatten(),
             Self::Backtracking(matcher) => matcher.find_at(text, at)?,
-            // Its matches depend on the whole file.
+            // The matches of a code pattern depend on the whole file.
             Self::Code(_) => None,
         };
         // `$` also matches before CR LF.
@@ -45,7 +45,6 @@ impl PatternMatcher {
 #[derive(Debug)]
 pub(crate) struct WholeTextFinder {
     matcher: PatternMatcher,
-    /// True if matches may span lines.
     spans_lines: bool,
     /// The matches of a code pattern in the current file.
     code: RefCell<CodeMatches>,
@@ -65,7 +64,7 @@ impl WholeTextFinder {
         self.is_stopped.get()
     }
 
-    /// Starts a new file. Returns true if it can match.
+    /// Starts a new file, and returns true if the pattern can match in it.
     pub(crate) fn begin(&self, path: &RelPath) -> bool {
         let PatternMatcher::Code(pattern) = &self.matcher else { return true };
         let matches = CodeMatches::for_file(path);
@@ -84,7 +83,7 @@ impl WholeTextFinder {
         self.is_too_slow.take()
     }
 
-    /// Returns the leftmost match at or after `at`; also returns `None` if the search has to end.
+    /// Finds the leftmost match at or after `at`. Also returns `None` if the search has to end.
     pub(crate) fn find_at(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
         if self.is_stopped.get() || self.is_too_slow.get() {
             return None;
@@ -109,7 +108,7 @@ impl WholeTextFinder {
     }
 
     /// Calls `found` with each line that a match touches, in order, until it returns false. With `by_lines` a
-    /// match can't begin in the line in which the previous one ends, as in ripgrep's inverted search.
+    /// match can't begin in the line in which the previous one ended, as in ripgrep's inverted search.
     pub(crate) fn each(&self, text: &[u8], by_lines: bool, found: &mut impl FnMut(Range<usize>) -> bool) {
         if !self.spans_lines {
             let is_match = |line: &Range<usize>| self.find_at(&text[line.clone()], 0).is_some();

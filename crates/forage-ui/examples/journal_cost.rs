@@ -1,12 +1,12 @@
-//! Measures the cost of keeping a call's journal entry: the same calls with and without, alternating in one
-//! process.
+//! Measures the cost of keeping a call's journal entry. We make the same calls with and without it,
+//! alternating in one process.
 //!
 //! ```sh
 //! cargo run --release --package forage-ui --example journal_cost -- DIRECTORY
 //! ```
 //!
-//! Prints for each of a few calls the median time without a journal, the median difference of the pairs, and
-//! the number of pairs.
+//! For each of a few calls, this prints the median time without a journal, the median difference of the
+//! pairs, and the number of pairs.
 #![expect(clippy::disallowed_macros, reason = "a program for developers that prints figures")]
 
 use std::error::Error;
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let (mut plain, mut differences) = (Vec::new(), Vec::new());
         for nth in 0..pairs {
-            // The order alternates because the second call has warmer caches.
+            // We alternate the order because the second call has warmer caches.
             let (off, on) = match nth % 2 {
                 0 => (time(&without, &arguments)?, time(&with, &arguments)?),
                 _ => {

@@ -20,7 +20,7 @@ pub(crate) struct Api {
     pub(crate) look: Arc<dyn PageHost>,
 }
 
-/// The reason why a request has no answer.
+/// Why a request has no answer.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) problem: String,
@@ -46,7 +46,7 @@ impl Refusal {
 type Answered = Result<Value, Refusal>;
 
 impl Api {
-    /// Answers a request that may take some time because it reads files.
+    /// Answers a request. This may read files, so it may take some time.
     pub(crate) fn answer(&self, path: &str, query: &Query) -> Answered {
         match path {
             "text" => self.text(query),
@@ -65,7 +65,7 @@ impl Api {
         }
     }
 
-    /// Returns the text of an answer by making its call again.
+    /// Recreates the text of an answer by repeating its call.
     fn text(&self, query: &Query) -> Answered {
         let id = query.needed("id")?;
         let call = self.gathered.call(id).ok_or_else(|| Refusal::missing("this call is no longer kept"))?;
@@ -114,8 +114,8 @@ impl Api {
         Ok(answer.records().clone())
     }
 
-    /// Opens a context beneath the requested root. Only roots that calls were about, or in which the page was
-    /// started, are allowed.
+    /// Opens a context beneath the requested root. We must allow only roots that calls were about, and the
+    /// one in which the page was started.
     fn beneath(&self, query: &Query) -> Result<Context, Refusal> {
         let own = self.look.own_root();
         let root = match query.get("root") {
@@ -133,8 +133,8 @@ fn tool(name: &str) -> Result<&'static dyn registry::AnyTool, Refusal> {
     registry::find(name).map_err(|error| Refusal::missing(error.to_string()))
 }
 
-/// Compares a repeated answer with the original. The first value is true if they are equal, and `None` if
-/// this can't be determined. The second value then says why.
+/// Compares a repeated answer with the original. The first value is true if they are equal, and `None` if we
+/// can't know this. The second value then gives the reason.
 fn likeness(head: &CallHead, text: &str) -> (Option<bool>, Option<&'static str>) {
     match () {
         () if head.digest.is_empty() => (None, Some("nothing is kept by which it could be compared")),

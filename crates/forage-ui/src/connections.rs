@@ -7,8 +7,8 @@ use tokio::task::AbortHandle;
 
 use super::limits;
 
-/// The open connections. A new one is always accepted: if there are too many, the first in the order of
-/// eviction is closed. Connections that have not sent the token come first, then the oldest.
+/// The open connections. We always accept a new one: if there are too many, we close the first in the order
+/// of eviction. Connections that have not sent the token come first, then the oldest.
 #[derive(Default)]
 pub(crate) struct Connections(Mutex<OpenConnections>);
 
@@ -29,7 +29,7 @@ impl Connections {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a task that serves a connection. Its permit is returned when it ends.
+    /// Starts a task that serves a connection. Its permit is returned when the task ends.
     pub(crate) fn admit<F: Future<Output = ()> + Send + 'static>(
         self: &Arc<Self>,
         task: impl FnOnce(Arc<ConnectionPermit>) -> F,
@@ -45,7 +45,7 @@ impl Connections {
         connections.open.insert((Stage::Unauthenticated, number), task.abort_handle());
     }
 
-    /// Closes the first connection. Returns false if there is none.
+    /// Closes the first connection in the order of eviction. Returns false if there is none.
     pub(crate) fn evict(&self) -> bool {
         let first = self.lock().open.pop_first();
         first.inspect(|(_, task)| task.abort()).is_some()

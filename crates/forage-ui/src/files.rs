@@ -17,7 +17,7 @@ use super::seen::{CallSource, SeenCalls};
 ///
 /// # Errors
 ///
-/// Returns a sentence if the file has no known format or can't be read.
+/// Fails with a sentence for the user if the file has no known format or can't be read.
 pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(), String> {
     let told = |error: io::Error| format!("{name} can't be read: {error}");
     let mut text = String::new();
@@ -28,7 +28,7 @@ pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(
     add_text(gathered, &text, name)
 }
 
-/// Adds the calls of a file's text.
+/// Adds the calls in the text of a file.
 pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
     let first: Option<Value> =
         serde_json::Deserializer::from_str(text).into_iter().next().and_then(Result::ok);
@@ -63,9 +63,9 @@ pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(
 /// A part of a journal: the current file or the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalPart {
-    /// The previous file, moved away when it was full.
+    /// The previous file, which was moved away when it was full.
     Before,
-    /// The file that is being written.
+    /// The file that is being written now.
     Now,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn follow(
     }
 }
 
-/// The file being read, and the offset reached.
+/// The file that we are reading, and the offset that we have reached.
 #[derive(Default)]
 struct FollowedJournal(Option<(Handle, u64)>);
 
@@ -126,7 +126,7 @@ fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
     loop {
         line.clear();
         match reader.read_until(b'\n', &mut line) {
-            // An incomplete line is read later, when it is complete.
+            // We will read an incomplete line later, when it is complete.
             Ok(read) if line.last() == Some(&b'\n') => {
                 at += read as u64;
                 gathered.take_line(String::from_utf8_lossy(&line).trim(), CallSource::Journal);
@@ -136,7 +136,7 @@ fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
     }
 }
 
-/// Adds a call from a file. Its status is derived from its error and its size.
+/// Adds a call from a file. We derive its status from its error and its size.
 fn add(gathered: &SeenCalls, process: &str, sequence: u64, mut head: CallHead) {
     head.status = match (&head.error, head.bytes) {
         (Some(_), _) => CallStatus::Error,
@@ -186,7 +186,7 @@ fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
     }
 }
 
-/// Adds the calls of a recording. They are in its requests; the longest request contains the whole
+/// Adds the calls of a recording. We find them in its requests. The longest request contains the whole
 /// conversation.
 fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
     let process = process_of(gathered, name);
@@ -256,7 +256,7 @@ fn called(value: &Value, calls: &mut Vec<Called>, results: &mut Vec<(String, u64
     }
 }
 
-/// Returns the bytes of all texts in a result.
+/// Sums up the bytes of all texts in a result.
 fn length(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
@@ -305,7 +305,7 @@ mod tests {
             write(&now, call);
         }
         seen(&[1, 2, 3, 4, 5, 6, 7, 8]);
-        // Two rotations at once: the file that was read is neither of the two that exist.
+        // Two rotations at once: the file that we have read is neither of the two that exist.
         write(&now, 9);
         for call in 10..12 {
             std::fs::rename(&now, &before).unwrap();

@@ -18,12 +18,12 @@ pub struct KeptCalls {
     file: Option<Box<dyn CallSink>>,
 }
 
-/// A persistent journal of calls. [`CallSink::take`] must not block.
+/// A persistent journal of calls. Note that [`CallSink::take`] must not block.
 pub trait CallSink: Send + Sync {
     /// Takes a call.
     fn take(&self, call: Arc<CallRecord>);
 
-    /// Waits a short time until all calls taken so far are persistent. No calls follow.
+    /// Waits a short time until all calls taken so far are persistent. No calls may follow.
     fn finish(&self);
 }
 
@@ -47,8 +47,8 @@ impl KeptCalls {
         &self.process
     }
 
-    /// Returns the calls after the first `after`, as soon as there are any. Returns an empty list if `wait`
-    /// is over, and `None` if no more calls will come.
+    /// Waits for calls after the first `after` and returns them. Returns an empty list if none came within
+    /// `wait`, and `None` if no more calls will come.
     #[cfg(unix)]
     pub(crate) fn next(&self, after: u64, wait: Duration) -> Option<Vec<Arc<CallRecord>>> {
         let until = Instant::now() + wait;
@@ -68,7 +68,7 @@ impl KeptCalls {
         }
     }
 
-    /// Closes the store; no more calls will come.
+    /// Closes the store, so that no more calls will come.
     pub fn close(&self) {
         self.ring().is_closed = true;
         self.changed.notify_all();

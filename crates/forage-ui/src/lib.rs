@@ -3,8 +3,8 @@
 //!
 //! A process that answers calls sets a [`KeptCalls`] as the journal of its contexts, and opens a
 //! [`CallSocket`] from which the same user reads the calls. [`serve`] serves the page for all running
-//! processes and for files. No text of files is kept or passed on. When a user asks for the text of an
-//! answer, the call is made again.
+//! processes and for files. We never keep or pass on text of files. If a user asks for the text of an answer,
+//! we repeat the call.
 
 mod api;
 mod connections;
@@ -54,7 +54,7 @@ impl Shown {
     ///
     /// # Errors
     ///
-    /// Returns a sentence that says why the file can't be shown.
+    /// Fails with a sentence that says why the file can't be shown.
     pub fn file(&self, file: File, name: &str) -> Result<(), String> {
         files::read(&self.0, file, name)
     }
@@ -71,8 +71,8 @@ impl Shown {
         }
     }
 
-    /// Adds the calls of a journal while other processes write it. `open` opens the requested part each time,
-    /// because rotation may have replaced the file.
+    /// Adds the calls of a journal while other processes write it. `open` must open the requested part each
+    /// time, because rotation may have replaced the file.
     pub fn journal(&self, open: impl FnMut(JournalPart) -> Option<File> + Send + 'static) {
         files::follow(&self.0, open);
     }

@@ -14,14 +14,14 @@ const SERVER: u8 = 2;
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 
-/// `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK`: it is known if the parent belongs to another process; the next
-/// flag says so.
+/// `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK`: this flag means that the next one is valid. The next one is set
+/// if the parent belongs to another process.
 const KNOWS_ITS_PARENT: u32 = 0x100;
 
 /// `SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK`.
 const PARENT_IS_REMOTE: u32 = 0x200;
 
-/// Returns calls as one `TracesData` object.
+/// Converts calls to one `TracesData` object.
 pub fn traces(calls: &[&CallRecord], version: &str) -> Value {
     let resource = attributes(&[("service.name", json!("forage")), ("service.version", json!(version))]);
     let spans: Vec<Value> = calls.iter().map(|call| span(call)).collect();
@@ -94,7 +94,7 @@ fn span(call: &CallRecord) -> Value {
     })
 }
 
-/// Formats a time in nanoseconds. OTLP's JSON represents 64-bit numbers as strings.
+/// Formats a time in nanoseconds. Note that OTLP's JSON represents 64-bit numbers as strings.
 fn nanoseconds(us: u64) -> String {
     (u128::from(us) * 1000).to_string()
 }

@@ -10,7 +10,7 @@ use forage_fs::PrivatePlace;
 use super::seen::{CallSource, SeenCalls};
 use super::{limits, socket};
 
-/// Sockets that are being read or were read a moment ago.
+/// Sockets that we are reading or were reading a moment ago.
 #[derive(Clone, Default)]
 struct ReadSockets(Arc<Mutex<HashSet<PathBuf>>>);
 

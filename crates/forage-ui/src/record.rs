@@ -30,7 +30,7 @@ pub struct ProcessRecord {
 impl ProcessRecord {
     pub(crate) const KIND: &str = "process";
 
-    /// Creates the record of this process. Its name stays the same for as long as the process runs.
+    /// Creates the record of this process. Its name must stay the same for as long as the process runs.
     pub fn own(surface: &str, version: &str) -> Self {
         static BEGAN: LazyLock<u64> = LazyLock::new(|| since_1970(SystemTime::now()));
         let (pid, us) = (std::process::id(), *BEGAN);
@@ -38,7 +38,7 @@ impl ProcessRecord {
         Self { pid: Some(pid), version: version.to_owned(), ..Self::new(&process, surface, timestamp(us)) }
     }
 
-    /// Creates the record of a process if nothing but its calls is known.
+    /// Creates the record of a process if we know only its calls.
     pub(crate) fn new(process: &str, surface: &str, began: String) -> Self {
         Self {
             kind: Self::KIND.to_owned(),

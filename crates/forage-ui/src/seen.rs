@@ -14,7 +14,7 @@ use super::record::{CallRecord, ProcessRecord};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CallSource {
-    /// The socket of a process that is running, or was when the page started.
+    /// The socket of a process that is running, or that was running when the page started.
     Socket,
     /// A journal on disk.
     Journal,
@@ -29,7 +29,7 @@ pub(crate) struct SeenProcess {
     process: ProcessRecord,
     /// The client of the most recent call with a client.
     client: Option<String>,
-    /// The task that its agent was given, if known.
+    /// The task that was given to the process's agent, if known.
     task: Option<String>,
     /// The roots that its calls were about.
     roots: Vec<String>,
@@ -37,7 +37,7 @@ pub(crate) struct SeenProcess {
     live: bool,
     /// The source of its calls.
     from: CallSource,
-    /// Calls that are no longer kept anywhere.
+    /// Number of calls that are no longer kept anywhere.
     forgotten: u64,
     #[serde(skip)]
     last: u64,
@@ -58,14 +58,14 @@ struct Known {
     calls: Vec<Arc<CallRecord>>,
     by_id: HashMap<String, usize>,
     notes: Vec<String>,
-    /// True if more calls arrived than can be shown.
+    /// True if more calls arrived than we can show.
     is_full: bool,
 }
 
 /// The page's answer to a request for new calls.
 #[derive(Serialize)]
 pub(crate) struct News {
-    /// The value of `after` in the next request.
+    /// The value that the page must send as `after` in its next request.
     next: usize,
     processes: Vec<SeenProcess>,
     calls: Vec<Arc<CallRecord>>,
@@ -83,7 +83,7 @@ impl SeenCalls {
         Self { known: Mutex::default(), news: watch::Sender::new(0) }
     }
 
-    /// Returns a receiver that is notified of every change.
+    /// Creates a receiver that is notified of every change.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
     }
@@ -120,7 +120,7 @@ impl SeenCalls {
         self.tell();
     }
 
-    /// Adds or updates a process. A process read from a socket is running.
+    /// Adds or updates a process. A process that we read from a socket is running.
     pub(crate) fn add_process(&self, process: ProcessRecord, from: CallSource) {
         {
             let mut known = self.known();

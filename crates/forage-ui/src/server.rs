@@ -1,4 +1,5 @@
-//! The page's server. It only accepts requests from this machine that carry the token of the printed address.
+//! The page's server. It must only accept requests from this machine that carry the token of the printed
+//! address.
 
 use std::convert::Infallible;
 use std::io;
@@ -34,7 +35,7 @@ const SCRIPT: &str = include_str!("page/page.js");
 /// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 18;
 
-/// The reasons why the page can't be served.
+/// Reasons why the page can't be served.
 #[derive(Debug, Error)]
 pub enum PageError {
     /// Listening on the port failed.
@@ -53,12 +54,12 @@ pub enum PageError {
     Io(#[from] io::Error),
 }
 
-/// The page, and the content security policy under which it is shown.
+/// The page, and the content security policy under which browsers show it.
 struct PageServer {
     page: Bytes,
     policy: HeaderValue,
     token: String,
-    /// The host names by which this server may be addressed.
+    /// The host names by which requests may address this server.
     hosts: [String; 2],
     api: Arc<Api>,
 }
@@ -98,7 +99,7 @@ async fn accept(listener: &TcpListener, served: &Arc<PageServer>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => connections.admit(|permit| connection(stream, Arc::clone(served), permit)),
-            // Most likely there are no file descriptors left.
+            // The most likely reason is that there are no file descriptors left.
             Err(_) if connections.evict() => tokio::task::yield_now().await,
             Err(_) => tokio::time::sleep(limits::LOOK_INTERVAL).await,
         }
@@ -167,7 +168,7 @@ impl PageServer {
         }
     }
 
-    /// Returns new calls and processes. Waits for a change if the request asks for that.
+    /// Returns new calls and processes. Waits for a change if the request asks for this.
     async fn calls(&self, query: &Query) -> Value {
         let number = |name| query.get(name).and_then(|text| text.parse::<usize>().ok());
         let after = number("after").unwrap_or_default();
@@ -183,15 +184,15 @@ impl PageServer {
         json!(gathered.after(after))
     }
 
-    /// Admits a request if it is a GET, names this machine as its host, comes from our page or no page at
-    /// all, and carries the token.
+    /// Admits a request only if it is a GET, names this machine as its host, comes from our page or no page
+    /// at all, and carries the token.
     fn let_in(&self, request: &Request<Incoming>, query: &Query) -> Result<(), Refusal> {
         if request.method() != Method::GET {
             return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "this page is only looked at: GET"));
         }
         let headers = request.headers();
         let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
-        // If another site makes its name resolve to this machine, its page sends that name.
+        // If another site makes its name resolve to this machine, its page still sends that name.
         if !text(HOST).is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
             return Err(refusal(StatusCode::MISDIRECTED_REQUEST, "this server is not called so"));
         }
@@ -201,7 +202,7 @@ impl PageServer {
             return Err(refusal(StatusCode::FORBIDDEN, "pages of other sites get nothing here"));
         }
         let borne = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        // A browser that opens the address sends no such header.
+        // A browser that opens the address does not send this header.
         let in_address = query.get("token").filter(|_| request.uri().path() == "/");
         match borne.or(in_address) {
             Some(token) if is_same(token, &self.token) => Ok(()),
@@ -258,14 +259,14 @@ fn refusal(status: StatusCode, problem: &str) -> Refusal {
     Refusal { problem: problem.to_owned(), code, status: status.as_u16() }
 }
 
-/// Returns true if the browser reports that the request comes from another site. Such requests may have no
-/// `Origin`.
+/// Returns true if the browser reports that the request comes from another site. We need this check because
+/// such requests may have no `Origin`.
 fn comes_from_another_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|value| !matches!(value.as_bytes(), b"same-origin" | b"none"))
 }
 
-/// Returns true if the browser opens the page in a tab, for example from the file of `forage ui --open`. What
-/// led there gets nothing of it.
+/// Returns true if the browser opens the page in a tab, for example from the file of `forage ui --open`. The
+/// site that led there can't read the page.
 fn opens_the_page(request: &Request<Incoming>) -> bool {
     let is = |name: &str, value: &str| {
         request.headers().get(name).is_some_and(|it| it.as_bytes() == value.as_bytes())

@@ -1,5 +1,5 @@
-//! The socket from which processes of the same user read this process's calls. It sends one line of JSON for
-//! the process, then one for each call: first the kept ones, then each as it ends.
+//! The socket from which other processes of the same user read this process's calls. It sends one line of
+//! JSON for the process, then one for each call: first the calls kept so far, then each new one as it ends.
 
 use std::fs::Permissions;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -18,10 +18,10 @@ use super::limits;
 /// The extension of socket files.
 const EXTENSION: &str = "sock";
 
-/// The reasons why there is no socket.
+/// Reasons why there is no socket.
 #[derive(Debug, Error)]
 pub enum SocketError {
-    /// The socket's directory can't be trusted or created.
+    /// The socket's directory can't be created, or must not be trusted.
     #[error(transparent)]
     Directory(#[from] PrivateError),
     /// The socket can't be created.
@@ -45,14 +45,14 @@ impl CallSocket {
     ///
     /// # Errors
     ///
-    /// Returns [`SocketError`] if the directory or the socket can't be created.
+    /// Returns a [`SocketError`] if the directory or the socket can't be created.
     pub fn open(place: &PrivatePlace, kept: Arc<KeptCalls>) -> Result<Self, SocketError> {
         let directory = place.create()?;
         let path = directory.path().join(format!("{}.{EXTENSION}", kept.process().process));
         let failed = |source| SocketError::Bind { directory: directory.path().to_owned(), source };
         let listener = UnixListener::bind(&path).map_err(failed)?;
         let socket = Self { path, kept: Arc::clone(&kept) };
-        // The directory belongs to the user alone, so no other user can have connected before this.
+        // Only the user can access the directory, so no other user can have connected before this.
         std::fs::set_permissions(&socket.path, Permissions::from_mode(0o600)).map_err(failed)?;
         std::thread::Builder::new()
             .name("calls".to_owned())
@@ -70,8 +70,8 @@ fn remove(path: &Path) -> io::Result<()> {
 impl Drop for CallSocket {
     fn drop(&mut self) {
         self.kept.close();
-        // In the sandbox this fails. The next process that finds the socket without a listener then removes
-        // it.
+        // This fails in the sandbox. The next process that finds the socket without a listener will then
+        // remove it.
         let _ = remove(&self.path);
     }
 }
@@ -103,7 +103,7 @@ fn is_own(stream: &UnixStream) -> bool {
         let own = rustix::process::geteuid();
         rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == own)
     }
-    // The permissions of the directory and the socket keep other users out.
+    // On other systems, the permissions of the directory and the socket must keep other users out.
     #[cfg(not(target_os = "linux"))]
     {
         let _ = stream;
@@ -117,7 +117,7 @@ fn tell(mut stream: UnixStream, kept: &KeptCalls) -> io::Result<()> {
     let mut told = 0;
     while let Some(calls) = kept.next(told, limits::READER_WAIT) {
         if calls.is_empty() {
-            // Fails if the reader has gone.
+            // This fails if the reader has gone.
             stream.write_all(b"\n")?;
         }
         for call in calls {
@@ -134,7 +134,7 @@ fn line(record: &impl serde::Serialize) -> io::Result<String> {
     Ok(line)
 }
 
-/// Returns all sockets in the directory, including those without a listener.
+/// Lists all sockets in the directory, including those without a listener.
 pub(crate) fn all(directory: &PrivateDirectory) -> Vec<PathBuf> {
     let Ok(entries) = directory.entries() else { return Vec::new() };
     let path = |name: &std::ffi::OsStr| directory.path().join(name);
@@ -142,11 +142,11 @@ pub(crate) fn all(directory: &PrivateDirectory) -> Vec<PathBuf> {
     sockets.filter(|path| path.extension().is_some_and(|it| it == EXTENSION)).collect()
 }
 
-/// Reads the lines of a process until it ends. A socket without a listener is removed.
+/// Reads the lines of a process until it ends. Removes a socket without a listener.
 ///
 /// # Errors
 ///
-/// Returns an error if the connection fails or breaks, or if another user listens there.
+/// Fails if the connection fails or breaks, or if another user listens there.
 pub(crate) fn read(path: &Path, mut take: impl FnMut(&str)) -> io::Result<()> {
     let stream = UnixStream::connect(path).inspect_err(|error| {
         if error.kind() == io::ErrorKind::ConnectionRefused {

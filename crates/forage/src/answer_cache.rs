@@ -1,9 +1,10 @@
-//! A cache of model answers, kept as files in the user's cache directory and reused when a request is
-//! repeated.
+//! A cache of model answers, so that a repeated request costs no model call. The answers are files in the
+//! user's cache directory.
 //!
-//! An entry holds the model's answer and its time. That is file names and the model's own words, but no line
-//! of a file unless the model repeated it. We never write anything elsewhere. Any problem with an entry or
-//! the directory counts as a miss, because the model can always be asked again.
+//! An entry holds the model's answer and its creation time. An answer consists of file names and the model's
+//! own words; it contains a line of a file only if the model quoted it. Nothing is ever written to another
+//! directory. Any problem with an entry or the directory counts as a cache miss, because we can always ask
+//! the model again.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,19 +14,18 @@ use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of entries; the oldest are evicted first. This is about 2 MB in total.
+/// Maximum number of entries, which take about 2 MB in total. The oldest are evicted first.
 const MOST_ENTRIES: usize = 500;
 
-/// Maximum age of an entry that is used. The evidence is part of the key, so an old answer is not stale. But
-/// a provider may change the model that a name refers to, and users do not expect traces of a search to stay
-/// forever.
+/// Maximum age of an entry. The evidence is part of the key, so an old answer is not stale. But a provider
+/// may change the model that a name refers to, and users do not expect traces of a search to stay forever.
 const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Maximum bytes of an entry. An answer has a few hundred; we do not keep the output of a model that repeats
-/// its prompt.
+/// Maximum size in bytes of an entry. An answer has a few hundred bytes. This limit rejects, for example, the
+/// output of a model that repeats its prompt.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Age after which a temporary file counts as abandoned by a program that has ended.
+/// Age at which a temporary file counts as abandoned, e.g. by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 const VERSION: u32 = 1;
@@ -35,21 +35,21 @@ const ENTRY: &str = "json";
 #[derive(Debug)]
 pub(crate) struct FileCache {
     place: PrivatePlace,
-    /// A hash of the models' settings, because the key identifies a model by its name only.
+    /// Hash of the models' settings. The key alone identifies a model only by its name.
     models: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct CacheEntry {
     version: u32,
-    /// The creation time in seconds since 1970.
+    /// Creation time in seconds since the Unix epoch.
     created: u64,
     models: String,
     text: String,
 }
 
 impl FileCache {
-    /// Creates a cache in the directory `place`, which need not exist yet.
+    /// Creates a cache in the directory `place`. The directory need not exist yet.
     pub(crate) fn new(place: impl Into<PrivatePlace>, models: String) -> Self {
         Self { place: place.into(), models }
     }
@@ -74,12 +74,12 @@ fn name(key: &CacheKey) -> String {
     format!("{}.{ENTRY}", key.as_str())
 }
 
-/// Removes expired entries, then the oldest ones above the limit.
+/// Removes expired entries and abandoned temporary files, then the oldest entries beyond the limit.
 fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let now = SystemTime::now();
     let mut entries = Vec::new();
     for file in directory.entries()? {
-        // The age of a file from the future is unknown; we treat the file as the newest.
+        // A modification time in the future says nothing about the age, so we treat the file as new.
         let age = now.duration_since(file.modified).unwrap_or_default();
         let is_entry = Path::new(&file.name).extension().is_some_and(|extension| extension == ENTRY);
         match is_entry {
@@ -96,7 +96,8 @@ fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
 impl AnswerCache for FileCache {
     fn get(&self, key: &CacheKey) -> Option<CachedAnswer> {
         let entry = self.read(key)?;
-        // An entry from the future shows that a clock was wrong, so its age is unknown and we do not use it.
+        // A creation time in the future means that a clock was wrong. The entry may be of any age, so we must
+        // not use it.
         let age = Duration::from_secs(seconds_now().checked_sub(entry.created)?);
         (age <= MOST_AGE).then_some(CachedAnswer { text: entry.text, age })
     }
@@ -108,17 +109,17 @@ impl AnswerCache for FileCache {
             models: self.models.clone(),
             text: text.to_owned(),
         };
-        // The caller has the answer already. If it can't be stored, the only cost is another model call.
+        // The caller already has the answer. If we can't store it, the only cost is another model call.
         let _ = self.write(key, &entry);
     }
 }
 
 pub(crate) use forage_fs::resolved;
 
-/// The number of files and their bytes, or the reason why they are not used.
+/// The number of files and their total bytes, or why the directory can't be used.
 pub(crate) type Size = Result<(u64, u64), PrivateError>;
 
-/// Returns the number of files and bytes in one of our directories. Does not follow links.
+/// Counts the files in one of our directories and their bytes. This does not follow links.
 pub(crate) fn size(place: &PrivatePlace) -> Size {
     place.open()?.map_or(Ok((0, 0)), |directory| size_of(&directory))
 }
@@ -166,7 +167,8 @@ mod tests {
         }
     }
 
-    /// A cache with one entry from a real search, which can be repeated to see if the cache answers it.
+    /// A cache with one entry from a real search. The tests repeat that search to see whether the cache
+    /// answers it.
     struct Fixture {
         directory: tempfile::TempDir,
         context: Context,
@@ -239,7 +241,7 @@ mod tests {
         let fixture = Fixture::new();
         fixture.change(|entry| entry.version += 1);
         assert!(!fixture.is_hit());
-        // An invalid answer must not be accepted just because it was in the cache.
+        // An invalid answer must not be accepted just because it comes from the cache.
         fixture.change(|entry| entry.text = "I would rather not say".to_owned());
         assert!(!fixture.is_hit());
         fixture.change(|entry| entry.text = "/etc/passwd: outside".to_owned());
@@ -302,8 +304,8 @@ mod tests {
         assert!(!fixture.is_hit());
     }
 
-    /// Whatever an entry contains, the answer must concern the file that was searched, in the words of the
-    /// model or of the entry.
+    /// Whatever an entry contains, the answer must be sanitized, and must only name the file that was
+    /// searched.
     #[test]
     fn fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked() {
         let fixture = Fixture::new();

@@ -1,5 +1,5 @@
-//! `--verbose`: writes one line per call to standard error. The line has the fields of telemetry: no query
-//! and no path.
+//! `--verbose`: writes one line per call to standard error. A line has the same fields as telemetry, so it
+//! contains no query and no path.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::telemetry::timestamp;
 
-/// An observer that writes a line and forwards the event.
+/// An observer that writes a line for each event and forwards the event to the next observer.
 struct CallLog {
     next: Option<Arc<dyn Telemetry>>,
 }
@@ -24,13 +24,13 @@ impl Telemetry for CallLog {
     }
 }
 
-/// Returns the same observers, extended by one that writes a line for each call.
+/// Adds an observer that writes a line for each call.
 pub(crate) fn logged(mut observers: CallObservers) -> CallObservers {
     observers.telemetry = Some(Arc::new(CallLog { next: observers.telemetry }));
     observers
 }
 
-/// Formats an event in logfmt: `name=value` for each field.
+/// Formats an event in logfmt, i.e. as `name=value` for each field.
 fn line(time: &str, event: &Map<String, Value>) -> String {
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => {

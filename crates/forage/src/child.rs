@@ -1,5 +1,5 @@
-//! Child programs that the user's own configuration names and that we talk to over standard streams. Each
-//! runs in its own process group and sees only the variables that it is given.
+//! Child programs that we talk to over their standard streams. Only the user's own configuration may name
+//! them. Each runs in its own process group and sees only the environment variables that we pass to it.
 
 #[cfg(unix)]
 mod groups;
@@ -42,8 +42,8 @@ pub(crate) fn command(
     command
 }
 
-/// Runs a program without input until it exits. Returns its status and the beginning of what it printed, or
-/// `None` if it runs for longer than `time`.
+/// Runs a program with empty input until it exits. Returns its status and the beginning of its output, or
+/// `None` if it was killed after running for longer than `time`.
 pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(ExitStatus, String)>> {
     let began = Instant::now();
     let mut child = spawn(command)?;
@@ -59,7 +59,7 @@ pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(Exi
             let mut text = Vec::new();
             let _ = stream.by_ref().take(LISTING_BYTES).read_to_end(&mut text);
             let _ = tell.send((nth, text));
-            // A program whose output nobody reads would wait forever.
+            // We must drain the rest, or the program would block forever on a full pipe.
             let _ = io::copy(&mut stream, &mut io::sink());
         });
     }
@@ -69,7 +69,7 @@ pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(Exi
         is_late = began.elapsed() >= time;
     }
     let status = end(&mut child)?;
-    // A process that has left the group may keep the pipes open.
+    // Don't wait forever here, since a process that has left the group may keep the pipes open.
     let mut texts: Vec<(usize, Vec<u8>)> =
         (0..streams).map_while(|_| told.recv_timeout(LAST_OUTPUT).ok()).collect();
     texts.sort_unstable();
@@ -77,14 +77,14 @@ pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(Exi
     Ok((!is_late).then(|| (status, String::from_utf8_lossy(&text).into_owned())))
 }
 
-/// Pause between two polls of a program that runs to its end.
+/// Pause between two checks whether a program has exited.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Time in which the output of a program that has ended must arrive.
+/// How long to wait for the remaining output of a program that has exited.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
-/// Opens a local page in the user's browser, at the user's request, and does not wait for it. Other users can
-/// read the arguments of a process, so these must not contain an address with a token.
+/// Opens a local page in the user's browser without waiting for it. Other users can read the arguments of a
+/// process, so `page` must not contain a secret such as a token.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where a browser is started, because the user asked for that"
@@ -103,18 +103,18 @@ pub(crate) fn open_in_browser(page: &Path) -> anyhow::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    // The opener exits once it has passed the page to the browser.
+    // The opener exits once it has passed the page to the browser. This thread reaps it.
     std::thread::spawn(move || child.wait());
     Ok(())
 }
 
-/// Returns true if the child has exited. It stays unreaped so that its process id and group id can't be
-/// reused.
+/// Returns true if the child has exited. This leaves the child unreaped, so that its process id and group id
+/// can't be reused yet.
 #[cfg(unix)]
 fn has_exited(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    // A process that is already reaped is no longer our child.
+    // `ECHILD` means that the process has already been reaped.
     matches!(
         waitid(WaitId::Pid(Pid::from_child(child)), options),
         Ok(Some(_)) | Err(rustix::io::Errno::CHILD)
@@ -126,7 +126,7 @@ fn has_exited(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Spawns the child. From now on it ends when Forage ends, however that happens.
+/// Spawns the child and registers it, so that it will be killed when Forage ends, for whatever reason.
 #[cfg(unix)]
 fn spawn(mut command: Command) -> io::Result<Child> {
     groups::started(|| command.spawn())
@@ -137,7 +137,7 @@ fn spawn(mut command: Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Kills the child together with its process group, and waits for it.
+/// Kills the child together with its process group, then reaps it.
 #[cfg(unix)]
 fn end(child: &mut Child) -> io::Result<ExitStatus> {
     groups::ended(child, Child::wait)
@@ -149,7 +149,7 @@ fn end(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Kills all children before Forage itself ends. No child can be spawned afterwards.
+/// Kills all children. Call this just before Forage itself ends, because no child can be spawned afterwards.
 pub(crate) fn end_all() {
     #[cfg(unix)]
     groups::end_all();
@@ -158,6 +158,6 @@ pub(crate) fn end_all() {
 #[cfg(unix)]
 fn kill_group(child: &mut Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
-    // This fails only if no process is left in the group.
+    // This can only fail if no process is left in the group.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }

@@ -1,4 +1,5 @@
-//! The command line: one subcommand per tool, and further ones for setup, inspection and maintenance.
+//! The command line. There is one subcommand per tool, and there are others for setup, inspection and
+//! maintenance.
 
 mod ask;
 mod call;
@@ -66,9 +67,9 @@ use crate::config::SettingsCommand;
 pub(crate) enum Status {
     Found,
     NothingFound,
-    /// An error that the command has already reported.
+    /// The command failed and has already reported why.
     Failed,
-    /// Interrupted by a signal, with partial results.
+    /// A signal interrupted the command, which printed partial results.
     Interrupted,
 }
 
@@ -121,7 +122,7 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Returns the time limit from the command line, in milliseconds.
+    /// Returns the time limit of `--timeout-ms`, in milliseconds.
     fn timeout_ms(&self) -> Option<u64> {
         self.settings.given.get("limits.timeout_ms")
     }
@@ -188,12 +189,12 @@ enum Command {
     Hook(hook::Arguments),
 }
 
-/// Returns all commands, including generated ones for tools without a command of their own.
+/// Returns all commands. This includes generated ones for tools that have no command of their own.
 fn commands() -> clap::Command {
     of_tool::add(Cli::command(), TOOLS)
 }
 
-/// Returns the options that take a value and are accepted by every command.
+/// Lists the global options that take a value.
 fn valued_options() -> Vec<String> {
     let command = Cli::command();
     let valued = command.get_arguments().filter(|it| it.get_action().takes_values());
@@ -203,7 +204,7 @@ fn valued_options() -> Vec<String> {
 /// A parsed command line.
 enum Invocation {
     Command(Box<Cli>),
-    /// A tool without a command of its own, and its request.
+    /// A call of a tool that has no command of its own.
     Tool(&'static dyn AnyTool, Value, Box<Global>),
 }
 
@@ -237,8 +238,8 @@ impl Invocation {
 /// The names of `forage grep`.
 const GREP: [&str; 3] = ["grep", "search", "rg"];
 
-/// Rewrites an error's suggestions to use the command names that the help shows. Hidden aliases are not worth
-/// learning.
+/// Rewrites an error's suggestions so that they use only command names that the help shows. Users should not
+/// have to learn hidden aliases. For ripgrep's options that we don't support, this suggests a replacement.
 fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
     if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
         && let Some(advice) = grep::in_place_of(option)
@@ -258,7 +259,7 @@ fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
         let command = commands.find_subcommand(name)?;
         (!command.is_hide_set()).then(|| command.get_name().to_owned())
     };
-    // clap lists the closest suggestion last.
+    // Note that clap lists the closest suggestion last.
     let mut names: Vec<String> = tips.iter().rev().filter_map(shown).collect();
     let mut seen = Vec::new();
     names.retain(|name| {
@@ -274,12 +275,13 @@ fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
     error
 }
 
-/// Runs the program. Nothing else ends the process.
+/// Runs the program and returns its exit status. No other code should end the process.
 pub(crate) fn run() -> ExitCode {
     let asked = match Invocation::parse() {
         Ok(asked) => asked,
         Err(error) => {
-            // Help and version are not errors. Everything else exits with 2, like wrong arguments to a tool.
+            // A hook must always exit with 0. Help and version are not errors. Everything else exits with 2,
+            // like wrong arguments to a tool.
             if error.use_stderr() && hook::is_called("hook", &valued_options()) {
                 return ExitCode::SUCCESS;
             }
@@ -287,13 +289,13 @@ pub(crate) fn run() -> ExitCode {
                 let _ = error.print();
                 return ExitCode::SUCCESS;
             }
-            // With `--json`, wrong arguments are reported in the same form as any other error. The exit
-            // status is that of an error even if writing fails.
+            // With `--json`, we must report wrong arguments in the same form as any other error. If writing
+            // fails, we still exit with the status of an error.
             let _ = Terminal::new(asks_for_json(), false).end(Some(&error.into()));
             return ExitCode::from(2);
         }
     };
-    // The stdout of these commands belongs to the client.
+    // The stdout of these commands belongs to the client, so nothing else must be written to it.
     let is_for_clients = matches!(
         &asked,
         Invocation::Command(cli) if matches!(cli.command, Some(Command::Mcp(_) | Command::Hook(_)))
@@ -328,8 +330,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Returns true if arguments that can't be parsed contain `--json`. A server's stdout belongs to the client,
-/// so it never counts.
+/// Returns true if arguments that can't be parsed contain `--json`. This is never true for `forage mcp`,
+/// since a server's stdout belongs to the client.
 fn asks_for_json() -> bool {
     if hook::is_called("mcp", &valued_options()) {
         return false;
@@ -374,7 +376,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
 mod tests {
     use super::*;
 
-    /// Splits a command line into words like a shell, up to a pipe or an explanation.
+    /// Splits a command line into words like a shell does, up to a pipe or an explanation.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
         let mut rest = line.chars().peekable();
@@ -388,7 +390,7 @@ mod tests {
                 (None, '|' | '>' | '#') if word.is_none() => return words,
                 (None, ' ') => {
                     words.extend(word.take());
-                    // Text after several blanks is an explanation.
+                    // Text after more than one blank is an explanation.
                     if rest.peek() == Some(&' ') {
                         return words;
                     }
@@ -400,7 +402,7 @@ mod tests {
         words
     }
 
-    /// Option letters that several commands share, each with the long names that it may have.
+    /// Option letters that several commands share. Each may only stand for these long names.
     const LETTERS: [(char, &[&str]); 8] = [
         ('d', &["max-depth"]),
         ('C', &["context"]),

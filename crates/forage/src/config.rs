@@ -1,5 +1,5 @@
-//! Configuration, in increasing precedence: the user's file, the environment, the command line. A
-//! repository's own `.forage.toml` may only narrow the result.
+//! Loads the configuration. In increasing precedence, its sources are the user's file, the environment and
+//! the command line. A repository's own `.forage.toml` may only narrow the result.
 
 mod ask;
 mod environment;
@@ -57,7 +57,7 @@ use user_path::UserPath;
 
 use crate::answer_cache::{self, FileCache};
 
-/// The model settings of the environment or the command line.
+/// The model settings from the environment or the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedModel {
     pub(crate) model: Option<String>,
@@ -71,7 +71,7 @@ impl NamedModel {
     }
 }
 
-/// The settings of the command line.
+/// The settings from the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandLineSettings {
     pub(crate) roots: Vec<PathBuf>,
@@ -85,7 +85,7 @@ pub(crate) struct CommandLineSettings {
 pub(crate) struct Config {
     pub(crate) home: Option<PathBuf>,
     file: PathBuf,
-    /// The values of all sources.
+    /// The values from all sources.
     layers: Layers,
     /// The same values in typed form.
     pub(crate) settings: Settings,
@@ -94,27 +94,26 @@ pub(crate) struct Config {
     /// True if the environment or the command line gives an address. A model name is then an id at that
     /// address.
     has_address: bool,
-    /// The source of model answers.
+    /// Where model answers come from: the network or a recording.
     pub(super) exchanges: Exchanges,
     /// Notices about the configuration for the user.
     pub(crate) notices: Vec<String>,
 }
 
-/// Reads all sources. `file` is the path of the user's file; a missing file is an error only if the user
-/// named it.
+/// Reads all sources. `file` is the path of the user's file. It must exist only if the user named it.
 pub(crate) fn load(file: Option<&Path>, given: CommandLineSettings) -> anyhow::Result<Config> {
     let (path, is_named) = config_file(file);
     let mut config = defaults(&path);
     if let Some(text) = read_file(&path, is_named)? {
         config.layers.read_file(&text, &path.display().to_string())?;
         config.settings = config.layers.settings()?;
-        // We report mistakes in the provider table for every command, not only for those that use it.
+        // Report mistakes in the provider table for every command, not only for those that use it.
         config.table()?;
     }
     above_file(config, given)
 }
 
-/// Returns the path of the user's file, and true if the user named it by an option or by `FORAGE_CONFIG`.
+/// Locates the user's file. The flag is true if the user named it by an option or by `FORAGE_CONFIG`.
 fn config_file(file: Option<&Path>) -> (PathBuf, bool) {
     let named = file.map(Path::to_owned).or_else(environment::named_config_file);
     match named {
@@ -145,14 +144,15 @@ fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<
     if !given.roots.is_empty() {
         let shown: Vec<_> = given.roots.iter().map(|root| root.display().to_string()).collect();
         config.layers.set("roots", shown, "command line")?;
-        // We take these paths unchanged because they may not be valid UTF-8.
+        // Take these paths unchanged, since they may not be valid UTF-8.
         config.settings.roots = given.roots.into_iter().map(UserPath::new).collect();
     }
     config.check()?;
     Ok(config)
 }
 
-/// Loads all sources that can be read, and returns the errors of the others. Used to report problems.
+/// Loads all sources that can be read, and collects the errors of the others. This is for `forage doctor` and
+/// checks, which should report problems instead of stopping at the first one.
 pub(crate) fn load_what_is_valid(
     file: Option<&Path>,
     given: &CommandLineSettings,
@@ -163,12 +163,12 @@ pub(crate) fn load_what_is_valid(
     let config = attempt(load(file, given.clone()))
         .or_else(|| attempt(above_file(defaults.clone(), given.clone())))
         .unwrap_or(defaults);
-    // A problem of the environment ends both the first and the second attempt.
+    // A problem in the environment makes both attempts fail, so it would appear twice.
     problems.dedup_by_key(|error| format!("{error:#}"));
     (config, problems)
 }
 
-/// Returns the configuration without any source.
+/// Builds the configuration without any source.
 fn defaults(path: &Path) -> Config {
     let layers = Layers::default();
     Config {
@@ -185,7 +185,7 @@ fn defaults(path: &Path) -> Config {
 }
 
 impl Config {
-    /// Makes a model of the environment or the command line the only one. It replaces any list of models.
+    /// Replaces the list of models with the one model that the environment or the command line names.
     fn name_model(&mut self, named: NamedModel, source: &str) -> anyhow::Result<()> {
         if named.is_empty() {
             return Ok(());
@@ -198,14 +198,14 @@ impl Config {
         Ok(())
     }
 
-    /// Returns the settings of the model that the environment or the command line names.
+    /// Builds the settings of the model that the environment or the command line names.
     fn named_by_hand(
         &self,
         base_url: Option<String>,
         key_env: Option<String>,
     ) -> anyhow::Result<ModelSetting> {
         let name = self.model_name.as_deref();
-        // A key belongs to its address, so an entry must not be used for another address.
+        // A key belongs to its address, so we must not use an entry for another address.
         let keeps_address = |model: &&ModelSetting| base_url.is_none() || base_url == model.base_url;
         let named = self.settings.models.iter().filter(keeps_address);
         let named = named.into_iter().find(|model| name.is_some_and(|name| model.is_named(name)));
@@ -214,8 +214,8 @@ impl Config {
             (None, Some((provider, id))) if self.is_of_table(provider, id)? => {
                 ModelSetting::of_table(provider, id)
             }
-            // Take the provider of the first configured model: naming a model must not send text to another
-            // provider than the configured one.
+            // Take the provider of the first configured model. Naming a model must not send text to any other
+            // provider.
             (None, _) => {
                 let first = self.settings.models.first().cloned().unwrap_or_else(environment::default_model);
                 let mut model = match keeps_address(&&first) {
@@ -233,8 +233,8 @@ impl Config {
         Ok(model)
     }
 
-    /// Returns true if `provider/id` names a provider of the table. With an explicit address the whole name
-    /// is an id, which may contain a `/`.
+    /// Returns true if `provider/id` names a provider of the table. With an explicit address this is never
+    /// so: the whole name is an id there, which may contain a `/`.
     fn is_of_table(&self, provider: &str, id: &str) -> anyhow::Result<bool> {
         Ok(!self.has_address && !id.is_empty() && self.table()?.provider(provider).is_some())
     }
@@ -266,13 +266,13 @@ impl Config {
         self.settings.limits.text_bytes.is_some()
     }
 
-    /// Returns the settings of `Search` for searches in `roots`.
+    /// Builds the settings of `Search` for searches in `roots`.
     pub(crate) fn search_settings(&self, roots: &[&Path]) -> SearchSettings {
         self.settings.search_settings(roots)
     }
 
-    /// Returns the default roots for calls that name none. These are the configured ones, or else the project
-    /// around `standing`. `standing` is the directory that a server's client names, or the working directory.
+    /// Determines the roots for calls that name none: the configured ones, or else the project around
+    /// `standing`. This is the directory that a server's client names, or the working directory.
     pub(crate) fn own_directories(&self, standing: &Path) -> Vec<PathBuf> {
         let named = &self.settings.roots;
         match named.is_empty() {
@@ -281,12 +281,12 @@ impl Config {
         }
     }
 
-    /// Returns the redactor for text that goes to a model, an agent or a server.
+    /// Creates the redactor for text that goes to a model, an agent or a server.
     pub(crate) fn redactor(&self) -> Redactor {
         if self.settings.secrets.redact { Redactor::standard() } else { Redactor::off() }
     }
 
-    /// Returns the filter settings of `keyword_search`.
+    /// Builds the filter settings of `keyword_search`.
     pub(crate) fn filter_settings(&self) -> anyhow::Result<FilterSettings> {
         let filter = &self.settings.filter;
         let mode = filter.mode;
@@ -295,7 +295,7 @@ impl Config {
             FilterMode::Lexical => Models::default(),
             FilterMode::Model if let Some(models) = self.replayed_models()? => models.into(),
             FilterMode::Model if self.names_models() => self.named_models()?.into(),
-            // We load the model lists lazily because only a search that needs a model should wait for them.
+            // Load the model lists lazily, because only a search that needs a model should wait for them.
             FilterMode::Model => {
                 let config = self.clone();
                 Models::found_by(move || config.chosen_models(ModelRole::Filter))
@@ -320,7 +320,7 @@ impl Config {
         })
     }
 
-    /// Like [`Self::filter_settings`], for the calls of agents, which use no model that the user has not
+    /// Like [`Self::filter_settings`], but for agents. They must not use a model that the user has not
     /// confirmed for them.
     pub(crate) fn filter_settings_of_agents(&self) -> anyhow::Result<FilterSettings> {
         let mut settings = self.filter_settings()?;
@@ -333,8 +333,12 @@ impl Config {
         Ok(settings)
     }
 
-    /// Returns the cache of model answers for searches in `roots`, or `None` if the user has not enabled it.
-    /// Returns an error if there is no usable directory. We never write into a root.
+    /// Opens the cache of model answers for searches in `roots`. Returns `None` if the user has not enabled
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if there is no usable directory. For example, we never write into a root.
     pub(crate) fn answer_cache(&self, roots: &[&Path]) -> Result<Option<Arc<dyn AnswerCache>>, String> {
         // A recording must contain every answer, and a replay must not use any other.
         if !self.settings.filter.cache || !self.is_live() {
@@ -361,7 +365,7 @@ impl Config {
         {
             return Err(format!("`filter.cache` has no effect: {problem}"));
         }
-        // Only a hash of the models' settings goes to disk, because an address may contain a password.
+        // Only a hash of the models' settings may go to disk, because an address may contain a password.
         let table = self.table().map_err(|error| format!("`filter.cache` has no effect: {error:#}"))?;
         let resolved = table.resolve_all(&environment::variable).into_iter();
         let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
@@ -380,13 +384,14 @@ impl Config {
         &self.file
     }
 
-    /// Returns the path and size of the user's answer cache. The size is an error if the cache is not used.
+    /// Returns the path and size of the user's answer cache. The size is an error if the directory can't be
+    /// read or trusted.
     pub(crate) fn cache(&self) -> Option<(PathBuf, answer_cache::Size)> {
         let place = environment::cache_directory()?;
         Some((place.path(), answer_cache::size(&place)))
     }
 
-    /// Returns the external engines that are installed, used or not.
+    /// Looks up the external engines, whether or not they are used.
     pub(crate) fn installed_engines(&self, roots: &[&Path]) -> Vec<(&'static str, Result<Program, String>)> {
         let search_path = environment::search_path();
         let find =
@@ -394,7 +399,7 @@ impl Config {
         ["rg", "ugrep"].map(|name| (name, find(name))).into()
     }
 
-    /// Returns the names of the settings and variables that were searched for a model, but never their
+    /// Lists the settings and variables that were searched for a model. The text must never contain their
     /// values.
     pub(crate) fn looked_for(&self) -> String {
         let mut places = vec![format!("a model in `models` of {}", self.file.display())];
@@ -406,13 +411,13 @@ impl Config {
         format!("Looked for: {}.", places.join("; "))
     }
 
-    /// Returns true if [`Self::describe`] omits a password or another secret.
+    /// Returns true if [`Self::describe`] leaves out a password or another secret.
     pub(crate) fn has_secrets(&self) -> bool {
         self.describe().any(|(key, value, _)| value.as_ref() != self.layers.get(key))
     }
 
-    /// Returns each setting: its key, its value if it has one, and its source. Passwords and other secrets
-    /// are removed.
+    /// Lists each setting with its key, its value if it has one, and its source. The values contain no
+    /// passwords or other secrets.
     pub(crate) fn describe(&self) -> impl Iterator<Item = (&'static str, Option<Value>, &str)> {
         let redactor = Redactor::standard();
         settings::rows().iter().map(move |row| {
@@ -422,7 +427,7 @@ impl Config {
     }
 }
 
-/// Returns a value for display, without passwords of addresses or other secrets.
+/// Prepares a value for display. This removes the passwords of addresses, and other secrets.
 fn shown(value: &Value, redactor: &Redactor) -> Value {
     match value {
         Value::String(text) => {

@@ -1,8 +1,8 @@
-//! Questions and answers of `forage ask`, kept for the next question. Each root has a file in the user's
-//! cache directory.
+//! Conversations of `forage ask`, stored so that `--continue` can go on from the last one. Each root has one
+//! file in the user's cache directory.
 //!
 //! A file holds the questions, the model's answers, its calls, and the first line of each result. Secrets are
-//! always removed, whatever the value of `secrets.redact`.
+//! always redacted, whatever the value of `secrets.redact`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::limits::{CONVERSATION_AGE, CONVERSATION_BYTES, CONVERSATION_EXCHANGES
 
 const VERSION: u32 = 1;
 
-/// The conversations about one root.
+/// The stored conversation about one root.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversations {
     place: PrivatePlace,
@@ -27,7 +27,7 @@ pub(crate) struct Conversations {
 #[derive(Serialize, Deserialize)]
 struct KeptConversation {
     version: u32,
-    /// Stored because two roots may have the same hash.
+    /// The name of the file is a hash of the root, and two roots may have the same hash.
     root: String,
     exchanges: Vec<EarlierExchange>,
 }
@@ -41,8 +41,8 @@ impl Conversations {
         format!("{:016x}.json", Hash64::of(&[self.root.as_bytes()]))
     }
 
-    /// Returns the last exchange and those that it continued, oldest first. Empty if no exchange is stored or
-    /// they are too old.
+    /// Returns the last exchange and those that it continued, oldest first. The list is empty if no exchange
+    /// is stored, or if the conversation has expired.
     pub(crate) fn last(&self) -> Result<Vec<EarlierExchange>, PrivateError> {
         let Some(directory) = self.place.open()? else { return Ok(Vec::new()) };
         let is_old = |entry: &forage_fs::PrivateEntry| age(entry.modified) > CONVERSATION_AGE;
@@ -50,14 +50,14 @@ impl Conversations {
             return Ok(Vec::new());
         }
         let bytes = directory.read(self.name(), CONVERSATION_BYTES as u64)?.unwrap_or_default();
-        // A file that can't be parsed is from another version or was truncated, so we start a new
-        // conversation.
+        // A file that can't be parsed is truncated or from another version. We then start a new conversation.
         let kept = serde_json::from_slice::<KeptConversation>(&bytes).ok();
         let kept = kept.filter(|kept| kept.version == VERSION && kept.root == self.root);
         Ok(kept.map(|kept| kept.exchanges).unwrap_or_default())
     }
 
-    /// Stores a conversation in place of the previous one.
+    /// Replaces the stored conversation. This drops the oldest exchanges if there are too many or the file
+    /// would be too large.
     pub(crate) fn keep(&self, mut exchanges: Vec<EarlierExchange>) -> Result<(), PrivateError> {
         exchanges.drain(..exchanges.len().saturating_sub(CONVERSATION_EXCHANGES));
         let directory = self.place.create()?;
@@ -77,12 +77,12 @@ impl Conversations {
     }
 }
 
-/// Returns the age of a file. The age of a file from the future is unknown; we treat the file as the newest.
+/// Computes the age of a file. A file with a modification time in the future counts as new.
 fn age(modified: SystemTime) -> Duration {
     SystemTime::now().duration_since(modified).unwrap_or_default()
 }
 
-/// Removes expired files, then the oldest ones above the limit.
+/// Removes expired files, then the oldest files beyond the limit.
 fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let mut files: Vec<_> = directory.entries()?.into_iter().map(|file| (age(file.modified), file)).collect();
     files.sort_by_key(|(age, _)| *age);

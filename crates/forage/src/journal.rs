@@ -1,4 +1,5 @@
-//! Records of calls: in memory, over a socket for the same user, and in a file if that is configured.
+//! The journal of calls. It keeps records in memory, offers them to the same user over a socket, and writes
+//! them to a file if one is configured.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
@@ -15,24 +16,24 @@ use crate::config::JournalFormat;
 use crate::limits::{JOURNAL_END, JOURNAL_LOOKS, JOURNAL_PAUSE, JOURNAL_WAITING};
 use crate::rotated_file::RotatedFile;
 
-/// The calls of this process, and the socket over which the same user reads them.
+/// The calls of this process, and the socket over which the same user can read them.
 pub(crate) struct LiveCalls {
     kept: Arc<KeptCalls>,
     #[cfg(unix)]
     _socket: Option<forage_ui::CallSocket>,
-    /// The reason why `forage ui` can't read the calls, if it should be able to.
+    /// Why `forage ui` can't read the calls, if it should be able to.
     pub(crate) problem: Option<String>,
 }
 
 impl LiveCalls {
-    /// Starts to publish the calls, if there is a place for the socket.
+    /// Starts to publish the calls over a socket, if `place` is given.
     pub(crate) fn begin(kept: Arc<KeptCalls>, place: Option<PrivatePlace>) -> Self {
         #[cfg(unix)]
         {
             let opened = place.map(|place| forage_ui::CallSocket::open(&place, Arc::clone(&kept)));
             let (socket, problem) = match opened.transpose() {
                 Ok(socket) => (socket, None),
-                // A missing socket does not stop us from answering calls.
+                // We can still answer calls without a socket.
                 Err(error) => (None, Some(format!("`forage ui` can't see these calls: {error}"))),
             };
             Self { kept, _socket: socket, problem }
@@ -44,20 +45,20 @@ impl LiveCalls {
         }
     }
 
-    /// Returns the journal for the observers of a context.
+    /// Returns the journal to set in the observers of a context.
     pub(crate) fn journal(&self) -> Arc<dyn CallJournal> {
         Arc::clone(&self.kept) as _
     }
 }
 
 impl Drop for LiveCalls {
-    /// Writes the last calls when the process ends normally.
+    /// Writes the last calls. This runs only if the process ends normally.
     fn drop(&mut self) {
         self.kept.close();
     }
 }
 
-/// A file of calls, written by a thread outside of the sandbox. No call waits for it.
+/// The journal's file. A thread outside of the sandbox writes it, so that no call has to wait for the disk.
 pub(crate) struct JournalFile {
     file: Arc<RotatedFile>,
     writer: Mutex<Option<JournalWriter>>,
@@ -66,7 +67,7 @@ pub(crate) struct JournalFile {
 /// The ends of the channels to the writer thread.
 struct JournalWriter {
     calls: SyncSender<Arc<CallRecord>>,
-    /// Closed once all calls are written.
+    /// The writer thread closes this channel once all calls are written.
     done: Receiver<()>,
 }
 
@@ -74,7 +75,7 @@ impl JournalFile {
     pub(crate) fn new(path: &Path, format: JournalFormat, surface: &str) -> Self {
         let file = Arc::new(RotatedFile::new(path, "journal.path"));
         let process = ProcessRecord::own(surface, &version());
-        // A bounded queue: a blocked disk must not fill the memory.
+        // The queue must be bounded so that a blocked disk can't fill the memory.
         let (calls, received) = sync_channel(JOURNAL_WAITING);
         let (is_writing, done) = sync_channel(0);
         let written = Arc::clone(&file);
@@ -102,8 +103,8 @@ impl JournalFile {
     }
 }
 
-/// Waits for a call. Waking a thread takes longer than all other work of recording a call, so this polls for
-/// a while first.
+/// Waits for the next call. Waking a blocked thread takes longer than all the other work of recording a call,
+/// so this polls for a while before it blocks.
 fn next(calls: &Receiver<Arc<CallRecord>>) -> Option<Arc<CallRecord>> {
     for _ in 0..JOURNAL_LOOKS {
         match calls.try_recv() {

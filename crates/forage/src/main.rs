@@ -1,7 +1,7 @@
 //! `forage`: code search for coding agents and the people who run them.
 //!
-//! The binary is glue. It reads arguments, environment and configuration, builds the context of a call, runs
-//! the tool from the registry and prints the answer. It contains no search logic.
+//! This binary is glue. It reads arguments, environment and configuration, builds the context of a call, runs
+//! the tool from the registry and prints the answer. Search logic must live in the libraries, never here.
 
 mod answer_cache;
 mod call_log;

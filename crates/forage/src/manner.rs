@@ -1,4 +1,4 @@
-//! Wording of hints for agents, and of those that agents and people share.
+//! Wording of hints: those for agents, and those that agents and people share.
 
 use forage_base::Hint;
 use forage_tools::{Manner, OTHER_SEARCH, WITHOUT_MODEL};
@@ -11,7 +11,7 @@ impl Manner for ForAgents {
     fn hint(&self, hint: Hint) -> &'static str {
         match hint {
             Hint::OtherSearch => OTHER_SEARCH,
-            // An agent should not learn which providers exist or how the command ranks without one.
+            // Agents should not learn which providers exist, or how the command ranks files without one.
             Hint::ConfigureModel => {
                 "[[: use {search_index} for a question]][[; use {grep_search} for a pattern]]. The user can configure a \
                  model: `forage doctor` says how."
@@ -22,8 +22,8 @@ impl Manner for ForAgents {
     }
 }
 
-/// Returns a hint that is the same for agents and people. Agents can run commands and tell their user about
-/// settings.
+/// Returns the wording of a hint that agents and people share. Agents can run commands, too, and can tell
+/// their user which setting to change.
 pub(crate) fn common(hint: Hint) -> &'static str {
     match hint {
         Hint::ListDirectory => "[[; list it with {list_directory}]]",

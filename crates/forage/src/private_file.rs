@@ -1,13 +1,13 @@
-//! Files that the user names, and configuration files of clients. They are readable only by their owner and
-//! replaced atomically. Files in the user's cache and data directories are opened through
-//! [`forage_fs::PrivateDirectory`] instead.
+//! Creates and replaces files that the user names, and configuration files of clients. New files are readable
+//! only by their owner, except for those of [`create_shared`]. Existing files are replaced atomically. For
+//! files in the user's cache and data directories, use [`forage_fs::PrivateDirectory`] instead.
 #![expect(clippy::disallowed_methods, reason = "files that the user names, and those that clients read")]
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Creates a file that does not exist yet.
+/// Creates a file that only its owner can read. This fails if the file exists.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -15,7 +15,8 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Replaces the file atomically: writes a temporary file and renames it. Creates the directory if necessary.
+/// Replaces the file atomically by writing a temporary file and renaming it. Creates the directory if
+/// necessary.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         create_directory(directory)?;
@@ -23,7 +24,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |mut file| file.write_all(bytes))
 }
 
-/// Like [`replace`], for an existing file whose permissions are kept.
+/// Like [`replace`], but keeps the owner and the permissions of the file, which must exist.
 pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = fs::metadata(path)?;
     replace_with(path, |mut file| {
@@ -40,7 +41,7 @@ pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Creates a file that does not exist yet, with the system's default permissions.
+/// Creates a file with the system's default permissions. This fails if the file exists.
 pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
@@ -52,8 +53,8 @@ pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn replace_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let mut named = tempfile::Builder::new();
-    // We use `make_in` with `create_new` because `tempfile` adds the temporary name to its own errors, which
-    // would only confuse the user.
+    // We use `make_in` with our own `create_new` because `tempfile` adds the temporary name to its errors,
+    // which would only confuse the user.
     let file = named.suffix(".tmp").make_in(directory.unwrap_or(Path::new(".")), create_new)?;
     write(file.as_file())?;
     file.persist(path)?;

@@ -10,7 +10,7 @@ mod visible;
 
 pub(crate) use visible::VisibleStore;
 
-/// The kinds of places in which collections are stored.
+/// Where collections are stored.
 #[derive(Clone)]
 pub(crate) enum Home {
     /// A directory on this machine.
@@ -20,10 +20,10 @@ pub(crate) enum Home {
 }
 
 impl Home {
-    /// The name of a directory on this machine in telemetry.
+    /// The name that telemetry uses for a directory on this machine.
     pub(crate) const EMBEDDED: &str = "embedded";
 
-    /// Returns the name of this kind of place in telemetry.
+    /// Returns the name that telemetry uses for this kind of store.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Embedded { .. } => Self::EMBEDDED,
@@ -40,7 +40,7 @@ pub(crate) struct CollectionPlace {
 }
 
 impl CollectionPlace {
-    /// Returns the store of the collection. Nothing is opened or requested before the first call.
+    /// Creates the store of this collection. This opens no file and sends no request; the first call does.
     pub(crate) fn open(&self) -> Result<Arc<dyn PointStore>, StoreError> {
         match &self.home {
             Home::Embedded { directory } => {

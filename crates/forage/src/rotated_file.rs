@@ -1,4 +1,4 @@
-//! A log file of the user's choice that several processes append to, with one rotated generation.
+//! A log file that several processes may append to, with one rotated generation. The user chooses its path.
 
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
@@ -15,28 +15,28 @@ use forage_tools::sanitize;
 use crate::limits::ROTATE_BYTES;
 use crate::private_file::create_directory;
 
-/// Maximum attempts to open the file again after another process has replaced it.
+/// Maximum attempts to open the file while other processes keep replacing it.
 const ATTEMPTS: usize = 4;
-/// Time for which another process may hold the lock. Writing a line takes far less, unless that process is
-/// suspended.
+/// How long to wait for another process to release the lock. Writing a line takes far less, unless that
+/// process is suspended.
 const LOCK_TIME: Duration = Duration::from_millis(200);
 
-/// A file and one rotated generation.
+/// A log file with one rotated generation.
 pub(crate) struct RotatedFile {
     path: PathBuf,
-    /// Bytes after which the file is rotated.
+    /// Size in bytes at which the file is rotated.
     rotate_bytes: u64,
-    /// The name of the setting that configures the file.
+    /// Name of the setting that configures the path, for messages.
     setting: &'static str,
     /// Serializes the writes of this process.
     writing: Mutex<()>,
-    /// Called once when the file can't be written.
+    /// Called with the first problem, and only once.
     complain: Box<dyn Fn(&str) + Send + Sync>,
     has_complained: AtomicBool,
 }
 
 impl RotatedFile {
-    /// Creates the value without opening the file. Write errors are reported on standard error.
+    /// Creates the value without opening the file. The first write error will be reported on standard error.
     pub(crate) fn new(path: &Path, setting: &'static str) -> Self {
         let complain = |problem: &str| {
             let _ = writeln!(io::stderr(), "forage: {}", sanitize(problem));
@@ -51,14 +51,14 @@ impl RotatedFile {
         }
     }
 
-    /// Appends a line. The caller must not fail because of its log, so a line that can't be written is lost.
+    /// Appends a line. If this fails, the line is lost: a call must not fail just because its log does.
     pub(crate) fn add(&self, line: &str) {
         if let Err(error) = self.write(line) {
             self.lose(&error);
         }
     }
 
-    /// Reports why lines are lost.
+    /// Reports why lines are lost, unless a problem has been reported before.
     pub(crate) fn lose(&self, why: &dyn Display) {
         let what = "calls go on, and nothing is told of them meanwhile";
         self.complain_once(&format_args!("can't be written: {why}; {what}"));
@@ -88,16 +88,16 @@ impl RotatedFile {
             if is_full && is_alone {
                 match named.rename(before(&self.path).file_name().unwrap_or_default()) {
                     Ok(()) => continue,
-                    // This happens on Windows while another process has the file open. The file then grows
-                    // until it can be rotated.
+                    // On Windows we can't rename a file that another process has open. The file grows until
+                    // we can.
                     Err(error) => self.complain_once(&format_args!("can't make room and grows: {error}")),
                 }
             }
-            // One write call in append mode: lines of several processes do not interleave, with or without
-            // the lock.
+            // This must be a single write in append mode, so that lines of several processes do not
+            // interleave even without the lock.
             let written = file.write_all(line.as_bytes());
             if written.is_err() && is_alone {
-                // The next line must not continue half of this one.
+                // Remove the partial line, so that the next line does not continue it.
                 let _ = file.set_len(size);
             }
             return written;
@@ -105,20 +105,22 @@ impl RotatedFile {
         Err(io::Error::other("other processes replace it all the time"))
     }
 
-    /// Returns why nothing is written, if the existing file can't be trusted.
+    /// Returns why nothing will be written, if the file exists and can't be trusted, e.g. because of its
+    /// owner.
     pub(crate) fn problem(path: &Path) -> Option<PrivateError> {
         NamedFile::at(path).and_then(|named| named.check()).err().filter(PrivateError::is_distrust)
     }
 }
 
-/// Returns the path of the rotated generation.
+/// The path of the rotated generation: `telemetry.jsonl.1`, for example.
 pub(crate) fn before(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".1");
     path.with_file_name(name)
 }
 
-/// Waits briefly for an exclusive lock. Where files can't be locked, this returns true.
+/// Waits up to [`LOCK_TIME`] for an exclusive lock. Returns true if we got it, or if the file system has no
+/// locks.
 fn lock(file: &File) -> bool {
     let until = Instant::now() + LOCK_TIME;
     loop {
@@ -165,7 +167,7 @@ mod tests {
         assert!(fs::metadata(&path).unwrap().len() <= 300);
     }
 
-    /// Creates a file whose complaints are collected.
+    /// Creates a log file that collects its complaints.
     fn heard(path: &Path, rotate_bytes: u64) -> (RotatedFile, Arc<Mutex<Vec<String>>>) {
         let said = Arc::<Mutex<Vec<String>>>::default();
         let heard = Arc::clone(&said);
@@ -181,7 +183,7 @@ mod tests {
     fn what_can_not_make_room_grows_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telemetry.jsonl");
-        // A directory at the path of the rotated generation can't be replaced.
+        // This directory is not empty, so a rename can't replace it.
         fs::create_dir_all(directory.path().join("telemetry.jsonl.1/within")).unwrap();
         let (file, said) = heard(&path, 10);
         for number in 0..9 {
@@ -211,7 +213,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telemetry.jsonl");
         let (writers, lines) = (6, 60);
-        // Large enough for only one rotation, because older generations are deleted.
+        // This size allows only one rotation. A second one would delete lines.
         let bytes = 60 * writers * lines * 2 / 3;
         thread::scope(|scope| {
             for writer in 0..writers {

@@ -1,8 +1,8 @@
-//! Sets Forage up in the programs that run it: adds an entry to a client's configuration file without
-//! touching anything else, and removes it again exactly.
+//! Sets Forage up in the programs that run it. This adds one entry to a client's configuration file, changes
+//! nothing else in that file, and can later remove the entry so that the original bytes return.
 //!
-//! We reformat nothing and refuse what we do not understand. The rest of a file may be secret, so we report
-//! nothing of it except the names of the other servers.
+//! We never reformat a file, and we refuse to edit one that we don't understand. The rest of a file may be
+//! secret, so nothing of it must appear in our output except for the names of the other servers.
 
 mod addition;
 mod block;
@@ -47,7 +47,7 @@ pub(crate) use settings::{EntrySettings, Permission};
 use crate::config::ClientDirectories;
 use jsonc::{JsonTarget, Leaf};
 
-/// The reason for which a file is left unchanged, worded to follow «FILE is left as it is: ».
+/// Why a file is left unchanged. The text must read well after "FILE is left as it is: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct SetupRefusal(String);
@@ -58,16 +58,16 @@ impl SetupRefusal {
     }
 }
 
-/// The state of a client in a scope.
+/// Whether a client is set up in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClientState {
     /// There is no entry. If `exists` is false, there is no file either.
     Absent { exists: bool },
-    /// The entry is Forage's and runs this command.
+    /// This is Forage's own entry, and it runs `command`.
     SetUp { command: String },
-    /// An entry with Forage's name exists but runs something else.
+    /// An entry with Forage's name exists, but it runs another program.
     Foreign,
-    /// The file can't be understood.
+    /// We can't read or parse the file.
     Unclear(SetupRefusal),
 }
 
@@ -82,22 +82,22 @@ pub(crate) struct Site {
     pub(crate) neighbours: Vec<String>,
     /// True if the file already has a section for servers.
     pub(crate) has_section: bool,
-    /// Forage's entry as the file has it.
+    /// Forage's entry exactly as it is in the file, including fields that the user added.
     entry: Option<Value>,
     file: Option<file::FoundFile>,
 }
 
-/// The change that a file needs.
+/// An edit of a configuration file, with the new text if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileChange {
-    /// The file is already as it should be.
+    /// The file is already in the wanted state.
     None,
     Create(String),
     Add(String),
-    /// The entry ran another command.
+    /// The entry exists already and gets another command or other fields.
     Update(String),
     Remove(String),
-    /// The file was created for the entry, so it is deleted.
+    /// We created the file for the entry, so we delete it together with the entry.
     Delete,
 }
 
@@ -115,8 +115,8 @@ impl FileChange {
 }
 
 impl Site {
-    /// Inspects a client's file. Returns `None` if the client has no file in this scope or its location is
-    /// unknown.
+    /// Inspects a client's file. Returns `None` if the client has no file in this scope, or if its location
+    /// is unknown.
     pub(crate) fn find(
         client: &'static Client,
         scope: SetupScope,
@@ -169,7 +169,7 @@ impl Site {
         }
     }
 
-    /// Returns the change that makes the client run `command`, with these fields in the entry.
+    /// Computes the edit that makes the client run `command`, with these fields in the entry.
     pub(crate) fn add(&self, command: &str, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let client = self.client;
         let mut entry = client.entry(command);
@@ -191,7 +191,7 @@ impl Site {
         }
     }
 
-    /// Returns the change that removes these fields from the entry.
+    /// Computes the edit that removes these fields from the entry.
     pub(crate) fn retract(&self, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let text = self.file.as_ref().and_then(|file| file.text.as_deref());
         match (&self.state, text, &self.entry) {
@@ -222,7 +222,7 @@ impl Site {
         })
     }
 
-    /// Returns the change that stops the client from running Forage.
+    /// Computes the edit that stops the client from running Forage.
     pub(crate) fn remove(&self) -> Result<FileChange, SetupRefusal> {
         match (&self.state, &self.file) {
             (ClientState::Unclear(refusal), _) => Err(refusal.clone()),
@@ -240,13 +240,13 @@ impl Site {
         }
     }
 
-    /// Applies a change to the file.
+    /// Applies an edit to the file.
     pub(crate) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         self.file.as_ref().map_or(Ok(()), |file| file.apply(change))
     }
 }
 
-/// Returns the text of a client's file that contains only Forage's entry, for pasting.
+/// Formats a configuration file that contains only Forage's entry, so that users can paste it.
 pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension]) -> String {
     general_snippet(client.format, client.spot(), &entry_with(client, command, extensions))
 }
@@ -259,19 +259,20 @@ fn general_snippet(format: FileFormat, spot: Spot<'static>, entry: &Value) -> St
     }
 }
 
-/// Returns the lines of [`snippet`].
+/// Splits [`snippet`] into lines.
 pub(crate) fn entry_lines(client: &Client, command: &str, extensions: &[&Extension]) -> Vec<String> {
     snippet(client, command, extensions).lines().map(str::to_owned).collect()
 }
 
-/// Returns the entry that runs `command`, with the requested fields.
+/// Builds the entry that runs `command`, with the requested fields.
 pub(crate) fn entry_with(client: &Client, command: &str, extensions: &[&Extension]) -> Value {
     let mut entry = client.entry(command);
     extensions.iter().for_each(|extension| extension.put(&mut entry));
     entry
 }
 
-/// Returns snippets that most other clients accept, one per format: the entry within a section of servers.
+/// Formats one snippet per file format for clients that are not in our list. Most of them accept such an
+/// entry within a section of servers.
 pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
     let entry = serde_json::json!({ "command": command, "args": ["mcp"] });
     [(FileFormat::Json, "mcpServers"), (FileFormat::Toml, "mcp_servers"), (FileFormat::Yaml, "mcpServers")]
@@ -297,7 +298,7 @@ fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefu
     }
 }
 
-/// Removes the entry. Returns `None` if the file was created for the entry.
+/// Removes the entry. Returns `None` if we created the file for it and should now delete it.
 fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> {
     match client.format {
         FileFormat::Json => jsonc::remove(text, client.spot().target()),
@@ -306,12 +307,12 @@ fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> 
     }
 }
 
-/// The position of an entry: `name` within the top-level `section`.
+/// Where an entry is in a file: `name` within the top-level `section`.
 #[derive(Clone, Copy, Debug)]
 struct Spot<'a> {
     section: &'a str,
     name: &'a str,
-    /// True if the section is a list whose elements contain their own names.
+    /// True if the section is a list. Its elements then contain their own names.
     is_list: bool,
 }
 
@@ -357,7 +358,7 @@ fn contents(file: &Value, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> 
     })
 }
 
-/// Returns the newline of a text, judged by its first line.
+/// Detects the line ending of a text from its first line.
 fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

@@ -1,4 +1,4 @@
-//! Telemetry of calls, as lines of JSON in a file of the user's choice.
+//! Telemetry of calls, written as lines of JSON to a file that the user chooses.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +16,13 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
     forage_ui::record::timestamp(since_1970(time))
 }
 
-/// The telemetry file. A thread outside of the sandbox writes it, because its directory is not accessible
-/// inside.
+/// The telemetry file. Its directory is not accessible from inside the sandbox, so a thread outside of the
+/// sandbox must write it.
 pub(crate) struct TelemetryFile(Outside<String>);
 
 impl TelemetryFile {
-    /// Starts the thread, which opens the file for each line.
+    /// Starts the thread, which reopens the file for each line. Returns `None` if the thread can't be
+    /// started.
     pub(crate) fn open(path: &Path) -> Option<Self> {
         let file = Arc::new(RotatedFile::new(path, "telemetry.path"));
         let written = Arc::clone(&file);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Surface, TypeNames, fields, pascal, type_of};
 
-/// Fields of an answer that its class defines itself.
+/// Fields of an answer that its class defines on its own.
 const OWN: [&str; 3] = ["text", "found", "to_dict"];
 
 pub(super) fn stub(surface: &Surface<'_>) -> String {
@@ -59,7 +59,7 @@ pub(super) fn stub(surface: &Surface<'_>) -> String {
     stub.replace("__all__: list[str]", &format!("__all__ = [\n    \"__version__\",\n{}]", names.concat()))
 }
 
-/// Formats the docstring of a method, as the package composes it.
+/// Formats the docstring of a method as the package composes it.
 fn docstring(text: &str, example: &str) -> String {
     let indented = |text: &str, indent: &str| {
         let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("{indent}{line}\n") };
@@ -92,7 +92,7 @@ fn record(name: &str, base: &str, schema: &Value, without: &[&str]) -> String {
     class
 }
 
-/// Returns the parameters of a method. Required ones and the location to search are positional.
+/// Formats the parameters of a method. The required ones and the location to search are positional.
 fn parameters(schema: &Value) -> String {
     let (mut required, mut place, mut optional) = (Vec::new(), Vec::new(), vec!["*".to_owned()]);
     for (name, field, is_required) in fields(schema) {
@@ -111,12 +111,12 @@ fn parameters(schema: &Value) -> String {
 }
 
 struct Python {
-    /// The type of lists.
+    /// The name of the type of lists.
     list: &'static str,
 }
 
 impl Python {
-    /// A workspace has a method named `list`.
+    /// A workspace has a method named `list`, so we need the qualified name.
     const RECORDS: Self = Self { list: "builtins.list" };
     const ARGUMENTS: Self = Self { list: "Sequence" };
 }
@@ -243,7 +243,7 @@ class AsyncEach(AsyncIterator[_Piece], Generic[_Piece, _Answer]):
         """Ends the search."""
 "#;
 
-/// The classes without the docstrings of their own methods, which editors take from the source.
+/// The classes, without the docstrings of their own methods, which editors take from the source.
 const WORKSPACE: &str = r#"
 class _Opened:
     def __init__(

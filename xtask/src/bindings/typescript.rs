@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Surface, SurfaceMethod, TypeNames, fields, pascal, type_of};
 
-/// The exported names other than those of errors.
+/// The exported names, except for those of errors.
 const NAMES: [&str; 5] = ["Workspace", "Answer", "Asked", "Each", "ForageError"];
 
 pub(super) fn module(surface: &Surface<'_>) -> String {
@@ -73,7 +73,7 @@ fn of_workspace(method: &SurfaceMethod<'_>) -> String {
     text
 }
 
-/// Formats the comment of a method: its purpose, what else to know, and an example.
+/// Formats the comment of a method: its purpose, further details, and an example.
 fn of_method(method: &SurfaceMethod<'_>) -> String {
     let mut lines = vec![in_camel(method.summary)];
     if !method.details.is_empty() {
@@ -113,7 +113,7 @@ fn camel(name: &str) -> String {
     initial.to_lowercase() + rest
 }
 
-/// Converts the names in backquotes to camel case, except those of tools.
+/// Converts the names in backquotes to camel case, except for those of tools.
 fn in_camel(text: &str) -> String {
     let tools =
         ["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "keyword_lookup"];
@@ -129,7 +129,7 @@ fn in_camel(text: &str) -> String {
 }
 
 struct TypeScript {
-    /// The type of lists.
+    /// The name of the type of lists.
     list: &'static str,
 }
 

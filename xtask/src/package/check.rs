@@ -1,4 +1,4 @@
-//! Installs all artifacts into an empty environment and uses them, and builds twice.
+//! Installs all artifacts into an empty environment and uses them. Also builds them twice.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::peers;
 
 type Step<'a> = fn(&Bench<'a>) -> Result<(), String>;
 
-/// A directory that is initially empty and into which the packages are installed one by one.
+/// A directory that is empty at first. We install the packages into it one by one.
 struct Bench<'a> {
     workspace: &'a Workspace,
     release: &'a Release,
@@ -22,7 +22,7 @@ struct Bench<'a> {
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_named(workspace, &[peers::PACKAGE_CHECKS])?;
     let release = make(workspace)?;
-    // This must not be in the workspace, because the searched tree must not contain the home of the user who
+    // This must not be in the workspace: the searched tree must not contain the home of the user who
     // searches.
     let place = std::env::temp_dir().join(format!("forage-package-{}", std::process::id()));
     let bench = Bench { workspace, release: &release, place };
@@ -46,7 +46,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
 }
 
 impl Bench<'_> {
-    /// Returns a command that inherits no variables of the caller and has a separate home.
+    /// Creates a command with a separate home that inherits none of the caller's variables.
     fn alone(&self, program: impl AsRef<Path>, name: &str) -> Result<Command, String> {
         let home = self.place.join(name).join("home");
         std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
@@ -66,8 +66,8 @@ impl Bench<'_> {
         empty(&place).map(|()| place)
     }
 
-    /// Checks the main function: a query finds the file that answers it, and the version is that of this
-    /// commit.
+    /// Checks the main function: a query must find the file that answers it, and the version must be that of
+    /// this commit.
     fn works(&self, program: &Path, name: &str) -> Result<(), String> {
         let version = printed(self.alone(program, name)?.arg("--version"), "forage --version")?;
         let expected = format!("forage {} (", self.release.version);
@@ -137,8 +137,8 @@ impl Bench<'_> {
     fn sums(&self) -> Result<(), String> {
         let sums = self.release.file(".sha256")?;
         let listed = std::fs::read_to_string(&sums).map_err(|error| error.to_string())?.lines().count();
-        // The list itself has no checksum, and platform-independent packages only have one where they are
-        // released from.
+        // The list itself has no checksum. Packages for all platforms have one only where they are released
+        // from.
         let common = if self.release.target == "x86_64-unknown-linux-gnu" { 0 } else { 1 };
         let files = self.release.files()?.len() - 1 - common;
         if listed != files {
@@ -160,7 +160,7 @@ impl Bench<'_> {
         leads_out(&printed(self.alone(&python, "wheel")?.args(list), "python")?)?;
         self.works(&environment.join("bin/forage"), "wheel")?;
         self.serves(self.alone(environment.join("bin/forage"), "wheel")?.arg("mcp"))?;
-        // `uvx forage-search` starts the program with this name.
+        // This is the name that `uvx forage-search` starts.
         self.works(&environment.join("bin/forage-search"), "wheel")?;
         let search = "import forage; print(forage.Workspace('.', index=False).grep('^.workspace.$').text)";
         finds(&printed(self.alone(&python, "wheel")?.args(["-c", search]), "python")?)
@@ -195,7 +195,7 @@ impl Bench<'_> {
         Ok(files.filter(|path| path.extension().is_some_and(|end| end == "tgz")).collect())
     }
 
-    /// Runs the checks of PyPI and npm before an upload. `check --all` packages the crates.
+    /// Runs the checks of PyPI and npm before an upload. For crates, `check --all` does this.
     fn published(&self) -> Result<(), String> {
         let twine = self.workspace.path("target/peers/packaging/python/bin/twine");
         succeed(
@@ -252,7 +252,7 @@ impl Bench<'_> {
         let manifest =
             std::fs::read_to_string(unpacked.join("manifest.json")).map_err(|error| error.to_string())?;
         let manifest: Value = serde_json::from_str(&manifest).map_err(|error| error.to_string())?;
-        // Start it like a client, with the directory that its user has chosen.
+        // We start it as a client would, with the directory that its user has chosen.
         let config = &manifest["server"]["mcp_config"];
         let root = self.workspace.path("");
         let filled = |word: &str| {
@@ -265,7 +265,7 @@ impl Bench<'_> {
         self.serves(self.alone(filled(command), "bundle")?.args(arguments).current_dir("/"))
     }
 
-    /// Tests the container's context without a container: runs its entry point as written.
+    /// Tests the container's context without a container: runs the entry point as it is written there.
     fn container(&self) -> Result<(), String> {
         let place = self.empty("container")?;
         let context = self.release.file("-docker.tar.gz")?;
@@ -285,7 +285,7 @@ impl Bench<'_> {
         answers_over_http(&mut command)
     }
 
-    /// Builds the same commit in another directory and compares every file.
+    /// Builds the same commit in another directory, and compares every file.
     fn twice(&self) -> Result<(), String> {
         let place = self.empty("twice")?;
         let clone = place.join("clone");
@@ -322,7 +322,7 @@ fn finds(text: &str) -> Result<(), String> {
     if text.contains("Cargo.toml") { Ok(()) } else { Err(format!("its answer is {text:?}")) }
 }
 
-/// Checks that a registry page has links, and that none is relative, because the registry has no other files.
+/// Checks that a registry page has links, and that none of them is relative: the registry has no other files.
 fn leads_out(page: &str) -> Result<(), String> {
     let links: Vec<&str> = page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     let is_near = |link: &&&str| !link.contains("://") && !link.starts_with('#');

@@ -1,4 +1,4 @@
-//! Installs peers and checks if they are installed.
+//! Installs peers, and checks whether they are installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Peer, Source, folder, system};
 use crate::cargo::{Workspace, remove, write};
 
-/// The pinned versions from the lists, or the newest ones.
+/// The pinned versions of the lists, or the newest ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Versions {
     Pinned,
@@ -16,8 +16,8 @@ pub(super) enum Versions {
 }
 
 impl Versions {
-    /// Returns the folder for these versions. Its first component is the peer's group, whose other members
-    /// must be in the same place.
+    /// Returns the folder for these versions. Its first component is the peer's group. Other members of the
+    /// group must be in the same place.
     fn place(self, peers: &Path, folder: &str) -> PathBuf {
         match self {
             Self::Pinned => peers.join(folder),
@@ -28,7 +28,7 @@ impl Versions {
         }
     }
 
-    /// Returns the `package.json` to install. Node itself is not a peer and keeps its version.
+    /// Formats the `package.json` to install. Node itself is not a peer, so it keeps its version.
     fn of_npm(self, list: &str) -> Result<String, String> {
         if self == Self::Pinned {
             return Ok(list.to_owned());
@@ -42,7 +42,7 @@ impl Versions {
         Ok(list.to_string())
     }
 
-    /// Returns the `requirements.txt` to install.
+    /// Formats the `requirements.txt` to install.
     fn of_python(self, list: &str) -> String {
         let newest = |line: &str| line.split("==").next().unwrap_or_default().to_owned();
         match self {
@@ -54,7 +54,7 @@ impl Versions {
 
 impl Peer {
     /// Returns true if the peer is installed in these versions. The newest packages always count as missing,
-    /// because they must be looked up each time.
+    /// because we must look them up each time.
     pub(super) fn is_there(&self, workspace: &Workspace, versions: Versions) -> bool {
         match &self.source {
             Source::System { program, .. } => system::has(program, workspace),
@@ -72,7 +72,7 @@ impl Peer {
         }
     }
 
-    /// Returns the text that marks a complete installation, so that an interrupted one is started again: the
+    /// Returns the text that marks a complete installation, so that we repeat an interrupted one. This is the
     /// list itself.
     fn stamp(&self, workspace: &Workspace) -> Result<String, String> {
         let (Source::Npm { list, .. } | Source::Python { list, .. }) = self.source else {
@@ -81,8 +81,8 @@ impl Peer {
         workspace.read(&workspace.path("crates").join(list))
     }
 
-    /// Returns the path of the mark. The tests also compare it with the list. For an environment it is
-    /// outside of the environment's folder, because that folder is replaced as a whole.
+    /// Returns the path of the mark, which the tests also compare with the list. For an environment, it must
+    /// be outside of the environment's folder, because that folder is replaced as a whole.
     fn stamped(&self, place: &Path) -> PathBuf {
         let list = match self.source {
             Source::Npm { list, .. } | Source::Python { list, .. } => list.rsplit('/').next().unwrap_or(list),
@@ -97,7 +97,7 @@ impl Peer {
     pub(super) fn install(&self, workspace: &Workspace, versions: Versions) -> Result<(), String> {
         let peers = folder(workspace);
         match &self.source {
-            // This was installed together with the other system packages.
+            // We have already installed this, together with the other system packages.
             Source::System { .. } => Ok(()),
             Source::Cargo { package, version, .. } => {
                 let root = peers.display().to_string();
@@ -127,7 +127,7 @@ impl Peer {
 
     fn npm(&self, workspace: &Workspace, versions: Versions, place: &Path) -> Result<(), String> {
         let list = self.stamp(workspace)?;
-        // The list is only copied next to a complete installation.
+        // We copy the list only when the installation next to it is complete.
         let making = place.join("npm");
         for old in [&making, &place.join("node_modules")] {
             remove(old)?;

@@ -10,17 +10,17 @@ use crate::cargo::Workspace;
 /// A requirement of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Need {
-    /// The name in messages.
+    /// The name for messages.
     what: String,
-    /// The Debian packages that provide it.
+    /// The Debian packages that contain it.
     packages: Vec<String>,
 }
 
-/// Provides the system requirements of the peers, by installing packages where possible.
+/// Provides the system requirements of the peers. Installs packages if possible.
 ///
 /// # Errors
 ///
-/// Returns an error that lists all missing requirements, each with the packages that provide it.
+/// Returns an error that lists all missing requirements, with the packages that contain each of them.
 pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), String> {
     components(workspace)?;
     let missing = needs(workspace, peers);
@@ -91,7 +91,7 @@ fn components(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a command silently. Returns true if it succeeds, or `None` if it can't be started.
+/// Runs a command silently. Returns whether it succeeds, or `None` if it can't be started.
 fn started(command: &mut Command) -> Option<bool> {
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.ok().map(|status| status.success())
@@ -102,7 +102,7 @@ pub(super) fn has(program: &str, workspace: &Workspace) -> bool {
     started(workspace.program(program).arg("--version")).is_some()
 }
 
-/// Finds a Python 3.`least` or later that can create environments. Debian has the support for that in a
+/// Finds Python 3.`least` or later that can create environments. Note that Debian has this feature in a
 /// separate package.
 pub(super) fn python(workspace: &Workspace, least: u32) -> Option<PathBuf> {
     let named = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"].map(PathBuf::from);
@@ -114,7 +114,7 @@ pub(super) fn python(workspace: &Workspace, least: u32) -> Option<PathBuf> {
     named.into_iter().chain(of_pyenv).find(can)
 }
 
-/// Returns the command prefix that runs a command as root, or `None` if that is not possible.
+/// Returns the words before a command that run it as root, or `None` if this is not possible.
 fn root(workspace: &Workspace) -> Option<&'static [&'static str]> {
     let id = workspace.program("id").arg("-u").output().ok()?;
     if id.stdout.trim_ascii() == b"0" {
@@ -136,6 +136,6 @@ pub(super) fn apt_as_root(workspace: &Workspace, arguments: &[&str]) -> Result<(
 fn install_packages(workspace: &Workspace, packages: &[&str]) -> Result<(), String> {
     let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
     let apt = |arguments| apt_as_root(workspace, arguments);
-    // The package lists of an image are often outdated.
+    // The package lists of an image are often outdated, so we try again after an update.
     apt(&install).or_else(|_| apt(&["update"]).and_then(|()| apt(&install)))
 }

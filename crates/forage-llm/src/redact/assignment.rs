@@ -1,8 +1,8 @@
-//! Values behind telling names: `password = "…"`, `API_KEY: …`, `--token …`, `<secret>…</secret>`.
+//! Values of sensitive names: `password = "…"`, `API_KEY: …`, `--token …`, `<secret>…</secret>`.
 //!
-//! What follows a name is read by hand, because where a value ends depends on how it is quoted, and whether it is a
-//! secret on how it stands there and how it looks. No language is known: settings, elements and code are told apart by
-//! the line.
+//! We parse the text after a name by hand: the end of a value depends on its quotes. Whether the value is a
+//! secret depends on its syntactic context and on how it looks. The parser does not know the language: it
+//! distinguishes settings, elements and code by the line alone.
 
 use std::ops::Range;
 
@@ -13,31 +13,33 @@ use super::judge::{Stand, is_secret};
 use super::names::{self, NameWeight, telling};
 use crate::limits::{MAX_BLOCK_LINES, MAX_VALUE_BYTES};
 
-/// Longest name, and longest rest of one behind the literal that was found, in bytes; longer ones are no names.
+/// Maximum length of a name in bytes, also of its part after the literal that we found. Longer ones are not
+/// names.
 const MAX_NAME: usize = 80;
 
-/// Longest type between a name and its `=`, in bytes, as in `TOKEN: &'static str = "…"`.
+/// Maximum length in bytes of a type between a name and its `=`, for example in `TOKEN: &'static str = "…"`.
 const MAX_TYPE: usize = 60;
 
-/// Longest line of a table of which a column is read, in bytes.
+/// Maximum length in bytes of a line of a table with a column of secrets.
 const MAX_ROW: usize = 400;
 
-/// Lines after the name of a variable of Terraform in which its default is looked for.
+/// Maximum number of lines after the name of a Terraform variable in which we look for its default.
 const MAX_VARIABLE_LINES: usize = 8;
 
-/// Blanks that are gone over between a name and its value; a column of settings is aligned within it.
+/// Maximum number of blanks that we skip between a name and its value. This is enough for aligned settings.
 const MAX_BLANKS: usize = 80;
 
-/// Bytes before a name in its line, beyond which it begins none.
+/// Maximum number of bytes before a name in its line. Beyond this, the name does not begin a line of
+/// settings.
 const MAX_LINE_HEAD: usize = 1_024;
 
-/// What stands between a name and its value. Longest first.
+/// Operators between a name and its value, longest first.
 const OPERATORS: &[&str] = &[
     ":::=", "!==", "===", "??=", "||=", "::=", "=>", "->", ":=", "?=", "+=", ".=", "==", "!=", "~=", "=~",
     "=", ":", ">", "|",
 ];
 
-/// Whether a word is a type of texts, in any of many languages.
+/// Returns true if a word is a string type in one of many languages.
 fn is_text_type(word: &str) -> bool {
     let bare = word.trim_matches(['*', '&', '[', ']']).to_ascii_lowercase();
     matches!(
@@ -57,33 +59,34 @@ fn is_text_type(word: &str) -> bool {
     )
 }
 
-/// A text with what reading values in it needs.
+/// A parser for the values in a text.
 pub(super) struct AssignmentScan<'t> {
     text: &'t str,
     line_prefix: &'t Regex,
 }
 
-/// What may stand between a line's start and its text in an excerpt: white space and a line number.
+/// Matches everything that an excerpt may have before a line's own text: white space and a line number.
 pub(super) fn line_prefix() -> Regex {
     compile(r"^[ \t>*]*(?:[0-9]{1,7}(?:[ \t]*[:|-]|\t))?[ \t]*")
 }
 
-/// A value that could be a secret, in its parts; none of them goes over the end of a line.
+/// A value that may be a secret. It may have several parts, none of which contains a line end.
 struct Value {
     parts: Vec<Range<usize>>,
     stand: Stand,
 }
 
-/// How a name leads to its value.
+/// The syntax between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
-    /// By an operator.
+    /// An operator.
     Operator(&'static str),
-    /// By blanks, as an option of a command does.
+    /// Blanks, as after an option of a command.
     Blanks,
 }
 
-/// Whether a value only says the name again: `API_KEY = "API_KEY"`, `key: cfgAuthKey` of `AuthKey`.
+/// Returns true if a value only repeats the name, for example `API_KEY = "API_KEY"`, or `key: cfgAuthKey` for
+/// `AuthKey`.
 fn echoes(name: &str, value: &str, stand: Stand) -> bool {
     let bare = |text: &str| -> String {
         text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
@@ -100,7 +103,7 @@ fn echoes(name: &str, value: &str, stand: Stand) -> bool {
                 && (value.ends_with(&name) || name.ends_with(&value)))
 }
 
-/// Where the nth cell of a row is, without blanks and quotes around its text.
+/// Finds the nth cell of a row, without the blanks and quotes around its text.
 fn cell(row: &str, separator: char, nth: usize) -> Option<Range<usize>> {
     let cell = row.split(separator).nth(nth)?;
     let start = cell.as_ptr().addr() - row.as_ptr().addr();
@@ -125,7 +128,7 @@ impl<'t> AssignmentScan<'t> {
         Self { text, line_prefix }
     }
 
-    /// The name around an offset.
+    /// Finds the boundaries of the name around an offset.
     pub(super) fn name_around(&self, at: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-$".contains(&byte);
@@ -141,10 +144,10 @@ impl<'t> AssignmentScan<'t> {
         start..end
     }
 
-    /// The parts of the secret that the name is given, if it is given one.
+    /// Finds the secret that is assigned to a name, if any. A secret may have several parts.
     pub(super) fn secret_of(&self, name: Range<usize>) -> Option<Vec<Range<usize>>> {
         let telling = telling(&self.text[name.clone()])?;
-        // `;AUTH=PLAIN` in the address of a mailbox is a method (RFC 5092).
+        // In the URL of a mailbox, `;AUTH=PLAIN` is a method (RFC 5092).
         if self.byte_before(name.start) == b';' && &self.text[name.clone()] == "AUTH" {
             return None;
         }
@@ -154,18 +157,19 @@ impl<'t> AssignmentScan<'t> {
         }
         let start = name.start;
         let found = self.values(name.clone()).find_map(|value| self.secret_parts(&name, value, telling))?;
-        // `PubKey{Key: "…"}`.
+        // This excludes public keys such as `PubKey{Key: "…"}`.
         (telling != NameWeight::Weak || !self.is_public(start)).then_some(found)
     }
 
-    /// Whether nothing but a separator or the end of the line follows a name. Most names are passed over by this.
+    /// Returns true if only a separator or the end of the line follows the name. This is a quick check that
+    /// rejects most names.
     fn may_head_a_column(&self, name: &Range<usize>) -> bool {
         let closed = self.skip(name.end, 1, |byte| b"\"'`".contains(&byte));
         b",;\t|\r\n".contains(&self.byte(closed)) || b"|,;\r\n".contains(&self.byte(self.skip_blanks(closed)))
     }
 
-    /// The parts of a value if they are a secret together, else its first if that is one: what stands in the next line
-    /// may be another text.
+    /// Returns all parts of a value if they are a secret together. Otherwise returns only the first part if
+    /// that is a secret. The next line may then be another text.
     fn secret_parts(
         &self,
         name: &Range<usize>,
@@ -184,8 +188,8 @@ impl<'t> AssignmentScan<'t> {
         (joined != first && is_secret(first, telling, value.stand)).then_some(value.parts)
     }
 
-    /// The secrets in the lines below a name that heads a column: of values parted by commas, semicolons or tabs, or of
-    /// a table of Markdown.
+    /// Finds the secrets in the lines below a name that is a column header. The columns are separated by
+    /// commas, semicolons or tabs, or belong to a Markdown table.
     fn column(&self, name: &Range<usize>, telling: NameWeight) -> Vec<Range<usize>> {
         self.rows_below(name, telling).unwrap_or_default()
     }
@@ -199,7 +203,7 @@ impl<'t> AssignmentScan<'t> {
         let separator = header.bytes().find(|byte| b",;\t|".contains(byte))?;
         let is_title =
             |byte: u8| byte.is_ascii_alphanumeric() || b" _-.\"'`".contains(&byte) || byte == separator;
-        // A line of a program that begins further in is the rest of a call.
+        // An indented line of a program is the continuation of a call, not a header.
         if !matches!(self.byte(end), b'\n' | b'\r')
             || !header.bytes().all(is_title)
             || separator != b'|' && self.byte(start).is_ascii_whitespace()
@@ -213,7 +217,8 @@ impl<'t> AssignmentScan<'t> {
         }
         let mut at = end;
         if separator == '|' {
-            // Without this line it is a row of alternatives: types, patterns, the cells of another table.
+            // Without a divider, this line is a row of alternatives: types, patterns, or the cells of another
+            // table.
             let divider = self.next_line(at)?;
             at = self.skip(divider, MAX_ROW, |byte| byte != b'\n');
             let line = self.text[divider..at].trim_end();
@@ -240,7 +245,7 @@ impl<'t> AssignmentScan<'t> {
         Some(found)
     }
 
-    /// What the name may be given, the likeliest first.
+    /// Iterates over the values that the name may have, most likely first.
     fn values(&self, name: Range<usize>) -> impl Iterator<Item = Value> {
         let closed = self.closed(name.end);
         let at = self.skip_blanks(closed);
@@ -255,7 +260,7 @@ impl<'t> AssignmentScan<'t> {
         found.into_iter().flatten()
     }
 
-    /// Behind the quotes and brackets that close a name: `"password"`, `['token']`, `key[33]`.
+    /// Skips the quotes and brackets that close a name: `"password"`, `['token']`, `key[33]`.
     fn closed(&self, end: usize) -> usize {
         if self.byte(end) == b'[' {
             let digits = self.skip(end + 1, 5, |byte| byte.is_ascii_digit());
@@ -266,13 +271,13 @@ impl<'t> AssignmentScan<'t> {
         self.skip(end, 4, |byte| b"\"'`])\\".contains(&byte))
     }
 
-    /// `<add key="password" value="…"/>`: behind its `=`.
+    /// Returns the offset after `value=` in elements such as `<add key="password" value="…"/>`.
     fn attribute(&self, closed: usize, at: usize) -> Option<usize> {
         let rest = self.text[at..].strip_prefix("value").filter(|_| at > closed)?;
         rest.trim_start_matches(' ').strip_prefix('=').map(|rest| self.text.len() - rest.len())
     }
 
-    /// A value that is the only thing in its line after a key, and so a setting whatever it looks like.
+    /// Parses a value. If it is alone on its line after a key, it is a setting no matter how it looks.
     fn setting(&self, name: &Range<usize>, at: usize) -> Option<Value> {
         let value = self.value(name, at, Lead::Operator("="))?;
         let end = value.parts.last()?.end;
@@ -282,8 +287,8 @@ impl<'t> AssignmentScan<'t> {
         self.until(self.skip_blanks(at), b"\"'`", Stand::Setting)
     }
 
-    /// `<key>password</key>` of a property list, or the `<data name="Password">` of a resource file, with its value in
-    /// the element that follows.
+    /// Parses the value in the element after `<key>password</key>` of a property list, or inside
+    /// `<data name="Password">` of a resource file.
     fn next_element(&self, name: &Range<usize>, closed: usize) -> Option<Value> {
         let end = if self.text[name.end..].starts_with("</key>") {
             name.end + "</key>".len()
@@ -304,7 +309,8 @@ impl<'t> AssignmentScan<'t> {
         self.element(at + tag.len())
     }
 
-    /// `variable "db_password" {` of Terraform: what its `default` is, some lines further on.
+    /// Parses the `default` of a Terraform variable such as `variable "db_password" {`, a few lines below its
+    /// name.
     fn default_of_variable(&self, name: &Range<usize>, closed: usize) -> Option<Value> {
         if !self.text[..name.start].ends_with("variable \"") || self.byte(self.skip_blanks(closed)) != b'{' {
             return None;
@@ -326,9 +332,10 @@ impl<'t> AssignmentScan<'t> {
         None
     }
 
-    /// `name: DB_PASSWORD` with its `value:` in the same, the next or the previous line: after its colon.
+    /// Returns the offset after the colon of the `value:` that belongs to `name: DB_PASSWORD`. It may be on
+    /// the same, the next or the previous line.
     fn sibling(&self, name: Range<usize>, closed: usize) -> Option<usize> {
-        // Only where the name is itself a value.
+        // This applies only if the name is itself a value.
         let before = self.text[..name.start].trim_end_matches(['"', '\'', ' ', '\\']);
         if !before.ends_with([':', '=']) {
             return None;
@@ -340,7 +347,7 @@ impl<'t> AssignmentScan<'t> {
         self.after_value_key(at).or_else(|| self.value_before(&name))
     }
 
-    /// Behind the colon of `value:` at an offset.
+    /// Returns the offset after the colon if the text at an offset is `value:`.
     fn after_value_key(&self, at: usize) -> Option<usize> {
         let at = self.skip(at, 2, |byte| b"\"'\\".contains(&byte));
         let rest = &self.text.as_bytes()[at..];
@@ -351,7 +358,8 @@ impl<'t> AssignmentScan<'t> {
         matches!(self.byte(at), b':' | b'=').then_some(at + 1)
     }
 
-    /// The `value:` in the line before `name: DB_PASSWORD`, where that does not begin an item of its own.
+    /// Returns the offset after `value:` on the line before `name: DB_PASSWORD`, unless the name begins a new
+    /// item.
     fn value_before(&self, name: &Range<usize>) -> Option<usize> {
         let start = self.line_start(name.start)?;
         let head = &self.text[start..name.start];
@@ -365,12 +373,13 @@ impl<'t> AssignmentScan<'t> {
         self.after_value_key(self.skip(at, 3, |byte| b"-{ ".contains(&byte)))
     }
 
-    /// The values behind an operator, with a type before it or without.
+    /// Parses the values after an operator, with or without a type before it.
     fn operated(&self, name: &Range<usize>, at: usize) -> Option<[Option<Value>; 2]> {
         let rest = &self.text[at..];
         let operator = OPERATORS.iter().find(|operator| rest.starts_with(**operator));
         let Some(operator) = operator else {
-            // Go's `var apiToken string = "…"`, Visual Basic's `Const Password As String = "…"`.
+            // For example, Go has `var apiToken string = "…"`, and Visual Basic
+            // `Const Password As String = "…"`.
             let is_basic =
                 self.text.as_bytes().get(at..at + 3).is_some_and(|word| word.eq_ignore_ascii_case(b"as "));
             let at = if is_basic { at + 3 } else { at };
@@ -386,13 +395,14 @@ impl<'t> AssignmentScan<'t> {
         let lead = Lead::Operator(operator);
         let direct = || self.value(name, at + operator.len(), lead);
         let typed = self.after_type(operator, at + 1).and_then(|at| {
-            // What a blank parts from the `=` is a type and no value that ends with it.
+            // Text that is separated from the `=` by a blank is a type. Without the blank, it may be a value
+            // that ends with `=`.
             let parted = self.byte_before(at - 1) == b' ';
             let value = self.value(name, at, Lead::Operator("="));
             (parted || value.is_some()).then_some((value, parted))
         });
-        // A quoted value behind a type is the value, because the `'` of a lifetime looks like an open quote; a bare one
-        // comes second, because the `=` before it may be part of the value.
+        // A quoted value after a type is the value, since the `'` of a lifetime looks like an open quote. A
+        // bare value comes second: the `=` before it may be part of the value.
         Some(match typed {
             Some((value, true)) => [value, None],
             Some((Some(value), false)) if value.stand == Stand::Quoted => [Some(value), None],
@@ -400,21 +410,21 @@ impl<'t> AssignmentScan<'t> {
         })
     }
 
-    /// Whether the operator gives the name a value, and does not stand there for something else.
+    /// Returns true if the operator assigns a value to the name, and does not have another meaning here.
     fn leads(&self, name: &Range<usize>, at: usize, operator: &str) -> bool {
         let behind = self.byte(at + operator.len());
         match operator {
-            // `src/token.rs:12:`, the place of a line.
+            // In `src/token.rs:12:`, this is the number of a line.
             ":" if behind.is_ascii_digit() => {
                 let end = self.skip(at + 1, 7, |byte| byte.is_ascii_digit());
                 !b":-|".contains(&self.byte(end))
             }
-            // `SVN::Auth::SSL`, and the symbol of `has_secure_password :untracked`.
+            // This excludes `SVN::Auth::SSL`, and the symbol of `has_secure_password :untracked`.
             ":" if behind == b':' => false,
             ":" if self.byte_before(at) == b' ' && behind.is_ascii_alphabetic() => false,
-            // `<key>` holds the name in a property list.
+            // In a property list, `<key>` contains the name.
             ">" if self.text[name.clone()].eq_ignore_ascii_case("key") => false,
-            // A cell of a table, not one of several texts, patterns or flags.
+            // A cell of a table, as opposed to one of several texts, patterns or flags.
             "|" => {
                 let next = at + 2;
                 let end = self.skip(next, MAX_NAME, |byte| byte.is_ascii_uppercase() || byte == b'_');
@@ -423,9 +433,9 @@ impl<'t> AssignmentScan<'t> {
                     && !b"\"'".contains(&self.byte(next))
                     && !self.text[next..end].contains('_')
             }
-            // A member: `credentials->user`.
+            // This excludes members such as `credentials->user`.
             "->" => at > name.end || !behind.is_ascii_alphabetic(),
-            // An arm of a match: `Secret => …`.
+            // This excludes arms of a match such as `Secret => …`.
             "=>" => {
                 at == name.end
                     || !b" ".contains(&self.byte(name.end))
@@ -435,14 +445,14 @@ impl<'t> AssignmentScan<'t> {
         }
     }
 
-    /// Whether a quote at the offset closes the text that the name is in, as in `"--password=" + given`: what follows
-    /// is an expression.
+    /// Returns true if a quote at the offset closes the string that contains the name, as in
+    /// `"--password=" + given`. Then an expression follows.
     fn ends_its_string(&self, name: &Range<usize>, at: usize) -> bool {
-        // The quotes of a name of its own are closed before its operator.
+        // If the name has its own quotes, they are closed before the operator.
         if b"\"'`\\".contains(&self.byte(name.end)) {
             return false;
         }
-        // Letters before a quote may belong to it, as in `b"…"`.
+        // Letters before a quote may belong to it, for example in `b"…"`.
         let at =
             self.skip(self.skip_blanks(at), 2, |byte| byte.is_ascii_alphabetic() || b"@&$".contains(&byte));
         let escapes = self.skip(at, 3, |byte| byte == b'\\') - at;
@@ -455,7 +465,7 @@ impl<'t> AssignmentScan<'t> {
             head[*at] == quote
                 && head[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() == escapes
         };
-        // An apostrophe may stand anywhere.
+        // An apostrophe may be anywhere, so an opening one must be directly before the name.
         if quote == b'\'' && head.last() != Some(&quote) {
             return false;
         }
@@ -464,23 +474,24 @@ impl<'t> AssignmentScan<'t> {
         is_open && (escapes > 0 || next >= self.text.len() || b"+.,;)]}&|:=\r\n".contains(&self.byte(next)))
     }
 
-    /// Behind the `=` of `name: type =`.
+    /// Returns the offset after the `=` of `name: type =`.
     fn after_type(&self, operator: &str, at: usize) -> Option<usize> {
         let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_ &<>'[]:.?|*,".contains(&byte);
         let end = self.skip(at, MAX_TYPE, is_type);
         (operator == ":" && self.byte(end) == b'=').then_some(end + 1)
     }
 
-    /// The argument of a call, the one after a name that is an argument, or that of an option.
+    /// Parses an argument: that of a call, the one after a name that is itself an argument, or that of an
+    /// option.
     fn argument(&self, name: &Range<usize>, closed: usize, at: usize) -> Option<Value> {
         match self.byte(at) {
             b'(' => self.quoted(at + 1, Stand::Argument),
-            // Erlang's `{password, <<"…">>}` is a pair, too.
+            // In Erlang, `{password, <<"…">>}` is also a pair.
             b',' if closed > name.end || self.byte_before(name.start) == b'{' => {
                 let at = self.skip_blanks(at + 1);
                 self.quoted(self.skip(at, 2, |byte| byte == b'<'), Stand::Argument)
             }
-            // «to pass '…'» is prose.
+            // This excludes prose such as «to pass '…'».
             b'"' | b'\'' if at > closed && (closed - name.start > 5 || self.begins_line(name)) => {
                 self.quoted(at, Stand::Argument)
             }
@@ -494,7 +505,7 @@ impl<'t> AssignmentScan<'t> {
         }
     }
 
-    /// Whether a sentence goes on behind an option: «the --password option».
+    /// Returns true if a sentence continues after an option, for example in «the --password option».
     fn is_prose(&self, value: &Value) -> bool {
         let word =
             value.parts.first().map_or("", |part| self.text[part.clone()].trim_end_matches(['.', ',']));
@@ -504,8 +515,8 @@ impl<'t> AssignmentScan<'t> {
         )
     }
 
-    /// Whether the name stands in a line of settings that has blanks for an operator: `ENV NAME value` of a Dockerfile,
-    /// `bindpw value` of LDAP.
+    /// Returns true if the name is in a line of settings that has blanks instead of an operator. For example,
+    /// `ENV NAME value` of a Dockerfile, or `bindpw value` of LDAP.
     fn is_directive(&self, name: &Range<usize>) -> bool {
         let Some(start) = self.line_start(name.start) else { return false };
         let head = self.text[start..name.start].trim();
@@ -514,20 +525,20 @@ impl<'t> AssignmentScan<'t> {
             || head.is_empty() && matches!(&self.text[name.clone()], "bindpw" | "rootpw")
     }
 
-    /// Whether the name is an option of a command.
+    /// Returns true if the name is an option of a command.
     fn is_option(&self, start: usize) -> bool {
         self.text[start..].starts_with("--")
             || self.text[start..].starts_with('-') && matches!(self.byte_before(start), b' ' | b'\t')
     }
 
-    /// Whether the word before a name in its line says that what follows is public.
+    /// Returns true if the text before a name in its line shows that the value is public.
     fn is_public(&self, start: usize) -> bool {
         let from = self.text.floor_char_boundary(start.saturating_sub(MAX_NAME));
         let head = self.text[from..start].rsplit('\n').next().unwrap_or_default();
         ["PubKey{", "PublicKey{", "PubKey(", "PublicKey("].iter().any(|word| head.contains(word))
     }
 
-    /// Whether an option of a command stands before the name: `--set name=`, `-e name=`.
+    /// Returns true if an option of a command precedes the name: `--set name=`, `-e name=`.
     fn follows_option(&self, start: usize) -> bool {
         let from = self.text.floor_char_boundary(start.saturating_sub(MAX_NAME));
         let head =
@@ -537,7 +548,7 @@ impl<'t> AssignmentScan<'t> {
         head.ends_with([' ', '\t']) && word.len() > 1 && word.starts_with('-')
     }
 
-    /// The value that begins at the offset, blanks apart, or in the next line.
+    /// Parses the value at the offset after optional blanks, or on the next line.
     fn value(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
         let at_blanks = self.skip_blanks(at);
         let line_end = self.skip(at_blanks, 2, |byte| byte == b'\\' || byte == b'\r');
@@ -564,14 +575,14 @@ impl<'t> AssignmentScan<'t> {
         self.bare(name, at, at_blanks, lead)
     }
 
-    /// Lua's `[[…]]`, in one line.
+    /// Parses Lua's `[[…]]` on one line.
     fn long_text(&self, at: usize) -> Option<Value> {
         let start = at + self.text[at..].strip_prefix("[[").map(|_| 2)?;
         let end = self.skip(start, MAX_VALUE_BYTES, |byte| byte != b']' && byte != b'\n');
         (end > start && self.text[end..].starts_with("]]")).then(|| Value::of_one(start..end, Stand::Quoted))
     }
 
-    /// The lines of `<<WORD` up to the word, of shells and Terraform.
+    /// Parses a here document: the lines after `<<WORD` up to the word, as in shells and Terraform.
     fn here_document(&self, at: usize) -> Option<Value> {
         let rest = &self.text[at..];
         let open = rest.strip_prefix("$(cat ").unwrap_or(rest).strip_prefix("<<")?;
@@ -599,7 +610,7 @@ impl<'t> AssignmentScan<'t> {
         (!parts.is_empty()).then_some(Value { parts, stand: Stand::Quoted })
     }
 
-    /// A value without quotes.
+    /// Parses a value without quotes.
     fn bare(&self, name: &Range<usize>, operator_end: usize, at: usize, lead: Lead) -> Option<Value> {
         let before = self.byte_before(name.start);
         let assigned = lead == Lead::Operator("=") && at == operator_end;
@@ -617,21 +628,22 @@ impl<'t> AssignmentScan<'t> {
             return Some(value);
         }
         if assigned && self.follows_option(name.start) {
-            // `--set auth.password=…`.
+            // For example `--set auth.password=…`.
             return self.until(at, b"\"'`,", Stand::Setting);
         }
         if assigned && (shown.starts_with('-') || !shown.bytes().any(|byte| byte.is_ascii_lowercase())) {
-            // `DB_PASSWORD=…` of shells, `--password=…`.
+            // For example `DB_PASSWORD=…` in shells, or `--password=…`.
             let ends: &[u8] = if before == b';' { b"\"'`;" } else { b"\"'`" };
             return self.until(at, ends, Stand::Setting);
         }
         if assigned && matches!(before, b';' | b'"' | b'\'' | b',') {
-            // A connection string.
+            // This is a connection string.
             return self.until(at, if before == b',' { b"\"'`;," } else { b"\"'`;" }, Stand::Setting);
         }
         let value = self.until(at, b"\"'`,;&<>(){}[]|\\", Stand::Bare)?;
         let end = value.parts.last()?.end;
-        // `Secret::from("…")`: the value is the argument. Any other call or element is not the value.
+        // In `Secret::from("…")`, the value is the argument. Any other call or index expression is not a
+        // value.
         match self.byte(end) {
             b'(' => self.quoted(end + 1, Stand::Argument),
             b'[' => None,
@@ -639,7 +651,7 @@ impl<'t> AssignmentScan<'t> {
         }
     }
 
-    /// The text of an element, which must be closed.
+    /// Parses the text of an element, which must be closed.
     fn element(&self, at: usize) -> Option<Value> {
         let value = self.until(at, b"<", Stand::Setting)?;
         let rest = self.text[value.parts.last()?.end..].trim_start();
@@ -647,7 +659,7 @@ impl<'t> AssignmentScan<'t> {
         rest.starts_with("</").then_some(value)
     }
 
-    /// Whether nothing but what settings have stands before the name in its line.
+    /// Returns true if there is only text before the name in its line that settings may have there.
     fn begins_line(&self, name: &Range<usize>) -> bool {
         let Some(start) = self.line_start(name.start) else { return false };
         let head = &self.text[start..name.start];
@@ -657,8 +669,9 @@ impl<'t> AssignmentScan<'t> {
         head.is_empty() || matches!(head, "export" | "set" | "ENV" | "ARG" | "setx" | "env")
     }
 
-    /// Where the line begins; `None` where that is too far away for anybody to have indented what stands there. A line of
-    /// megabytes is full of names, each of which asks.
+    /// Finds the beginning of the line. Returns `None` if it is too far away for the text before the name to
+    /// be indentation. This limit matters because a line of megabytes has many names, and each of them calls
+    /// this.
     fn line_start(&self, at: usize) -> Option<usize> {
         let from = at.saturating_sub(MAX_LINE_HEAD);
         match memchr::memrchr(b'\n', &self.text.as_bytes()[from..at]) {
@@ -667,7 +680,7 @@ impl<'t> AssignmentScan<'t> {
         }
     }
 
-    /// A value that is all the rest of its line, as in files of settings.
+    /// Parses a value that is the whole rest of its line, as in settings files.
     fn rest_of_line(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
         if !matches!(lead, Lead::Operator("=" | ":")) || !self.begins_line(name) {
             return None;
@@ -680,7 +693,7 @@ impl<'t> AssignmentScan<'t> {
         if let Some(first) =
             value.strip_suffix('\\').filter(|first| !first.is_empty() && !first.contains(char::is_whitespace))
         {
-            // It goes on in the next line.
+            // The value continues on the next line.
             let next = self.next_line(at + value.len())?;
             let rest = self.until(next, b"", Stand::Setting)?;
             let parts = std::iter::once(at..at + first.len()).chain(rest.parts).collect();
@@ -700,7 +713,8 @@ impl<'t> AssignmentScan<'t> {
         Some(Value::of_one(at..at + value.len(), if is_setting { Stand::Setting } else { Stand::Bare }))
     }
 
-    /// Whether the lines around a line are those of code: one before that goes on, one behind that closes.
+    /// Returns true if the surrounding lines look like code: the line before continues, or the line after
+    /// closes a bracket.
     fn is_among_code(&self, line_start: usize, line_end: usize) -> bool {
         let before = self.text[..line_start].trim_end().bytes().next_back();
         let behind = self.text.get(line_end..).unwrap_or_default().lines().nth(1).unwrap_or_default();
@@ -708,7 +722,7 @@ impl<'t> AssignmentScan<'t> {
         before.is_some_and(|last| b",{([;".contains(&last)) || behind[prefix..].starts_with(['}', ')', ']'])
     }
 
-    /// The lines of a block of YAML behind `|` or `>`.
+    /// Parses the lines of a YAML block after `|` or `>`.
     fn block(&self, name: &Range<usize>, at: usize) -> Option<Value> {
         let end = self.skip(at, 5, |byte| b"|>+-123456789\r".contains(&byte));
         if !b"|>".contains(&self.byte(at)) || self.byte(end) != b'\n' || end >= self.text.len() {
@@ -733,8 +747,9 @@ impl<'t> AssignmentScan<'t> {
         (!parts.is_empty()).then_some(Value { parts, stand: Stand::Quoted })
     }
 
-    /// A quoted value, with the prefix letters of raw, byte and format strings, and what is joined to it in the lines
-    /// that follow. Without a closing quote, as in a line that was cut, it ends with the line.
+    /// Parses a quoted value, including the prefix letters of raw, byte and format strings, and strings on
+    /// the next lines that are joined to it. Without a closing quote, e.g. in a line that was cut, it ends
+    /// with the line.
     fn quoted(&self, at: usize, stand: Stand) -> Option<Value> {
         let (first, mut closed) = self.one_quoted(at)?;
         let mut parts = vec![first];
@@ -746,7 +761,7 @@ impl<'t> AssignmentScan<'t> {
         Some(Value { parts, stand })
     }
 
-    /// Behind what joins two quoted texts of different lines.
+    /// Skips the operator and line end between two quoted strings that are joined.
     fn joined(&self, closed: usize) -> Option<usize> {
         let at = self.skip_blanks(closed);
         let mut at = self.skip_blanks(self.skip(at, 2, |byte| b"+.\\&".contains(&byte)));
@@ -757,11 +772,12 @@ impl<'t> AssignmentScan<'t> {
             return None;
         }
         let next = self.next_line(at)?;
-        // Behind a comma or a brace would stand another value.
+        // We accept only an operator: after a comma or a brace, another value could follow.
         Some(self.skip_blanks(self.skip(next, 2, |byte| b"+.&".contains(&byte))))
     }
 
-    /// One quoted text and where it ends, quote included; `None` for the end if no quote closes it.
+    /// Parses a single quoted string. Also returns the offset after its closing quote, or `None` if no quote
+    /// closes it.
     fn one_quoted(&self, at: usize) -> Option<(Range<usize>, Option<usize>)> {
         let at = self.skip(at, 2, |byte| byte.is_ascii_alphabetic() || b"@&$".contains(&byte));
         let at = self.skip(at, 2, |byte| byte == b'#');
@@ -792,10 +808,10 @@ impl<'t> AssignmentScan<'t> {
         Some((start..end, after))
     }
 
-    /// The text from an offset to white space or one of the ends.
+    /// Takes the text from an offset up to white space or one of `ends`.
     fn until(&self, at: usize, ends: &[u8], stand: Stand) -> Option<Value> {
         let end = self.skip(at, MAX_VALUE_BYTES, |byte| byte > b' ' && byte != 0x7f && !ends.contains(&byte));
-        // A line end that is written out, in settings within a text of JSON.
+        // In settings inside a JSON string, a line end is written as an escape sequence.
         let end = ["\\n", "\\r"]
             .iter()
             .filter_map(|mark| self.text[at..end].find(mark))
@@ -804,7 +820,7 @@ impl<'t> AssignmentScan<'t> {
         (end > at).then(|| Value::of_one(at..end, stand))
     }
 
-    /// Where the text of the next line begins.
+    /// Finds the beginning of the text on the next line.
     fn next_line(&self, at: usize) -> Option<usize> {
         let next = at + self.text[at..].find('\n')? + 1;
         Some(next + self.line_prefix.find(&self.text[next..]).map_or(0, |prefix| prefix.len()))
@@ -823,7 +839,7 @@ impl<'t> AssignmentScan<'t> {
         while at < stop && wanted(self.byte(at)) {
             at += 1;
         }
-        // The limit may be within a character.
+        // The limit may be inside a character.
         if at < self.text.len() { self.text.floor_char_boundary(at) } else { at }
     }
 

@@ -1,10 +1,10 @@
-//! Private keys in base64.
+//! Detects private keys in base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::GeneralPurpose;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 
-/// Base64 that may have been cut.
+/// A decoder for base64 that may have been cut.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -12,14 +12,14 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Characters that are decoded: enough for the head of a key, a multiple of four.
+/// Number of characters that we decode. This is enough for the head of a key, and must be a multiple of four.
 const HEAD: usize = 128;
 
-/// Whether the text is base64 of a private key: of a PEM block, of OpenSSH's format, or of a structure that begins as
-/// those of RFC 8017, RFC 5208 and RFC 5915 do.
+/// Returns true if the text is a private key in base64: a PEM block, OpenSSH's format, or a structure that
+/// begins like those of RFC 8017, RFC 5208 and RFC 5915.
 pub(super) fn is_private_key(text: &str) -> bool {
     let text = text.replace('-', "+").replace('_', "/");
-    // A PEM block may have been cut out of a longer text, at any of three places of a group.
+    // A PEM block may have been cut out of a longer text, so we try each of its three alignments.
     (0..3).any(|shift| {
         let head = text.get(shift..(shift + HEAD).min(text.len())).unwrap_or_default();
         let head = head.trim_end_matches('=');
@@ -31,8 +31,9 @@ pub(super) fn is_private_key(text: &str) -> bool {
     })
 }
 
-/// A sequence of a version and what follows it in a private key: the modulus, the algorithm, or the key of a curve. A
-/// certificate begins with another sequence, a public key with the algorithm.
+/// Returns true for a sequence that begins with a version and the next field of a private key: the modulus,
+/// the algorithm, or the key of a curve. Note that a certificate begins with another sequence, and a public
+/// key with the algorithm.
 fn is_key_structure(bytes: &[u8]) -> bool {
     let rest = match bytes {
         [0x30, 0x82, _, _, rest @ ..] | [0x30, 0x81, _, rest @ ..] => rest,
@@ -40,7 +41,7 @@ fn is_key_structure(bytes: &[u8]) -> bool {
         _ => return false,
     };
     match rest {
-        // RSA's modulus is long, an algorithm is a sequence that begins with its identifier.
+        // RSA's modulus is long. An algorithm is a sequence that begins with its identifier.
         [0x02, 0x01, 0x00, 0x02, 0x81 | 0x82, ..] => true,
         [0x02, 0x01, 0x00 | 0x01, 0x30, _, 0x06, ..] => true,
         [0x02, 0x01, 0x01, 0x04, 0x20..=0x42, ..] => true,
@@ -61,7 +62,7 @@ mod tests {
         assert!(is_private_key("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"));
         assert!(is_private_key("MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6tF1aY/PuoAoGCCqGSM49"));
         assert!(is_private_key("MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC"));
-        // A certificate, a public key, no key at all.
+        // These are a certificate, a public key, and no key at all.
         assert!(!is_private_key("MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ"));
         assert!(!is_private_key("MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo"));
         assert!(!is_private_key("MIIthisisnothing"));

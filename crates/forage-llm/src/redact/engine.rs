@@ -1,7 +1,8 @@
-//! All rules in one pass: one search for the literals of all of them, then each rule where its literal stands.
+//! Runs all rules in one pass: searches for the literals of all rules at once, and then tries each rule at
+//! its literals.
 //!
-//! What the rules find is laid over each other and replaced at once. Time is linear in the text: a hit reads no more
-//! than [`MAX_FORM_BYTES`] around it unless it finds something, and what is found is not gone over again.
+//! The results are merged where they overlap, and are replaced together. The time is linear in the text. A
+//! hit reads at most [`MAX_FORM_BYTES`] around it, unless it finds a secret, which we then do not read again.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -23,9 +24,9 @@ use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
 /// All rules, compiled.
 pub(super) struct RedactionEngine {
     literals: AhoCorasick,
-    /// For each literal, the rule of the table that it belongs to; `None` for those of telling names.
+    /// The rule in the table for each literal; `None` for the literals of sensitive names.
     owners: Vec<Option<usize>>,
-    /// The forms, compiled when their literal is met for the first time.
+    /// The patterns of the rules. Each one is compiled when we first find one of its literals.
     forms: Vec<OnceLock<meta::Regex>>,
     line_prefix: Regex,
     private_keys: PrivateKeys,
@@ -56,7 +57,7 @@ impl RedactionEngine {
         }
     }
 
-    /// What is secret in the text, in order and apart.
+    /// Finds the secrets in the text. They are in order and do not overlap.
     pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
         let mut found: Vec<FoundSecret> = Vec::new();
         let scan = AssignmentScan::new(text, &self.line_prefix);
@@ -85,7 +86,8 @@ impl RedactionEngine {
             Self::value_at(&scan, &mut names, &literal, &mut found);
         }
         let keys = self.private_keys.find(text);
-        // The lines of a key look like values to the other rules, the number of a line before one like a part of it.
+        // To the other rules, the lines of a key look like values, and a line number looks like a part of
+        // one.
         found.retain(|found| {
             let next = keys.partition_point(|key| key.range.end <= found.range.start);
             keys.get(next).is_none_or(|key| key.range.start >= found.range.end)
@@ -95,7 +97,7 @@ impl RedactionEngine {
         apart(found)
     }
 
-    /// Adds the secret behind the telling name that a literal stands in. Returns the end of the name.
+    /// Adds the secret of the sensitive name that contains a literal. Returns the end of the name.
     fn value_at(
         scan: &AssignmentScan<'_>,
         run: &mut RedactionRun,
@@ -110,7 +112,7 @@ impl RedactionEngine {
         name.end
     }
 
-    /// Adds the secrets of the form whose literals stand at the ranges.
+    /// Adds the secrets of a rule at its literals.
     fn forms_at(
         &self,
         at: usize,
@@ -133,13 +135,13 @@ impl RedactionEngine {
         }
     }
 
-    /// The secret of the form whose literal stands at the range.
+    /// Finds the secret of a rule at one of its literals.
     fn form_at(&self, at: usize, text: &str, literal: Range<usize>) -> Option<Range<usize>> {
         let rule = &RULES[at];
         let form = self.forms[at].get_or_init(|| compile(rule.form));
         let end = text.floor_char_boundary(literal.end + MAX_FORM_BYTES);
         let start = text.floor_char_boundary(literal.start.saturating_sub(rule.before));
-        // Forms that begin with their literal are looked for nowhere else.
+        // If a pattern begins with its literal, we need not search elsewhere.
         let anchored = if rule.before == 0 { Anchored::Yes } else { Anchored::No };
         let input = Input::new(text).range(start..end).anchored(anchored);
         let captures = form.captures_iter(input).find(|captures| {
@@ -150,22 +152,22 @@ impl RedactionEngine {
         let whole = captures.get_match().filter(|whole| whole.start() <= literal.start)?;
         let mut secret = last_group(&captures)?;
         if secret.end == end && whole.end() == end {
-            // Behind the bound it goes on as long as nothing ends it.
+            // Beyond the limit, the secret continues until a character ends it.
             secret.end += length_while(&text[end..], is_of_token);
         }
         rule.accepts(&text[secret.clone()], &text[whole.range()]).then_some(secret)
     }
 }
 
-/// Characters without a gap in which a rule meets its literals.
+/// A stretch of characters without a gap, in which a rule finds several literals.
 ///
-/// A run of literals is not read once for each of them: behind [`MAX_LOOKS`], only the last one of the run is looked
-/// at. A form that is found is none of them, for what stands in it is not looked at.
+/// We must not read the whole stretch again for each of its literals. After [`MAX_LOOKS`] attempts, we try
+/// only the last literal. A match does not count as an attempt: we skip the literals inside it.
 struct RedactionRun {
-    /// Whether a character makes no gap.
+    /// Returns true for characters that do not make a gap.
     goes_on: fn(u8) -> bool,
     end: usize,
-    /// Where the last secret ends.
+    /// The end of the last secret.
     found: usize,
     looks: usize,
     put_off: Option<Range<usize>>,
@@ -176,7 +178,8 @@ impl RedactionRun {
         Self { goes_on, end: 0, found: 0, looks: 0, put_off: None }
     }
 
-    /// The literals that are looked at now that this one is met: perhaps the last one of the run before, perhaps this one.
+    /// Returns the literals that must be tried now: the last one of the previous stretch, and this one.
+    /// Either may be missing.
     fn next(&mut self, text: &str, literal: Range<usize>) -> [Option<Range<usize>>; 2] {
         let mut of_the_last = None;
         if literal.start >= self.end {
@@ -196,7 +199,7 @@ fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=_.~-".contains(&byte)
 }
 
-/// Whether a character can stand in a value without quotes, in every place where one may be given.
+/// Returns true for characters that may be part of a value without quotes, wherever one is allowed.
 fn is_of_value(byte: u8) -> bool {
     byte > b' ' && !b"\"'`,;&<>|(){}".contains(&byte)
 }
@@ -206,7 +209,7 @@ fn length_while(text: &str, goes_on: fn(u8) -> bool) -> usize {
 }
 
 impl RedactionRule {
-    /// Whether the secret of a match is what the rule is about.
+    /// Returns true if the match is one of the secrets that the rule is for.
     fn accepts(&self, secret: &str, whole: &str) -> bool {
         let means_it = match self.unless {
             Unless::Never => true,
@@ -231,14 +234,15 @@ impl RedactionRule {
     }
 }
 
-/// `://example.org:8443@`: the port of a host, where a person has a password.
+/// Returns true for the port of a host in the place of a password, as in `://example.org:8443@`.
 fn is_port(whole: &str, secret: &str) -> bool {
     secret.len() <= 5
         && secret.bytes().all(|byte| byte.is_ascii_digit())
         && whole.trim_start_matches("://").split(':').next().is_some_and(|user| user.contains('.'))
 }
 
-/// Whether the second word of a match, where a line of settings has a name, makes it a sentence.
+/// Returns true if the second word of a match shows that it is a sentence. A line of settings has a name
+/// there.
 fn is_in_sentence(whole: &str, secret: &str) -> bool {
     let second = whole.split_whitespace().nth(1).unwrap_or_default();
     secret.starts_with('(')
@@ -246,7 +250,7 @@ fn is_in_sentence(whole: &str, secret: &str) -> bool {
             .contains(&second)
 }
 
-/// The last group that took part in a match, without groups the whole.
+/// Returns the last group that took part in a match, or the whole match if there are no groups.
 fn last_group(captures: &Captures) -> Option<Range<usize>> {
     captures.iter().flatten().last().map(|span| span.range())
 }
@@ -257,7 +261,8 @@ fn compile(form: &str) -> meta::Regex {
     meta::Regex::builder().configure(config).build(form).expect("a constant form compiles")
 }
 
-/// What was found, in order, with what overlaps made one. A form of its own tells more than a name.
+/// Sorts secrets and merges those that overlap. We keep the rule of a pattern rather than that of a name: it
+/// is more specific.
 pub(super) fn apart(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     found.retain(|found| !found.range.is_empty());
     found.sort_by_key(|found| (found.range.start, found.continues));

@@ -1,12 +1,12 @@
-//! What all rules give.
+//! The result that all rules have in common.
 
 use std::ops::Range;
 
-/// Where a secret stands, and the rule that found it. It does not go over the end of a line.
+/// A secret's place in the text, and the rule that found it. It must not contain a line end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundSecret {
     pub(super) range: Range<usize>,
     pub(super) rule: &'static str,
-    /// Whether it goes on with a secret whose beginning was counted.
+    /// Whether this continues a secret that has already been counted.
     pub(super) continues: bool,
 }

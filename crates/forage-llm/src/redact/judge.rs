@@ -1,4 +1,4 @@
-//! Whether a value is a secret: by what its name says, how it stands there, and how it looks.
+//! Decides whether a value is a secret, by its name, its syntactic context, and how it looks.
 
 use super::mark::MARK;
 use super::names::NameWeight;
@@ -9,24 +9,25 @@ use crate::limits::{
     MIN_TOKEN_CHARS, MIN_WEAK_CHARS,
 };
 
-/// How a value stands behind its name.
+/// The syntactic context of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stand {
-    /// In quotes: a text, whatever language it is.
+    /// In quotes: a string, in any programming language.
     Quoted,
-    /// In quotes as the argument of a call, which may be anything.
+    /// In quotes as the argument of a call, where it may be anything.
     Argument,
-    /// Bare in a line of settings, an element, a query or the arguments of a command: a text, too.
+    /// Without quotes in a line of settings, an element, a query, or the arguments of a command: also a
+    /// string.
     Setting,
-    /// Bare in what may be code: a name, if it looks like one.
+    /// Without quotes in what may be code: a name, if it looks like one.
     Bare,
 }
 
-/// Whether the value of a name is a secret.
+/// Returns true if the value of a sensitive name is a secret.
 pub(super) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool {
     let fixed = without_interpolation(clip(value));
     let text = fixed.trim();
-    // A word of Markdown in a text of a program.
+    // A string in a program may contain Markdown, for example a word in backquotes.
     let text = if stand == Stand::Argument { text.trim_matches('`') } else { text };
     if text.is_empty()
         || is_variable(value)
@@ -49,7 +50,7 @@ pub(super) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool 
         && !matches!(telling, NameWeight::Password)
         && bits_of_randomness(text) < 2.0 * MIN_RANDOM_BITS
     {
-        // `newSecretKey("PBKDF2WithHmacSHA256")`.
+        // This excludes calls such as `newSecretKey("PBKDF2WithHmacSHA256")`.
         return telling == NameWeight::Secret && is_password(text, telling, stand);
     }
     match telling {
@@ -60,7 +61,7 @@ pub(super) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool 
     }
 }
 
-/// Whether the text can be a password that a person chose.
+/// Returns true if the text may be a password that a person has chosen.
 fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
     let characters = text.chars().count();
     if characters < MIN_PASSWORD_CHARS || is_path(text) {
@@ -92,7 +93,8 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
                     || telling == NameWeight::Password && has_sign_of_no_code(text))
         }
         Stand::Quoted | Stand::Setting if pieces > 1 => {
-            // `user.password_hash`, `kafka-tls`; four plain words are a passphrase.
+            // This excludes names such as `user.password_hash` and `kafka-tls`. However, four plain words are
+            // a passphrase.
             let joined =
                 !symbol && !digit && text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
             match telling {
@@ -112,20 +114,20 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
     }
 }
 
-/// Whether the text is random enough for a secret that a program made.
+/// Returns true if the text is random enough for a secret that a program has generated.
 fn is_token(text: &str, telling: NameWeight) -> bool {
     let characters = text.chars().count();
     let least = if telling == NameWeight::Weak { MIN_WEAK_CHARS } else { MIN_TOKEN_CHARS };
     if characters < least || text.contains(char::is_whitespace) || is_code(text) {
         return false;
     }
-    // No base64 has both a slash and one of the others.
+    // No variant of base64 has both a slash and one of these characters.
     if text.starts_with('/') && text.contains(['-', '_', '.']) {
         return false;
     }
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if text.bytes().all(|byte| byte.is_ascii_digit() || b"-.:+ ".contains(&byte)) {
-        // Times, versions and counts are shorter, or have signs between.
+        // Times, versions and counts are shorter or contain punctuation.
         return telling == NameWeight::Token
             && characters >= MIN_WEAK_CHARS
             && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -141,7 +143,7 @@ fn is_token(text: &str, telling: NameWeight) -> bool {
         return false;
     }
     if telling == NameWeight::Weak {
-        // `linux-node-` and a digest: the key of a cache.
+        // The key of a cache may consist of a name such as `linux-node-` and a digest.
         let is_digest =
             |piece: &&str| piece.len() >= 32 && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
         let pieces = || text.split(['-', '_', ':']);
@@ -157,7 +159,7 @@ fn is_token(text: &str, telling: NameWeight) -> bool {
     is_random(text)
 }
 
-/// A number of source code: `1_024`, `0x2000`, `512u32`.
+/// Matches numbers in source code: `1_024`, `0x2000`, `512u32`.
 fn is_number(text: &str) -> bool {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = hex.unwrap_or(text);
@@ -171,7 +173,7 @@ fn is_number(text: &str) -> bool {
         && rest.bytes().skip(1).all(|byte| byte.is_ascii_digit() || b"lLuUsize+-".contains(&byte))
 }
 
-/// A version or the range of one, as packages have it: `^5.1.1`, `5.0.0-beta.17`.
+/// Matches a version or a range of versions of a package: `^5.1.1`, `5.0.0-beta.17`.
 fn is_version(text: &str) -> bool {
     let text = text.trim_start_matches(['^', '~', '>', '=', '<', '!', ' ']);
     let text = text.strip_prefix('v').unwrap_or(text);
@@ -186,22 +188,24 @@ fn is_version(text: &str) -> bool {
         && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-".contains(&byte))
 }
 
-/// A pattern with a class of characters: `[A-Za-z0-9._~+/-]+=*`.
+/// Matches a pattern with a character class, for example `[A-Za-z0-9._~+/-]+=*`.
 fn is_pattern(text: &str) -> bool {
     text.contains('[') && ["a-z", "A-Z", "0-9", "a-f", "\\w", "\\d"].iter().any(|class| text.contains(class))
 }
 
-/// A text that a program fills in: `%.*s4%s`.
+/// Matches a format string, for example `%.*s4%s`.
 fn is_format(text: &str) -> bool {
     ["%s", "%d", "%q", "%v", "%x", "%u", "%.*s", "%lu", "%02x", "%@"].iter().any(|sign| text.contains(sign))
 }
 
-/// A name or the path of one. A value that stands bare in code is an expression; one that a program made has digits.
+/// Matches a name or a dotted path of names. A bare value in code is an expression; a generated secret would
+/// contain digits.
 fn is_bare_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_.$".contains(&byte))
 }
 
-/// `Winter2025#db`: a sign between letters and digits that no name or expression has there.
+/// Matches texts such as `Winter2025#db`, with a sign between letters and digits that no name or expression
+/// has there.
 fn has_sign_of_no_code(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
         && text.bytes().filter(u8::is_ascii_alphabetic).count() >= 3
@@ -213,19 +217,19 @@ fn has_sign_of_no_code(text: &str) -> bool {
         && !text.ends_with('!')
 }
 
-/// An address, a version or an object identifier.
+/// Matches an address, a version or an object identifier.
 fn is_dotted_number(text: &str) -> bool {
     text.bytes().filter(|byte| *byte == b'.').count() >= 2
         && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// A text of people's in letters that are not ASCII, or in escapes for them, as files of messages have it.
+/// Matches natural language in letters that are not ASCII, or in escapes for them, as in message catalogs.
 fn is_foreign(text: &str) -> bool {
     let foreign = text.chars().filter(|character| !character.is_ascii() && character.is_alphabetic()).count();
     foreign * 2 > text.chars().count() || text.matches("\\u").count() > 1
 }
 
-/// `Пароль2024!`: one word with a digit and a sign is no text of people's.
+/// Matches texts such as `Пароль2024!`: a single word with a digit and a sign is not natural language.
 fn is_password_in_letters_of_its_own(text: &str, telling: NameWeight, stand: Stand) -> bool {
     telling == NameWeight::Password
         && matches!(stand, Stand::Quoted | Stand::Setting)
@@ -235,24 +239,24 @@ fn is_password_in_letters_of_its_own(text: &str, telling: NameWeight, stand: Sta
         && text.chars().any(|character| character.is_ascii_punctuation() && !"-_.,:".contains(character))
 }
 
-/// Whether the text is likelier drawn than written.
+/// Returns true if the text is probably random rather than written by a person.
 pub(super) fn is_random(text: &str) -> bool {
     bits_of_randomness(text) >= MIN_RANDOM_BITS
 }
 
-/// Whether any piece of the text between its punctuation looks drawn and is long enough for a token.
+/// Returns true if a piece of the text between its punctuation looks random and is long enough for a token.
 pub(super) fn has_random_piece(text: &str) -> bool {
     text.split(|character: char| !(character.is_ascii_alphanumeric() || "_-+/%".contains(character)))
         .any(|piece| piece.len() >= MIN_WEAK_CHARS && is_token(piece, NameWeight::Token))
 }
 
-/// Whether the text reads as words or a name: nothing in it looks drawn.
+/// Returns true if the text reads like words or a name, so that nothing in it looks random.
 pub(super) fn is_wordy(text: &str) -> bool {
     bits_of_randomness(text) < MIN_RANDOM_BITS / 2.0
 }
 
-/// Words with blanks between them that are meant to be kept, not to be read: long, with a sign that prose lacks, and not
-/// about passwords.
+/// Matches words with blanks between them that are a secret rather than prose: they are long, have a sign
+/// that prose lacks, and do not mention passwords.
 fn is_passphrase(text: &str) -> bool {
     let odd = |character: char| {
         !(character.is_alphabetic() || character.is_whitespace() || ",.'’\"!?:;()-/".contains(character))
@@ -264,7 +268,8 @@ fn is_passphrase(text: &str) -> bool {
         && !text.ends_with(['.', ':', '?', '!', '…'])
 }
 
-/// `correct horse battery staple`: four words or more in small letters, none of them one that sentences need.
+/// Matches phrases such as `correct horse battery staple`: at least four words in lower case that are not
+/// typical of sentences.
 fn is_plain_passphrase(text: &str) -> bool {
     let words = || text.split(' ');
     (4..=8).contains(&words().count())
@@ -276,7 +281,7 @@ fn is_plain_passphrase(text: &str) -> bool {
         && !is_spelled_out(text)
 }
 
-/// Words of four letters and more that a sentence about a password has.
+/// Words of at least four letters that occur in sentences about a password.
 const OF_SENTENCES: &[&str] = &[
     "your",
     "must",
@@ -328,7 +333,7 @@ const OF_SENTENCES: &[&str] = &[
     "default",
 ];
 
-/// Whether the text itself names what it should be, as labels and names of fields do.
+/// Returns true if the text names the expected value, as labels and names of fields do.
 fn is_spelled_out(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     [
@@ -347,7 +352,7 @@ fn is_spelled_out(text: &str) -> bool {
     .any(|word| lower.contains(word))
 }
 
-/// A stand-in for a value that is filled in elsewhere, or a value that says that there is none.
+/// Matches a placeholder for a value that is set elsewhere, or a value that means none.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let letters = || lower.chars().filter(|character| character.is_alphanumeric());
@@ -358,7 +363,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         seen.len()
     };
     if letters().next().is_none() || distinct == 1 {
-        // `********`, `......`, `xxxxxxxx`, `00000000`.
+        // For example `********`, `......`, `xxxxxxxx` or `00000000`.
         return true;
     }
     if text.starts_with('<') && text.ends_with('>')
@@ -380,7 +385,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         || NAMES_OF_SECRETS.contains(&bare.trim_end_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// Whoever reads one of these puts something else there.
+/// Texts that a reader is supposed to replace.
 const STAND_INS: &[&str] = &[
     "changeme",
     "change_me",
@@ -453,7 +458,7 @@ const STAND_INS: &[&str] = &[
     "0123456789abcdef",
 ];
 
-/// Values that say that there is none, and words of forms, schemas and type systems.
+/// Values that mean none, and words of forms, schemas and type systems.
 const NO_VALUES: &[&str] = &[
     "none",
     "null",
@@ -547,7 +552,7 @@ const NO_VALUES: &[&str] = &[
     "tests",
 ];
 
-/// What the value of a name of its own kind says nothing with.
+/// Values that only name a kind of secret, for example in `password = "password"`.
 const NAMES_OF_SECRETS: &[&str] = &[
     "password",
     "passwd",
@@ -583,21 +588,22 @@ const NAMES_OF_SECRETS: &[&str] = &[
     "awssecretaccesskey",
 ];
 
-/// Whether a text of a form of its own says that it is none: in documentation, `sk_live_xxxxxxxx`.
+/// Returns true if a text matches a rule but is visibly a placeholder, e.g. `sk_live_xxxxxxxx` in
+/// documentation.
 pub(super) fn stands_in(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["xxxxx", "*****", "....", "_your_", "-your-", "your_", "####"].iter().any(|sign| lower.contains(sign))
 }
 
-/// Whether the text is filled in at run time, or stands in for something.
+/// Returns true if the text is a placeholder, or will be filled in at run time.
 pub(super) fn is_filled_in_later(text: &str) -> bool {
     let fixed = without_interpolation(clip(text));
     is_variable(text) || text.starts_with('%') || fixed.is_empty() || is_placeholder(&fixed)
 }
 
-/// `$NAME` of shells, PHP and make. A `$` before a digit begins a password hash instead.
+/// Matches `$NAME` of shells, PHP and make. Note that a `$` before a digit begins a password hash instead.
 pub(super) fn is_variable(text: &str) -> bool {
-    // Perl's `\$name` is a reference to one.
+    // In Perl, `\$name` is a reference to a variable.
     let Some(name) = text.strip_prefix('\\').unwrap_or(text).strip_prefix('$') else { return false };
     let word = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -607,7 +613,7 @@ pub(super) fn is_variable(text: &str) -> bool {
         || name.starts_with('(')
 }
 
-/// A path, by how it begins or by how it ends.
+/// Matches a path, by how it begins or by its slashes.
 fn is_path(text: &str) -> bool {
     let begins = ["/", "./", "../", "~/", "\\\\", "file:", "$", "@/", "#/"]
         .iter()
@@ -617,7 +623,7 @@ fn is_path(text: &str) -> bool {
     (begins || drive || slashes > 0) && is_wordy(text)
 }
 
-/// Brackets of calls, types, templates and patterns.
+/// Matches code: the brackets and signs of calls, types, templates and patterns.
 fn is_code(text: &str) -> bool {
     let pairs = [("(", ")"), ("{", "}"), ("<", ">"), ("[", "]")];
     let paired = |(open, close): &(&str, &str)| text.find(open).is_some_and(|at| text[at..].contains(close));
@@ -636,19 +642,19 @@ fn is_code(text: &str) -> bool {
             && !text.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// `config.password2`, `self.token`, `Secrets::Db`.
+/// Matches dotted names such as `config.password2` and `self.token`.
 fn is_dotted_name(text: &str) -> bool {
     text.contains('.')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
         && is_wordy(text)
 }
 
-/// A name of source code in the looks of camel or snake case.
+/// Matches a name in source code, in camel or snake case.
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte)) && is_wordy(text)
 }
 
-/// `getPasswordFor`: a capital within, as names of source code have it.
+/// Matches names such as `getPasswordFor`, which have a capital inside, as in source code.
 fn is_name_of_several(text: &str) -> bool {
     text.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()) && is_wordy(text)
 }
@@ -662,7 +668,7 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Many letters in their order, as in the alphabets of encodings.
+/// Matches texts with many letters in alphabetical order, as in the alphabets of encodings.
 fn is_alphabet(text: &str) -> bool {
     let mut run = 0;
     text.as_bytes().windows(2).any(|pair| {
@@ -671,13 +677,13 @@ fn is_alphabet(text: &str) -> bool {
     })
 }
 
-/// The part of a value that verdicts are formed on.
+/// Cuts a value to the part on which we base the decision.
 fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_JUDGED_BYTES)]
 }
 
-/// The text without `${…}`, `{{…}}`, `<%…%>`, `{words}` and earlier redactions. Anything else in single braces may be the
-/// secret itself, such as an identifier of Windows.
+/// Removes `${…}`, `{{…}}`, `<%…%>`, `{words}` and earlier redactions from a text. Anything else in single
+/// braces may be the secret itself, for example a Windows identifier.
 pub(super) fn without_interpolation(text: &str) -> String {
     let mut fixed = String::new();
     let mut rest = text;

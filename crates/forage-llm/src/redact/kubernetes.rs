@@ -1,4 +1,5 @@
-//! The values of Kubernetes' secrets: whatever its name, each value below `data` or `stringData` of a `kind: Secret`.
+//! The values of Kubernetes secrets. In a `kind: Secret`, every value below `data` or `stringData` is a
+//! secret, whatever its name is.
 
 use std::sync::LazyLock;
 
@@ -9,10 +10,10 @@ use super::found::FoundSecret;
 use super::judge::is_filled_in_later;
 use super::rules::KUBERNETES;
 
-/// Most lines of one document that are gone through. A secret holds at most a MiB.
+/// Maximum number of lines that are treated as one document. Note that a secret has at most 1 MiB.
 const MAX_LINES: usize = 2000;
 
-/// The values in all documents of the text.
+/// Finds the values in all documents of the text.
 pub(super) fn find(text: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     if !text.contains("kind") || !(text.contains("data") || text.contains("stringData")) {
@@ -42,7 +43,7 @@ fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Fou
     if !lines.iter().any(|line| is_secret(&text[line.clone()])) {
         return;
     }
-    // The indentation of `data:`, and of the keys below it once there was one.
+    // The indentation of `data:`, and that of the keys below it as soon as we have seen one.
     let mut block: Option<(usize, Option<usize>)> = None;
     for line in lines {
         let whole = &text[line.clone()];
@@ -73,7 +74,7 @@ fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Fou
     }
 }
 
-/// What stands behind a key of this name, without a comment.
+/// Returns the text after a key with this name, without a comment.
 fn key_of<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     let bare = line.trim_start_matches(['"', '\'']);
     let value = bare.strip_prefix(name)?.trim_start_matches(['"', '\'']).trim_start().strip_prefix(':')?;
@@ -81,9 +82,10 @@ fn key_of<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     Some(value.trim())
 }
 
-/// The values in JSON, where an object can stand on one line.
+/// Finds the values in JSON, where an object may be on a single line.
 fn in_json(text: &str, found: &mut Vec<FoundSecret>) {
-    // Most texts that have the words have no such object, and compiling its forms would take longer than reading them.
+    // Most texts with these words have no such object, and compiling the patterns would take longer than
+    // reading the text.
     if !text.contains("\"Secret\"") || !JSON.kind.is_match(text) {
         return;
     }
@@ -113,7 +115,7 @@ static JSON: LazyLock<Json> = LazyLock::new(|| Json {
     value: compile(r#":\s*"([^"\\\r\n]+)""#),
 });
 
-/// What stands behind `key:`, without the sign of a block.
+/// Returns the value after `key:`. Returns `None` if a block or another structure follows.
 fn value_of(line: &str) -> Option<&str> {
     let (_, value) = line.split_once(": ").or_else(|| line.split_once(":\t"))?;
     let mut value = value.trim_start();

@@ -1,14 +1,14 @@
-//! How a redaction is written while the rules run.
+//! The form of redactions while the rules run.
 //!
-//! `[redacted:github-token]` would itself look like a name with a value to the rules that run after the one that
-//! wrote it, and to all rules when redacted text is redacted again. So within a run every such mark, old or new, is
-//! two private characters, which no rule takes for anything; at the end they become text.
+//! `[redacted:github-token]` looks like a name with a value. Later rules could match it, and so could all
+//! rules when redacted text is redacted again. During a run, we therefore replace every such mark, old or
+//! new, with two private characters that no rule matches. At the end, we convert them back to text.
 
 use std::sync::LazyLock;
 
 use super::rules::{ASSIGNMENT, KUBERNETES, PRIVATE_KEY, RULES};
 
-/// The names of all rules.
+/// The sorted names of all rules.
 pub(super) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut names: Vec<_> = RULES.iter().map(|rule| rule.name).collect();
     names.extend([PRIVATE_KEY, ASSIGNMENT, KUBERNETES]);
@@ -17,19 +17,19 @@ pub(super) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     names
 });
 
-/// The first of the two characters. Where a text has it already, [`LITERAL`] follows.
+/// The first of the two characters. If a text already contains it, we add [`LITERAL`] after it.
 pub(super) const MARK: char = '\u{10fffd}';
 const FIRST_CODE: char = '\u{f0000}';
 const LITERAL: char = '\u{effff}';
 const OPEN: &str = "[redacted:";
 
-/// What stands in the place of a secret during a run.
+/// Appends the mark that replaces a secret during a run.
 pub(super) fn push(output: &mut String, rule: &str) {
     let index = NAMES.iter().position(|name| *name == rule).unwrap_or_default();
     output.extend([MARK, (FIRST_CODE..).nth(index).unwrap_or(FIRST_CODE)]);
 }
 
-/// The text with its marks in private characters, `None` when it has none.
+/// Replaces the marks in a text with private characters. Returns `None` if there are no marks.
 pub(super) fn hide(text: &str) -> Option<String> {
     if !text.contains(OPEN) && !text.contains(MARK) {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn hide(text: &str) -> Option<String> {
     Some(output)
 }
 
-/// The text with its marks written out.
+/// Converts the private characters back to marks.
 pub(super) fn show(text: &str) -> String {
     let mut parts = text.split(MARK);
     let mut output = parts.next().unwrap_or_default().to_owned();

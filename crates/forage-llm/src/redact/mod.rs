@@ -1,13 +1,16 @@
-//! Secrets out of text, before it leaves the machine.
+//! Removes secrets from text before it leaves the machine.
 //!
-//! [`Redactor::redact`] is the only way from text to [`Redacted`], and [`Redacted`] is the only text that a request
-//! to a model is made of. What a rule finds is replaced by `[redacted:RULE]`; lines are never joined, split or
-//! dropped, so that line numbers stay right. There are two kinds of rules: forms that nothing else has (`rules` is
-//! their table), and values behind telling names (`names`, `assignment`), on which `judge` decides by how they
-//! stand there and how random they look (`randomness`).
+//! [`Redactor::redact`] is the only way to convert file text to [`Redacted`], and a request to a model
+//! consists only of [`Redacted`] text. Each secret is replaced with `[redacted:RULE]`. We never join, split
+//! or drop lines, so that line numbers stay correct. There are two kinds of rules:
 //!
-//! It cannot find everything. Known gaps: the middle of a key block without its first and last line, which is for those
-//! to hide who have the whole file, and secrets without any telling form or name.
+//! - Patterns that match only secrets. The module `rules` contains their table.
+//! - Values of sensitive names (`names`, `assignment`). The module `judge` decides by their syntactic context
+//!   and by how random they look (`randomness`).
+//!
+//! This can't find everything. Known gaps are secrets without a known pattern or a sensitive name, and the
+//! middle of a key block without its first and last line. Callers that have the whole file must hide such
+//! blocks themselves.
 
 mod assignment;
 mod encoded;
@@ -36,12 +39,13 @@ use found::FoundSecret;
 pub struct RedactionCounts(BTreeMap<&'static str, usize>);
 
 impl RedactionCounts {
-    /// The counts by rule; rules that found nothing are absent. A private key counts once, however many lines it has.
+    /// Returns the counts by rule. Rules that found nothing are missing. A private key counts once, no matter
+    /// how many lines it has.
     pub fn by_rule(&self) -> &BTreeMap<&'static str, usize> {
         &self.0
     }
 
-    /// Secrets found by all rules together.
+    /// Counts the secrets that all rules have found together.
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }
@@ -62,7 +66,7 @@ impl RedactionCounts {
 
 /// Text that may leave the machine.
 ///
-/// `Debug` shows its length and counts, not the text: it is still someone's source code.
+/// `Debug` shows its length and counts but not the text, which is still someone's source code.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Redacted {
     text: String,
@@ -70,12 +74,13 @@ pub struct Redacted {
 }
 
 impl Redacted {
-    /// Text of the program itself, which holds no secret. That it is `'static` keeps file text out.
+    /// Wraps text of the program itself, which contains no secret. It must be `'static`, so text of files
+    /// can't get in.
     pub fn trusted(text: &'static str) -> Self {
         Self { text: text.to_owned(), counts: RedactionCounts::default() }
     }
 
-    /// Joins parts without anything between them, and adds their counts up.
+    /// Joins parts without a separator, and adds their counts.
     pub fn concat(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for part in parts {
@@ -90,12 +95,12 @@ impl Redacted {
         self.counts.add_all(&part.counts);
     }
 
-    /// The text.
+    /// The text itself.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the counts of the secrets that were replaced in it, by rule.
+    /// Returns how many secrets each rule has replaced in it.
     pub fn counts(&self) -> &RedactionCounts {
         &self.counts
     }
@@ -118,24 +123,24 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// All rules.
+    /// Creates a redactor with all rules.
     pub fn standard() -> Self {
         Self { active: true }
     }
 
-    /// No rules: the text passes unchanged. For the user who has switched redaction off, and for tests that show
-    /// what it prevents.
+    /// Creates a redactor without rules, which leaves text unchanged. This is for users who have switched
+    /// redaction off, and for tests that compare both.
     pub fn off() -> Self {
         Self { active: false }
     }
 
-    /// Returns whether there are rules: false for [`Redactor::off`] alone.
+    /// Returns true if there are rules, which is the case unless [`Redactor::off`] created it.
     pub fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Replaces every secret that a rule finds. The result has as many lines as the text, and redacting it again
-    /// changes nothing.
+    /// Replaces every secret that a rule finds. The result has as many lines as the text, and redacting it
+    /// again does not change it.
     pub fn redact(&self, text: &str) -> Redacted {
         let mut counts = RedactionCounts::default();
         if !self.active {
@@ -160,7 +165,7 @@ impl Redactor {
     }
 }
 
-/// The text with marks in the place of what was found, which is in order and apart.
+/// Replaces the secrets with marks. They must be in order and must not overlap.
 fn replaced(text: &str, found: &[FoundSecret]) -> String {
     let mut output = String::with_capacity(text.len());
     let mut copied = 0;

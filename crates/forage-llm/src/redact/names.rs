@@ -1,29 +1,30 @@
-//! Names that say that their value is a secret: `DB_PASSWORD`, `apiToken`, `client-secret`.
+//! Recognizes sensitive names, whose values are secrets: `DB_PASSWORD`, `apiToken`, `client-secret`.
 //!
-//! A name is taken apart into words. The last telling word decides, with what stands before and behind it: a
-//! `password` is one, a `password_length` is none, a `public_key` neither.
+//! We split a name into words. The last sensitive word decides, together with the words before and after it.
+//! For example, `password` is sensitive, but `password_length` and `public_key` are not.
 
-/// How much a name says of its value.
+/// How likely it is that the value of a name is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameWeight {
-    /// The value is what a person types: words count, too, from six characters on.
+    /// A person types the value, so words count too, from six characters on.
     Password,
-    /// As [`NameWeight::Password`], but the value is often the name of a secret instead, as in Kubernetes.
+    /// Like [`NameWeight::Password`], but the value is often only the name of a secret, as in Kubernetes.
     Secret,
-    /// The value is made by a program: whatever looks random.
+    /// A program generates the value, so everything that looks random counts.
     Token,
-    /// The name is about a secret, or a key of some kind: whatever looks random and is no identifier of 128 bits.
+    /// The name may only be related to a secret, or may be some other key. Everything that looks random
+    /// counts, except for 128-bit identifiers.
     Weak,
 }
 
-/// Literals one of which is in every telling name.
+/// Literals for finding sensitive names. Every such name must contain at least one of them.
 #[rustfmt::skip]
 pub(super) const LITERALS: &[&str] = &[
     "pass", "pw", "pswd", "psk", "secret", "token", "key", "auth", "cred", "kennwort", "contrasena", "senha",
     "wachtwoord", "salasana", "jwt", "session",
 ];
 
-/// Words that are a password, or end as one (`dbpassword`).
+/// Words that mean a password, or are the end of such a word (`dbpassword`).
 const PASSWORDS: &[&str] = &[
     "password",
     "passwd",
@@ -42,14 +43,14 @@ const PASSWORDS: &[&str] = &[
     "passwords",
 ];
 
-/// Words that are the secret of a machine, or end as one.
+/// Words that mean a generated secret, or are the end of such a word.
 #[rustfmt::skip]
 const TOKENS: &[&str] = &[
     "token", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "appkey",
     "sharedkey", "signingkey", "encryptionkey", "jwt", "auth", "credential", "credentials", "creds",
 ];
 
-/// What makes a `key` one that must be kept.
+/// Words before `key` that make it a secret key.
 #[rustfmt::skip]
 const KEPT_KEYS: &[&str] = &[
     "api", "access", "secret", "private", "encryption", "encrypt", "encrypted", "signing", "sign", "signature",
@@ -59,7 +60,7 @@ const KEPT_KEYS: &[&str] = &[
     "wallet", "signer", "vapid", "recovery",
 ];
 
-/// What makes a telling word tell of something else, or of what everybody may know, from before.
+/// Words before a sensitive word that change its meaning, or make the value public.
 #[rustfmt::skip]
 const BEFORE: &[&str] = &[
     "public", "pub", "csrf", "xsrf", "foreign", "primary", "partition", "sort", "hot", "natural", "schema",
@@ -69,7 +70,7 @@ const BEFORE: &[&str] = &[
     "websocket", "not",
 ];
 
-/// What makes a telling word tell of something else from behind: `token_url`, `key_length`.
+/// Words after a sensitive word that change its meaning, for example in `token_url` and `key_length`.
 #[rustfmt::skip]
 const BEHIND: &[&str] = &[
     "length", "len", "size", "name", "names", "id", "ids", "identifier", "url", "urls", "uri", "path", "paths",
@@ -93,7 +94,7 @@ const BEHIND: &[&str] = &[
     "timestamp", "at", "env", "var", "variable", "with", "aes", "identity", "thumbprint", "fingerprint", "pub", "public",
 ];
 
-/// What may stand behind a telling word and leaves it as telling as it is.
+/// Words after a sensitive word that do not change its meaning.
 #[rustfmt::skip]
 const NEUTRAL: &[&str] = &[
     "prod", "production", "dev", "development", "test", "testing", "tests", "stage", "staging", "local", "live",
@@ -102,10 +103,10 @@ const NEUTRAL: &[&str] = &[
     "cleartext", "override", "fallback",
 ];
 
-/// Most words that a name is taken apart into; longer ones are no names.
+/// Maximum number of words in a name. Anything longer is not a name.
 const MAX_WORDS: usize = 16;
 
-/// How telling a name is, `None` if it is not.
+/// Classifies a name. Returns `None` if it is not sensitive.
 pub(super) fn telling(name: &str) -> Option<NameWeight> {
     if is_locale(name) {
         return None;
@@ -139,7 +140,7 @@ pub(super) fn telling(name: &str) -> Option<NameWeight> {
     Some(telling)
 }
 
-/// Whether a name is that of a language and a country: `en_PW` is Palau's.
+/// Returns true for the name of a locale: `en_PW` means English in Palau.
 fn is_locale(name: &str) -> bool {
     matches!(name.as_bytes(), [a, b, b'_' | b'-', c, d]
         if a.is_ascii_lowercase() && b.is_ascii_lowercase() && c.is_ascii_uppercase() && d.is_ascii_uppercase())
@@ -171,15 +172,16 @@ fn ends_with(word: &str, end: &str) -> bool {
     word.len() >= end.len() && word[word.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-/// The words of a name, split at what is no letter and at humps; digits are left out. `PassWord` and `pass_word` are one
-/// word for what follows here, since each half of it tells.
+/// Splits a name into words, at everything that is not a letter and at humps. Digits are left out. `PassWord`
+/// and `pass_word` need no special case: one half of each is sensitive on its own.
 fn words_of(name: &str) -> impl Iterator<Item = &str> {
     name.split(|character: char| !character.is_ascii_alphabetic())
         .flat_map(humps)
         .filter(|word| !word.is_empty())
 }
 
-/// The pieces of a run of letters, each beginning where a capital follows a small letter or precedes one (`APIKey`).
+/// Splits a run of letters. A piece begins at a capital letter that follows or precedes a small one
+/// (`APIKey`).
 fn humps(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = run;
     std::iter::from_fn(move || {

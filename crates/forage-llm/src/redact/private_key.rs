@@ -1,10 +1,11 @@
-//! Private key blocks, whole or cut.
+//! Private key blocks, complete or cut.
 //!
-//! An excerpt can hold any part of a block, each line may carry a line number, a path, quotes or a comment mark, and
-//! a block may stand in one line with `\n` written out. So this works line by line: from a BEGIN mark forwards and
-//! from an END mark backwards over the lines that can belong to the block.
+//! An excerpt can contain any part of a block. Each line may have a line number, a path, quotes or a comment
+//! mark, and a whole block may be on one line with escaped line ends. We therefore work line by line,
+//! forwards from a BEGIN mark and backwards from an END mark, over all lines that may belong to the block.
 //!
-//! Programs that read and write keys name the marks, too. A mark without characters of a key next to it stays.
+//! Note that programs which read and write keys also contain these marks. A mark without key characters next
+//! to it is not redacted.
 
 use regex::Regex;
 
@@ -14,17 +15,19 @@ use super::judge::is_wordy;
 use super::randomness::entropy;
 use super::rules::PRIVATE_KEY;
 
-/// What a text with a block in it has.
+/// Every text with a block contains at least one of these.
 const HEADS: [&str; 2] = ["PRIVATE KEY", PUTTY_LINES];
 
-/// The line of PuTTY's format behind which the lines of the key begin.
+/// The line of PuTTY's format after which the lines of the key begin.
 const PUTTY_LINES: &str = "Private-Lines:";
 
-/// Most lines before an END mark that can belong to its block: a 16384-bit RSA key has about 200 lines.
+/// Maximum number of lines before an END mark that may belong to its block. A 16384-bit RSA key has about
+/// 200.
 const MAX_LINES_BACK: usize = 300;
 
-/// Least length of a body line found backwards, in characters, except for the last line of a block, and of the
-/// characters that make a mark the mark of a key. Forwards, lines after those may have any length.
+/// Minimum length in characters of a body line that we find backwards, except for the last two lines of a
+/// block. Also the minimum number of key characters that a mark needs next to it. After those, lines that we
+/// find forwards may have any length.
 const MIN_BODY_BACK: usize = 16;
 
 /// The rule for private keys.
@@ -35,16 +38,18 @@ pub(super) struct PrivateKeys {
     header: Regex,
 }
 
-/// What precedes a line's own text: a path, a line number, quotes, comment marks, a mark that the line was cut.
+/// Matches text before a line's own text: a path, a line number, quotes, comment marks, a mark that the line
+/// was cut.
 const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|+.]*(?:[0-9]{1,7}(?:[ \t]*[:|>-]|\t))?[ \t"'`#*>|+.]*(?:\[[0-9,]+ bytes\] …)?"#;
 
-/// What may follow the text of a line: a written-out line end, quotes, operators, a mark that the line was cut.
+/// Matches text after a line's own text: an escaped line end, quotes, operators, a mark that the line was
+/// cut.
 const SUFFIX: &str = r#"(?:… \[[0-9,]+ bytes more\])?(?:\\+[rn])*["'`,;+.…\\)\s]*$"#;
 
 impl PrivateKeys {
     pub(super) fn new() -> Self {
-        // Five dashes in PEM and PGP, four and a space in SSH2. Behind BEGIN follows whatever of the block stands
-        // in the same line, END mark included.
+        // PEM and PGP have five dashes, SSH2 has four and a space. After BEGIN we match everything of the
+        // block that is on the same line, including the END mark.
         Self {
             begin: compile(
                 r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}[A-Za-z0-9+/=%\\:,. \t_-]*",
@@ -55,7 +60,7 @@ impl PrivateKeys {
         }
     }
 
-    /// The lines of private keys in the text; all but the first of each key go on with it.
+    /// Finds the lines of private keys in the text. All lines of a key except for the first continue it.
     pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
         if !HEADS.iter().any(|head| text.contains(head)) {
             return Vec::new();
@@ -102,19 +107,19 @@ impl PrivateKeys {
         found.into_iter().enumerate().filter_map(marked).collect()
     }
 
-    /// Whether the marked lines have the characters of a key.
+    /// Returns true if the marked lines contain characters of a key.
     fn has_body(&self, text: &str, marked: &[Option<(usize, usize)>]) -> bool {
         let lines = || marked.iter().flatten().map(|(start, end)| &text[*start..*end]);
         let is_body = |line: &&str| !line.contains([':', '-']);
-        // Short lines may be a key together. The last one of a key tells by its padding.
+        // Several short lines may be a key together. We recognize the last line of a key by its padding.
         is_key(&lines().filter(is_body).take(8).collect::<String>())
             || lines().filter(is_body).any(|line| is_key(line) || line.ends_with('='))
     }
 
-    /// Marks the lines of a block from behind its BEGIN line, and gives the first line that is not part of it.
+    /// Marks the lines of a block after its BEGIN line. Returns the first line that is not part of the block.
     fn follow(&self, lines: &[(usize, &str)], first: usize, found: &mut [Option<(usize, usize)>]) -> usize {
         let mut in_headers = true;
-        // A program that only names the BEGIN mark may go on with a line such as `end`.
+        // In a program that only mentions the BEGIN mark, a line such as `end` may follow.
         let is_word =
             |text: &str| text.len() < MIN_BODY_BACK && text.bytes().all(|byte| byte.is_ascii_lowercase());
         for (index, (start, line)) in lines.iter().enumerate().skip(first) {
@@ -139,7 +144,7 @@ impl PrivateKeys {
         lines.len()
     }
 
-    /// Marks the lines of a block before its END line, and gives the first of them.
+    /// Marks the lines of a block before its END line. Returns the first of them.
     fn look_back(&self, lines: &[(usize, &str)], end: usize, found: &mut [Option<(usize, usize)>]) -> usize {
         let mut first = end;
         for index in (end.saturating_sub(MAX_LINES_BACK)..end).rev() {
@@ -147,7 +152,7 @@ impl PrivateKeys {
             let Some(body) = self.body.captures(line).and_then(|captures| captures.get(1)) else {
                 return first;
             };
-            // The last lines of a block, a rest and a checksum, may be short.
+            // The last two lines of a block, a rest and a checksum, may be short.
             if found[index].is_some() || (body.len() < MIN_BODY_BACK && index + 2 < end) {
                 return first;
             }
@@ -158,18 +163,18 @@ impl PrivateKeys {
     }
 }
 
-/// What follows a BEGIN mark in its line.
+/// Returns the text after a BEGIN mark on the same line.
 fn behind_mark(begin: &str) -> &str {
     begin.split_once("KEY").map_or("", |(_, rest)| rest)
 }
 
-/// Whether a text has characters of a key: base64 that is no words of a program.
+/// Returns true if a text contains characters of a key, that is, base64 which does not read like words.
 fn is_key(text: &str) -> bool {
     text.split(|character: char| !(character.is_ascii_alphanumeric() || "+/=%".contains(character)))
         .any(|run| run.len() >= MIN_BODY_BACK && !is_wordy(run) && entropy(run) > 2.0)
 }
 
-/// Each line with the offset of its start, without its line end.
+/// Splits a text into lines, each with its start offset and without its line end.
 fn lines(text: &str) -> Vec<(usize, &str)> {
     let mut start = 0;
     text.split('\n')

@@ -1,16 +1,17 @@
-//! How random a text is, as the logarithm of two likelihoods.
+//! Measures how random a text is, as a log-likelihood ratio.
 //!
-//! One is that of a text whose characters are drawn evenly from the alphabet that it uses, the other that of a name in
-//! source code, by a chain of character classes and of letters. A generated token of 16 characters comes to some 50
-//! bits, an identifier of that length to some -13; nothing in between is common, which Shannon's entropy of so short a
-//! text cannot say of itself: `LlamaTokenizerFast` has more of it than a quarter of all random 32 hexadecimal digits.
+//! We compare two models. In one, the characters are drawn uniformly from the alphabet that the text uses.
+//! The other one is a name in source code, as a Markov chain of character classes and of letters. A generated
+//! token of 16 characters has about 50 bits, an identifier of that length about -13, and values in between
+//! are rare. Shannon's entropy can't distinguish them in such a short text. For example, it is higher for
+//! `LlamaTokenizerFast` than for a quarter of all random texts of 32 hexadecimal digits.
 
 use crate::limits::MAX_JUDGED_BYTES;
 
-/// Bits by which the text is likelier a random one than a name. Separators count for nothing.
+/// Returns by how many bits the text is more likely to be random than to be a name. Separators do not count.
 pub(super) fn bits_of_randomness(text: &str) -> f64 {
     let text = &text.as_bytes()[..text.floor_char_boundary(MAX_JUDGED_BYTES)];
-    // A constant's name is a name in capitals.
+    // The name of a constant is a name in capital letters.
     let fold = text.contains(&b'_') && !text.iter().any(u8::is_ascii_lowercase);
     let drawn = f64::from(alphabet(text)).log2();
     let (mut class, mut letter) = (START, START_OF_WORD);
@@ -28,7 +29,7 @@ pub(super) fn bits_of_randomness(text: &str) -> f64 {
             letter = START_OF_WORD;
         } else {
             let at = usize::from(byte.to_ascii_lowercase() - b'a');
-            // A capital behind a small letter begins a word.
+            // A capital letter after a small one begins a word.
             let row = if next == UPPER && class == LOWER { START_OF_WORD } else { letter };
             bits += f64::from(LETTERS[row][at]) / UNITS;
             letter = at;
@@ -38,7 +39,7 @@ pub(super) fn bits_of_randomness(text: &str) -> f64 {
     bits
 }
 
-/// Shannon entropy in bits per byte, over the frequencies within the text itself.
+/// Computes the Shannon entropy in bits per byte, over the frequencies inside the text itself.
 pub(super) fn entropy(text: &str) -> f64 {
     let mut frequencies = [0_u32; 256];
     for byte in text.bytes() {
@@ -49,7 +50,7 @@ pub(super) fn entropy(text: &str) -> f64 {
     frequencies.iter().filter(|frequency| **frequency > 0).map(share).map(|p| -p * p.log2()).sum()
 }
 
-/// Size of the least usual alphabet that has all characters of the text.
+/// Returns the size of the smallest common alphabet that has all characters of the text.
 fn alphabet(text: &[u8]) -> u32 {
     let has = |class: fn(&u8) -> bool| text.iter().any(class);
     let (lower, upper, digit) =
@@ -76,17 +77,17 @@ const fn class_of(byte: u8) -> usize {
     }
 }
 
-/// Units of the tables in a bit.
+/// Number of units of the tables per bit.
 const UNITS: f64 = 8.0;
 
-/// The row of a letter that begins a word.
+/// The row for the first letter of a word.
 const START_OF_WORD: usize = 26;
 
-// Both tables are counted over the 267,000 names and dotted paths of 4 to 41 characters in 63 MB of Rust, C, Python
-// and Markdown of published crates; a name counts with the power 0.4 of the number of files that it is in, and not at
-// all below three.
+// Both tables are based on the 267,000 names and dotted paths of 4 to 41 characters in 63 MB of Rust, C,
+// Python and Markdown from published crates. We weight a name by the power 0.4 of the number of files that
+// contain it, and ignore names in fewer than three files.
 
-/// Surprise at a class after another, in eighths of a bit; the last row is that of the first character.
+/// Surprisal of a class after another one, in eighths of a bit. The last row is for the first character.
 #[rustfmt::skip]
 const CLASSES: [[u8; 4]; 5] = [
     [1, 47, 55, 30],
@@ -96,7 +97,7 @@ const CLASSES: [[u8; 4]; 5] = [
     [4, 15, 134, 47],
 ];
 
-/// Surprise at a letter after another of the same word, in eighths of a bit, `a` to `z` each.
+/// Surprisal of a letter after another one in the same word, in eighths of a bit, from `a` to `z`.
 #[rustfmt::skip]
 const LETTERS: [[u8; 26]; 27] = [
     [75, 38, 31, 29, 96, 57, 39, 79, 40, 90, 52, 24, 36, 27, 96, 34, 94, 25, 30, 21, 51, 55, 51, 51, 47, 78],

@@ -1,53 +1,54 @@
-//! Secrets with a form of their own: the table.
+//! The table of secrets that are recognized by a pattern alone.
 //!
-//! A row is a rule: its name, the literals one of which is in every match (any case; the text is searched for all of
-//! them at once), the form, the least entropy, what it does not mean, and where the form is known from. The last group
-//! of a form that took part is the secret, without groups the whole match. Forms have no upper length, so that no tail
-//! survives; most have no boundary in front, so that a token glued to other text is found too.
+//! Each row is a rule. It has a name, literals, a pattern, the minimum entropy, an exception, and the source
+//! of the pattern. Every match must contain one of the literals, in any case: we search for all of them at
+//! once. The secret is the last group of the pattern that took part in the match, or the whole match if there
+//! are no groups. Patterns have no maximum length, so that no tail of a secret survives. Most have no
+//! boundary at the start, so that we also find a token that is joined to other text.
 //!
-//! A form that nothing else has is never overruled by what its letters look like. Names in `source` are those of the
-//! rules of gitleaks (MIT) that know the form, too, unless said otherwise.
+//! A pattern that matches only secrets has no exception for texts that look like words. Unless it says
+//! otherwise, `source` names the rules of gitleaks (MIT) that have the same pattern.
 
-/// What a match of the form must be besides.
+/// Matches of a pattern that are not secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unless {
-    /// Nothing: the form says it all.
+    /// None: the pattern is sufficient.
     Never,
-    /// Not words, a path or a name in source code.
+    /// Words, paths, and names in source code.
     Name,
-    /// Not filled in at run time, nor a stand-in such as `changeme`.
+    /// Texts that are filled in at run time, and placeholders such as `changeme`.
     Placeholder,
-    /// Not a lower-case word, which is prose behind `Authorization: Basic`.
+    /// Words in lower case, which are prose, for example after `Authorization: Basic`.
     LowerWord,
-    /// Not text without any piece that looks random, as the settings in a cookie.
+    /// Texts in which no piece looks random, for example settings in a cookie.
     NothingRandom,
-    /// Not base64 of something else than a private key.
+    /// Base64 of anything other than a private key.
     NoKey,
-    /// Not filled in at run time, nor in a sentence: «login and password that belong to it».
+    /// Texts that are filled in at run time, and sentences such as «login and password that belong to it».
     Sentence,
-    /// Not filled in at run time, nor a port.
+    /// Texts that are filled in at run time, and ports.
     Port,
-    /// Not what a call may be given other than a password: words, names and expressions.
+    /// Everything other than a password that may be the argument of a call: words, names and expressions.
     NoPassword,
 }
 
-/// The rule of values behind telling names, which is code of `assignment`.
+/// The rule for values of sensitive names, which is implemented in `assignment`.
 pub(super) const ASSIGNMENT: &str = "secret-assignment";
 
-/// The rule of manifests, which is code of `kubernetes`.
+/// The rule for manifests, which is implemented in `kubernetes`.
 pub(super) const KUBERNETES: &str = "kubernetes-secret";
 
-/// The rule of keys in blocks, which is code of `private_key`.
+/// The rule for key blocks, which is implemented in `private_key`.
 pub(super) const PRIVATE_KEY: &str = "private-key";
 
 /// A rule of the table.
 pub(super) struct RedactionRule {
     pub(super) name: &'static str,
     pub(super) keywords: &'static [&'static str],
-    /// Bytes that a match may begin before its keyword.
+    /// Number of bytes before its literal at which a match may begin.
     pub(super) before: usize,
     pub(super) form: &'static str,
-    /// Least Shannon entropy of the secret, in bits per byte. It leaves `xxxx…` alone and little else.
+    /// Minimum Shannon entropy of the secret, in bits per byte. This excludes little more than `xxxx…`.
     pub(super) entropy: f64,
     pub(super) unless: Unless,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test that each row has one"))]
@@ -120,7 +121,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "openshift-token" ["sha256~"] r"sha256~[A-Za-z0-9_-]{43,}", 3.0, Never, "openshift-user-token";
     "kubernetes-bootstrap-token" ["--token "] r"--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})\b", 2.5, Never, "Kubernetes: bootstrap tokens";
 
-    // What keeps and delivers secrets and infrastructure.
+    // Stores and delivery of secrets and infrastructure.
     "vault-token" ["hvs.", "hvb.", "hvr."] r"hv[sbr]\.[A-Za-z0-9_-]{24,}", 3.0, Never, "vault-service-token, vault-batch-token";
     "vault-token" ["s."] r"\bs\.[A-Za-z0-9]{24}\b", 3.5, Name, "vault-service-token (before 1.10)";
     "terraform-token" [".atlasv1."] before 20 r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}", 3.0, Never, "hashicorp-tf-api-token";
@@ -137,10 +138,10 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "bcrypt-hash" ["$2a$", "$2b$", "$2y$"] r"\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}", 3.0, Never, "bcrypt: modular crypt format";
     "crypt-hash" ["$argon2", "$6$", "$5$", "$1$", "$apr1$", "$y$"] r"(?:\$argon2i?d?\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]{10,}\$[A-Za-z0-9+/]{20,}|\$(?:[156]|apr1|y)\$(?:[^\s$:]{1,30}\$){1,2}[./A-Za-z0-9]{22,})", 3.0, Never, "crypt(5)";
 
-    // Models.
+    // Language models.
     "llm-api-key" ["sk-"] r"sk-(?:proj|svcacct|admin|ant|or|lf|None)-[A-Za-z0-9_-]{16,}", 2.5, Never, "openai-api-key, anthropic-api-key, anthropic-admin-api-key";
     "llm-api-key" ["T3BlbkFJ"] before 170 r"sk-[A-Za-z0-9_-]{8,}T3BlbkFJ[A-Za-z0-9_-]{8,}", 2.5, Never, "openai-api-key";
-    // `sk-` also ends words such as «task-».
+    // Note that words such as «task-» also end with `sk-`.
     "llm-api-key" ["sk-"] before 1 r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})", 2.5, Name, "OpenAI, DeepSeek: API keys";
     "llm-api-key" ["gsk_", "xai-", "fw_", "r8_", "pplx-", "csk-", "nvapi-", "jina_"] r"\b(?:gsk_|xai-|fw_|r8_|pplx-|csk-|nvapi-|jina_)[A-Za-z0-9_-]{20,}", 2.5, Name, "perplexity-api-key; Groq, xAI, Fireworks, Replicate, Cerebras, NVIDIA, Jina: API keys";
     "huggingface-token" ["hf_", "api_org_"] r"\b(?:hf|api_org)_[A-Za-z]{34}\b", 2.5, Never, "huggingface-access-token, huggingface-organization-api-token";
@@ -161,7 +162,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "mailchimp-key" ["-us"] before 33 r"\b[a-f0-9]{32}-us[0-9]{1,2}\b", 2.5, Never, "mailchimp-api-key";
     "twilio-key" ["SK"] r"\bSK[0-9a-fA-F]{32}\b", 2.8, Never, "twilio-api-key";
 
-    // Money and shops.
+    // Payments and shops.
     "stripe-key" ["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"] r"\b[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}", 2.0, Never, "stripe-access-token";
     "stripe-key" ["whsec_"] r"whsec_[A-Za-z0-9+/=]{20,}", 2.5, Never, "Stripe: webhooks";
     "square-token" ["EAAA"] r"\bEAAA[A-Za-z0-9_-]{22,}", 3.5, Never, "square-access-token";
@@ -175,7 +176,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "freemius-key" ["secret_key"] r#"secret_key["']\s*=>\s*["'](sk_\S{20,40})["']"#, 2.0, Never, "freemius-secret-key";
     "maxmind-key" ["_mmk"] before 40 r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", 3.0, Never, "maxmind-license-key";
 
-    // Watching and documenting.
+    // Monitoring and documentation.
     "grafana-token" ["glsa_", "glc_"] r"(?:glsa_[A-Za-z0-9]{30,}(?:_[A-Fa-f0-9]{8})?|\bglc_[A-Za-z0-9+/]{32,}={0,3})", 3.0, Never, "grafana-service-account-token, grafana-cloud-api-token";
     "grafana-token" ["eyJrIjoi"] r"eyJrIjoi[A-Za-z0-9+/_-]{50,}={0,3}", 3.0, Never, "grafana-api-key";
     "sentry-token" ["sntrys_", "sntryu_"] r"sntry[su]_[A-Za-z0-9+/=_]{40,}", 2.5, Never, "sentry-org-token, sentry-user-token";
@@ -198,7 +199,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "facebook-token" ["0|", "1|", "2|", "3|", "4|", "5|", "6|", "7|", "8|", "9|", "0%7c", "1%7c", "2%7c", "3%7c", "4%7c", "5%7c", "6%7c", "7%7c", "8%7c", "9%7c"] before 16 r"(?i)\b[0-9]{15,16}(?:\||%7c)[0-9a-z_-]{27,40}\b", 3.2, Never, "facebook-access-token";
     "intra42-secret" ["s-s4t2"] r"s-s4t2(?:ud|af)-[A-Fa-f0-9]{60,}", 2.5, Never, "intra42-client-secret";
 
-    // Forms of many issuers.
+    // Formats that many issuers use.
     "jwt" ["eyJ"] r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.?[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_/\\=-]*)*", 0.0, Never, "RFC 7519";
     "jwt" [".ey"] before 800 r"\bey[A-Za-z0-9]{17,}\.ey[A-Za-z0-9/\\_-]{17,}\.(?:[A-Za-z0-9/\\_-]{10,}={0,2})?", 3.0, Never, "jwt";
     "jwt" ["ZXlK"] r"\bZXlK[A-Za-z0-9+/_-]{40,}={0,2}", 3.0, Never, "jwt-base64";
@@ -208,7 +209,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "authorization-header" ["authorization"] r#"(?i)authorization["'`\\]{0,2}[ \t]*[:=,][ \t]*\\?["'`]?(?:[a-z-]{1,20}[ \t]+)?([A-Za-z0-9._~+/=-]{16,})"#, 2.5, Name, "RFC 9110, other schemes and none";
     "authorization-header" ["bearer"] r"(?i)bearer[ \t]+([A-Za-z0-9._~+/=-]{16,})", 2.5, Name, "RFC 6750";
     "cookie" ["cookie"] r#"(?i)cookie["']?[ \t]*[:=][ \t]*["'`]?([A-Za-z0-9_.%-]{1,64}=[^\r\n"'`]{12,2000})"#, 0.0, NothingRandom, "RFC 6265";
-    // The greedy group takes a password with an unescaped `@` whole.
+    // The group is greedy, so that it takes all of a password with an unescaped `@`.
     "url-credentials" ["://"] r#"://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@"#, 0.0, Port, "RFC 3986";
 
     // Passwords as arguments of commands.
@@ -227,7 +228,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "redis-password" ["requirepass", "masterauth"] r#"\b(?:requirepass|masterauth)[ \t]+["']?([^\s"'}\]]{5,}[^\s"'}\],.;])(?:[\s"'}\]]|$)"#, 0.0, Placeholder, "Redis: redis.conf";
     "snmp-community" ["snmp-server community"] r"snmp-server community[ \t]+(\S{4,})", 0.0, Placeholder, "cisco: IOS command reference";
     "sql-password" ["identified"] r#"\bIDENTIFIED[ \t]+(?:WITH[ \t]+\S+[ \t]+)?(?:BY|AS)[ \t]+(?:PASSWORD[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, Placeholder, "MySQL, Oracle: CREATE USER";
-    // In small letters it is a phrase, too: «commits identified by "fixup"».
+    // In lower case this may also be a phrase, for example «commits identified by "fixup"».
     "sql-password" ["identified"] r#"(?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?by[ \t]+(?:password[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, LowerWord, "MySQL, Oracle: CREATE USER";
     "netrc" ["machine"] r#"\bmachine[ \t]+\S+\s+(?:(?:login|account)[ \t]+\S+\s+){0,2}password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Sentence, "netrc(5)";
     "netrc" ["login"] r#"\blogin[ \t]+\S+\s+password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Sentence, "netrc(5)";
@@ -242,7 +243,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "pgpass" ["5432:"] before 80 r"(?m)^[^\s:]+:5432:[^\s:]+:[^\s:]+:(\S+)$", 0.0, Placeholder, "PostgreSQL: the password file";
 };
 
-/// Keys that their issuer shows to everyone: those of the samples of firebase-android-sdk. Source: gcp-api-key.
+/// Keys that their issuer has published, from the samples of firebase-android-sdk. Source: gcp-api-key.
 pub(super) const PUBLISHED: &[&str] = &[
     "AIzaSyabcdefghijklmnopqrstuvwxyz1234567",
     "AIzaSyAnLA7NfeLquW1tJFpx_eQCxoX-oo6YyIs",

@@ -2,12 +2,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Samples are written with a `¦` inside, so that scanners of source code do not take them for live secrets.
+/// Removes the `¦` inside samples. It is there so that scanners of source code do not take them for live
+/// secrets.
 fn plain(sample: &str) -> String {
     sample.replace('¦', "")
 }
 
-/// Rule, text around the secret with `@@` in its place, secret.
+/// The rule, the text around the secret with `@@` in its place, and the secret.
 const SAMPLES: &[(&str, &str, &str)] = &[
     ("aws-access-key-id", "id: @@ end", "AKIA¦IOSFODNN7EXAMPLE"),
     ("aws-access-key-id", "x=@@;", "ASIA¦IOSFODNN7EXAMPLE"),
@@ -71,7 +72,8 @@ fn each_rule_finds_its_secrets_and_only_those() {
     for (rule, around, secret) in SAMPLES {
         let (around, secret) = (plain(around), plain(secret));
         let redacted = Redactor::standard().redact(&around.replacen("@@", &secret, 1));
-        // Rules that share a secret's text may each replace a part; the secret itself has one name.
+        // If several rules match parts of the text, each may replace a part. The secret itself must have one
+        // name.
         assert!(!redacted.as_str().contains(&secret), "{rule}: {}", redacted.as_str());
         assert_eq!(redacted.as_str(), around.replacen("@@", &format!("[redacted:{rule}]"), 1));
         assert_eq!(redacted.counts().by_rule().get(rule), Some(&1), "{around}");
@@ -79,7 +81,7 @@ fn each_rule_finds_its_secrets_and_only_those() {
     }
 }
 
-/// The texts of `tests/data/secrets.txt`, each with the secrets in it.
+/// Reads the texts of `tests/data/secrets.txt`, each with its secrets.
 fn recorded() -> Vec<(String, Vec<String>)> {
     let text = include_str!("../../tests/data/secrets.txt");
     let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("# ")).collect();
@@ -101,7 +103,7 @@ fn no_kind_of_secret_survives_and_what_stands_around_it_does() {
         let redacted = Redactor::standard().redact(&text);
         assert!(!secrets.iter().any(|secret| redacted.as_str().contains(secret)), "{}", redacted.as_str());
         assert_eq!(redacted.as_str().lines().count(), text.lines().count());
-        // The control: without rules all of them are there.
+        // The control: without rules, all of them should stay.
         assert_eq!(Redactor::off().redact(&text).as_str(), text);
     }
 }
@@ -114,7 +116,7 @@ fn every_rule_says_where_its_form_is_known_from() {
     }
 }
 
-/// Random values of a form are found whatever their letters look like.
+/// Random values of a pattern must be found no matter what their letters look like.
 #[test]
 fn no_judgement_on_words_lets_a_known_form_pass() {
     let mut seed = 20_261_124_u64;
@@ -225,7 +227,7 @@ fn parts_of_private_keys_are_redacted() {
     }
 }
 
-/// A mark without a key is what programs have that read and write keys.
+/// A mark without a key, as in programs that read and write keys, should stay.
 #[test]
 fn marks_of_keys_in_code_stay() {
     for code in [
@@ -319,7 +321,8 @@ fn a_run_of_literals_is_read_once_and_its_last_is_looked_at() {
         let run = literal.repeat(256 * 1024 / literal.len());
         let started = std::time::Instant::now();
         let redacted = Redactor::standard().redact(&format!("{run}{secret}"));
-        // Each literal read to the end of the run would take minutes; it takes a part of a second.
+        // This should take a fraction of a second. Reading to the end of the run for each literal would take
+        // minutes.
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{literal}: {:?}", started.elapsed());
         assert!(!redacted.as_str().contains(secret), "{literal}");
     }
@@ -362,7 +365,7 @@ fn joined_texts_add_their_counts_up() {
     assert!(!format!("{whole:?}").contains("[redacted"));
 }
 
-/// Text with what the rules look for in it, more often than chance would have it.
+/// Generates text that contains what the rules look for, much more often than random text does.
 fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => "[ -~äß\u{202e}\t]{0,12}",
@@ -402,8 +405,8 @@ proptest! {
     ) {
         let (_, around, secret) = sample;
         let secret = plain(secret);
-        // On lines of its own: text glued to an assignment may turn it into something else, such as a comparison
-        // or another name.
+        // The sample is on lines of its own. If other text were joined to an assignment, it could become
+        // something else, such as a comparison or another name.
         let mut text = format!("{before}\n{}\n{after}", plain(around).replacen("@@", &secret, 1));
         if crlf {
             text = text.replace("\r\n", "\n").replace('\n', "\r\n");

@@ -1,4 +1,4 @@
-//! Chooses the models for a role. This is a pure function of the table, the resolved providers and their
+//! Chooses the models for a role. This is a pure function of the table, the resolved providers, and their
 //! model lists.
 
 use std::cmp::Reverse;
@@ -16,25 +16,26 @@ pub struct ModelCandidate {
     pub provider: String,
     /// The model id.
     pub model: String,
-    /// The reason for its rank among the candidates, in words.
+    /// Why it has this rank among the candidates, in words.
     pub reason: String,
     /// The known facts about it.
     pub facts: ModelFacts,
 }
 
-/// A provider, or some of its models, that are not used.
+/// A provider that we do not use, or some of its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassedOver {
     /// The provider's name.
     pub provider: String,
     /// The model ids; empty for the provider as a whole.
     pub models: Vec<String>,
-    /// The reason why they are not used, in words.
+    /// Why we do not use them, in words.
     pub reason: String,
 }
 
 impl PassedOver {
-    /// Returns true if the provider has no key or no address, like all providers that the user does not use.
+    /// Returns true if the provider has no key or no address. This is the case for all providers that the
+    /// user does not use.
     #[must_use]
     pub fn is_not_set_up(&self) -> bool {
         self.models.is_empty()
@@ -47,17 +48,17 @@ impl PassedOver {
 pub struct ModelChoice {
     /// Candidates, best first.
     pub candidates: Vec<ModelCandidate>,
-    /// Providers and models that are not candidates, with the reasons.
+    /// Providers and models that are not candidates, and why.
     pub passed_over: Vec<PassedOver>,
-    /// Providers whose model lists are needed before a choice can be made. If there are any, the other fields
-    /// are incomplete.
+    /// Providers whose model lists we need before we can choose. If there are any, the other fields are
+    /// incomplete.
     pub needs: Vec<String>,
 }
 
 impl ModelChoice {
-    /// Returns up to `most` candidates in the order in which a call tries them: the first candidate, then the
-    /// best of each other provider, then the rest. Other providers come first because when a listed model
-    /// fails, the cause is usually its provider.
+    /// Returns up to `most` candidates in the order in which a call should try them: the first candidate,
+    /// then the best one of each other provider, then the rest. Other providers come first because the cause
+    /// is usually the provider when a listed model fails.
     pub fn picks(&self, most: usize) -> Vec<&ModelCandidate> {
         let mut providers = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) =
@@ -68,8 +69,8 @@ impl ModelChoice {
 
 /// Ranks the models of the providers for a role.
 ///
-/// `lists` contains the known model lists. If the list of a provider is missing and would affect the result,
-/// the provider is named in [`ModelChoice::needs`]. Otherwise its pinned ids are used instead.
+/// `lists` contains the known model lists. If a provider's list is missing and would affect the result,
+/// [`ModelChoice::needs`] names the provider. Otherwise we use the provider's pinned ids instead.
 pub fn choose(
     table: &ProviderTable,
     role: ModelRole,
@@ -85,14 +86,14 @@ pub fn choose(
     }
     chooser.apply_all(providers);
     if chooser.choice.candidates.is_empty() && chooser.choice.needs.is_empty() {
-        // An expensive model is better than none.
+        // An expensive model is better than no model.
         chooser.ignores_caps = true;
         chooser.apply_all(providers);
     }
     chooser.finish()
 }
 
-/// A model that a provider offers, according to its list or the table.
+/// A model that a provider offers, according to its list or our table.
 struct Offer {
     model: ListedModel,
     /// Why we expect the model to be available.
@@ -113,13 +114,13 @@ struct Chooser<'a> {
     role: ModelRole,
     lists: &'a BTreeMap<String, ModelListing>,
     choice: ModelChoice,
-    /// Models that did not match, with the reason.
+    /// Models that we do not use: the provider, the id, and the reason.
     passed: Vec<(String, String, String)>,
-    /// Price caps are ignored, so that prices only affect the order.
+    /// Whether to ignore price caps. Prices then affect only the order.
     ignores_caps: bool,
 }
 
-/// Typical token counts of a filter call, used to compare prices.
+/// Typical token counts of a filter call, for comparing prices.
 const TYPICAL: Usage = Usage { input_tokens: 40_000, cached_input_tokens: 0, output_tokens: 400 };
 
 impl<'a> Chooser<'a> {
@@ -198,7 +199,7 @@ impl<'a> Chooser<'a> {
         fits
     }
 
-    /// Returns the models that the provider offers, or `None` if it is skipped as a whole.
+    /// Lists the models that the provider offers. Returns `None` if the whole provider is skipped.
     fn offers(&mut self, provider: &ResolvedModel) -> Option<Vec<Offer>> {
         let why = match self.lists.get(&provider.name) {
             Some(ModelListing::Read(models)) => {
@@ -222,7 +223,7 @@ impl<'a> Chooser<'a> {
         Some(pinned.into_iter().map(offer).collect())
     }
 
-    /// Returns the reason why a matching model is not used.
+    /// Returns why we do not use a matching model, if there is a reason.
     fn objection(
         &self,
         preference: &Preference,
@@ -230,7 +231,7 @@ impl<'a> Chooser<'a> {
         id: &str,
         facts: &ModelFacts,
     ) -> Option<String> {
-        // A pattern without `*` names one id, so exclusions do not apply to it.
+        // A pattern without `*` names a single id, so exclusions do not apply to it.
         let exclusion = self.table.exclusion(self.role, id).filter(|_| !pattern.is_exact());
         if let Some(exclusion) = exclusion {
             return Some(format!("excluded by {}", exclusion.as_str()));
@@ -242,7 +243,7 @@ impl<'a> Chooser<'a> {
         over_cap(preference, facts).filter(|_| !self.ignores_caps)
     }
 
-    /// Reports ids that are in the table but no longer in the provider's list.
+    /// Reports ids that are in our table but no longer in the provider's list.
     fn note_missing(&mut self, preference: &Preference, provider: &ResolvedModel) {
         let Some(ModelListing::Read(models)) = self.lists.get(&provider.name) else { return };
         for (id, retired) in self.table.whole_ids(&provider.name) {
@@ -262,7 +263,7 @@ impl<'a> Chooser<'a> {
         let mut choice = self.choice;
         let mut seen = BTreeSet::new();
         for (provider, model, reason) in self.passed {
-            // A later preference may have accepted a model that an earlier one skipped.
+            // A later preference may have accepted a model that an earlier one has skipped.
             let taken = choice.candidates.iter().any(|it| it.provider == provider && it.model == model);
             if taken || !seen.insert((provider.clone(), model.clone())) {
                 continue;
@@ -279,13 +280,13 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// Sort key: the creation time in the list, then the version in the id, newest first.
+/// Sort key for newest first: the creation time in the list, then the version in the id.
 fn newest_first(fit: &Fit<'_>) -> (Reverse<u64>, Reverse<[Vec<u64>; 2]>, String) {
     let id = &fit.model.id;
     (Reverse(fit.model.created.unwrap_or(0)), Reverse(version(id)), id.clone())
 }
 
-/// Returns the numbers of an id before a date, and those from the date on. For example,
+/// Splits the numbers of an id into those before a date and those from the date on. For example,
 /// `claude-sonnet-4-20250514` is older than `claude-sonnet-4-5`.
 fn version(id: &str) -> [Vec<u64>; 2] {
     const SMALLEST_DATE: u64 = 1_000;
@@ -297,7 +298,7 @@ fn version(id: &str) -> [Vec<u64>; 2] {
     [version, date]
 }
 
-/// Returns the cost of a typical call in nanodollars. Unknown costs sort last.
+/// Computes the cost of a typical call in nanodollars. Unknown costs sort last.
 fn cost(fit: &Fit<'_>) -> u64 {
     match (fit.provider.is_free, fit.facts.price) {
         (true, _) => 0,
@@ -306,7 +307,7 @@ fn cost(fit: &Fit<'_>) -> u64 {
     }
 }
 
-/// Returns the reason why a preference's price cap excludes a model.
+/// Returns why the price cap of a preference excludes a model, if it does.
 fn over_cap(preference: &Preference, facts: &ModelFacts) -> Option<String> {
     let (price, cap) = (facts.price?.input, preference.max_input_price?);
     (price > cap).then(|| {
@@ -341,7 +342,7 @@ fn price_text(price: &Price) -> String {
 }
 
 fn dollars(price: f64) -> String {
-    // The lowest prices only differ in the third and fourth decimal. Otherwise two decimals are usual.
+    // The lowest prices differ only in the third and fourth decimal. For the others, two decimals are usual.
     let text = format!("{price:.4}");
     let cut = text.trim_end_matches('0');
     let places = cut.rsplit_once('.').map_or(0, |(_, places)| places.len()).max(2);

@@ -10,11 +10,11 @@ use crate::endpoint::{ModelFacts, OutputLimitField, Price, Reasoning, is_price};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactSettings {
-    /// The provider of the models; `None` matches any provider.
+    /// The provider of the models. `None` matches any provider.
     provider: Option<String>,
     #[serde(rename = "match")]
     patterns: Vec<IdPattern>,
-    /// True if a temperature of 0 is accepted.
+    /// Whether a temperature of 0 is accepted.
     temperature: Option<bool>,
     output_limit_field: Option<OutputLimitField>,
     reasoning_effort: Option<LeastEffort>,
@@ -30,12 +30,12 @@ pub struct FactSettings {
 #[serde(deny_unknown_fields)]
 struct PriceSettings {
     input: f64,
-    /// Defaults to `input`.
+    /// If unset, this is the same as `input`.
     cached_input: Option<f64>,
     output: f64,
 }
 
-/// The lowest reasoning effort that a model accepts; empty for models to which none is sent.
+/// The lowest reasoning effort that a model accepts. Empty for models to which we send none.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum LeastEffort {
@@ -90,7 +90,7 @@ impl From<LeastEffort> for Reasoning {
 }
 
 impl ProviderTable {
-    /// Returns the facts about a model. For a provider that is not in the table, these are the facts for any
+    /// Looks up the facts about a model. For a provider that is not in the table, we use the facts for any
     /// provider.
     pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         let facts: Vec<&FactSettings> =
@@ -109,12 +109,12 @@ impl ProviderTable {
         }
     }
 
-    /// Returns the whole ids of a provider in the table that it still serves, newest first.
+    /// Lists a provider's whole ids in the table that it still serves, newest first.
     pub fn pinned(&self, provider: &str) -> impl Iterator<Item = &str> {
         self.whole_ids(provider).filter(|(_, retired)| !retired).map(|(id, _)| id)
     }
 
-    /// Returns every whole id of a provider, and true for those that are retired.
+    /// Lists every whole id of a provider, and whether it is retired.
     pub(super) fn whole_ids(&self, provider: &str) -> impl Iterator<Item = (&str, bool)> {
         let own = self.facts.iter().filter(move |facts| facts.provider() == Some(provider));
         own.flat_map(|facts| {

@@ -11,21 +11,21 @@ use crate::wire::ListedModel;
 pub enum ModelListing {
     /// The model list.
     Read(Vec<ListedModel>),
-    /// No list could be read.
+    /// We could not read a list.
     Failed(ListFailure),
 }
 
 /// The error of requesting a model list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListFailure {
-    /// True if the provider rejected the key, so that none of its models can be used.
+    /// True if the provider has rejected the key, so that none of its models can be used.
     pub key_refused: bool,
     /// The reason in words, without the key.
     pub why: String,
 }
 
 impl ListFailure {
-    /// Creates a failure that leaves the provider's models usable.
+    /// Creates a failure after which the provider's models can still be used.
     pub fn because(why: impl Into<String>) -> Self {
         Self { key_refused: false, why: why.into() }
     }
@@ -33,18 +33,18 @@ impl ListFailure {
 
 /// Requests model lists from providers.
 pub trait ModelLister: Sync {
-    /// Returns the models of a provider, in its order.
+    /// Lists the models of a provider, in its order.
     ///
     /// # Errors
     ///
-    /// Returns [`ListFailure`]. The call returns by the budget's deadline.
+    /// Returns [`ListFailure`]. The call must return by the budget's deadline.
     fn list(&self, provider: &ResolvedModel, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure>;
 }
 
 /// Requests the lists from the providers, each over its wire protocol.
 #[derive(Debug, Default)]
 pub struct WireLister {
-    /// The source of answers.
+    /// Where answers come from.
     pub exchanges: Exchanges,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// A pattern that must match a whole id, ignoring case. `*` matches any characters, including none.
+/// A pattern that must match a whole id, ignoring case. `*` matches any characters, or none.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct IdPattern {
@@ -18,7 +18,7 @@ impl IdPattern {
         let id = id.as_bytes();
         let Some(mut rest) = id.strip_prefix(parts.next().unwrap_or_default()) else { return false };
         let Some(last) = parts.next_back() else { return rest.is_empty() };
-        // The first occurrence of each part leaves the most text for later parts.
+        // Using the first occurrence of each part leaves the most text for later parts.
         for part in parts.filter(|part| !part.is_empty()) {
             let Some(at) = rest.windows(part.len()).position(|window| window == part) else { return false };
             rest = &rest[at + part.len()..];
@@ -31,7 +31,7 @@ impl IdPattern {
         !self.lower.contains('*')
     }
 
-    /// Returns the pattern as written.
+    /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.written
     }
@@ -89,7 +89,7 @@ mod tests {
         );
     }
 
-    /// Reference implementation, without regard to time.
+    /// A reference implementation, without regard to its run time.
     fn naive(pattern: &[u8], id: &[u8]) -> bool {
         match (pattern.split_first(), id.split_first()) {
             (None, None) => true,

@@ -1,5 +1,5 @@
-//! Resolves a provider of the table in the user's environment: its address, its key, and the reason if it
-//! cannot be used.
+//! Resolves a provider of the table in the user's environment: its address, its key, and the reason why it
+//! can't be used, if there is one.
 
 use forage_base::ApiKey;
 
@@ -14,31 +14,31 @@ pub struct ResolvedModel {
     pub name: String,
     /// The wire protocol.
     pub wire: Wire,
-    /// The origin of its table entry.
+    /// Where its table entry comes from.
     pub origin: Origin,
     /// The address, if it is valid.
     pub base_url: Option<String>,
-    /// The variable that contained the address.
+    /// The environment variable that contained the address.
     pub base_url_variable: Option<String>,
-    /// The variables that are checked for a key, in order; empty if no key is needed.
+    /// The environment variables that we check for a key, in order. Empty if no key is needed.
     pub key_variables: Vec<String>,
-    /// The variable that contained the key.
+    /// The environment variable that contained the key.
     pub key_variable: Option<String>,
     /// The key. It must only be sent to this address.
     pub key: Option<ApiKey>,
-    /// True if the provider is on this machine, or usually is. It needs no key and is available only if its
-    /// model list can be read.
+    /// Whether the provider is on this machine, or usually is. It then needs no key, and is available only if
+    /// we can read its model list.
     pub is_local: bool,
-    /// True if its models are free.
+    /// Whether its models are free.
     pub is_free: bool,
-    /// True if plain `http` to another machine is permitted.
+    /// Whether plain `http` to another machine is allowed.
     pub allow_insecure: bool,
-    /// The reason why it cannot be used, if any.
+    /// Why it can't be used, if there is a reason.
     pub obstacle: Option<String>,
 }
 
 impl ProviderTable {
-    /// Resolves the provider of the given name. `variable` returns the value of an environment variable, and
+    /// Resolves the provider with this name. `variable` must return the value of an environment variable, or
     /// `None` if it is empty.
     pub fn resolve(&self, name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<ResolvedModel> {
         let provider = self.provider(name)?;
@@ -50,7 +50,7 @@ impl ProviderTable {
         self.providers.iter().map(|(name, provider)| resolve(name, provider, false, variable)).collect()
     }
 
-    /// Returns the provider with this address, to look up facts about its models.
+    /// Finds the provider with this address, for looking up facts about its models.
     pub fn provider_at(&self, base_url: &str) -> Option<&str> {
         let same = |own: &str| own.trim_end_matches('/') == base_url.trim().trim_end_matches('/');
         let mut found = self
@@ -98,7 +98,8 @@ fn resolve(
         obstacle: None,
     };
     resolved.obstacle = resolved.fill(provider, base_url, key.map(|(_, value)| value)).err();
-    // We do not contact an unknown program on a well-known port of this machine unless the user asks for it.
+    // We must not contact an unknown program on a well-known port of this machine unless the user asks for
+    // it.
     if provider.is_free() && provider.origin == Origin::BuiltIn && !is_named && resolved.obstacle.is_none() {
         resolved.obstacle = Some(format!(
             "not asked unless the configuration says `[providers.{name}] enabled = true`, or `FORAGE_MODEL={name}/ID` \
@@ -144,7 +145,7 @@ impl ResolvedModel {
     ///
     /// # Errors
     ///
-    /// Returns the reason why it cannot be used, in words.
+    /// Returns why it can't be used, in words.
     pub fn endpoint(&self, model: &str, facts: ModelFacts) -> Result<Endpoint, String> {
         let settings = EndpointSettings { facts, ..self.settings(model)? };
         Endpoint::new(settings).map_err(|error| error.to_string())
@@ -167,8 +168,8 @@ impl ResolvedModel {
     }
 }
 
-/// Builds the address for `[scheme://]host[:port][/path]`, interpreted in the same way as Ollama does. A bind
-/// address for all interfaces is replaced by the loopback address.
+/// Builds the address for `[scheme://]host[:port][/path]`, which we interpret as Ollama does. A bind address
+/// for all interfaces is replaced with the loopback address.
 fn url_of_host(host: &str, standard: &str) -> String {
     let (_, standard) = standard.split_once("://").unwrap_or(("", standard));
     let (standard_host, path) = standard.split_once('/').unwrap_or((standard, ""));
@@ -178,11 +179,11 @@ fn url_of_host(host: &str, standard: &str) -> String {
         None => ("http", host, standard_port),
         Some((scheme @ "http", rest)) => (scheme, rest, "80"),
         Some((scheme @ "https", rest)) => (scheme, rest, "443"),
-        // Rejected later, with the provider's name.
+        // This will be rejected later, with the provider's name.
         Some(_) => return host.to_owned(),
     };
     let authority = rest.split('/').next().unwrap_or_default();
-    // Colons of an IPv6 address are in brackets, or there are several of them.
+    // The colons of an IPv6 address are inside brackets, or there are several of them.
     let (name, port) = match authority.rsplit_once(':') {
         Some((name, own)) if !name.contains(':') || name.ends_with(']') => {
             (name, if own.is_empty() { port } else { own })

@@ -30,7 +30,7 @@ fn changed(text: &str) -> ProviderTable {
     table().with(&settings(text).unwrap()).unwrap()
 }
 
-/// Resolves the providers with these environment variables.
+/// Resolves the providers in an environment with these variables.
 fn providers(table: &ProviderTable, variables: &[(&str, &str)]) -> Vec<ResolvedModel> {
     let value =
         |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
@@ -69,7 +69,7 @@ const FIREWORKS: (&str, &str) = ("FIREWORKS_API_KEY", "k");
 const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "k");
 const CODER: &str = "accounts/fireworks/models/qwen9-coder";
 
-/// The ids of the requirement, in its order.
+/// The model ids of the requirement, in its order.
 const DOCUMENTS: [&str; 4] =
     ["qwen3-coder-fireworks", "gpt-5-thinking-mini", "gpt5-mini", "claude-sonnet-4.5"];
 
@@ -89,7 +89,7 @@ fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
         choice.candidates[1].reason,
         "listed, matches *qwen*coder*, 2 of 2, newest first, price unknown"
     );
-    // The second model to ask belongs to another provider, whose list was not requested.
+    // The second model should belong to another provider, even though we have not requested its list.
     let picks = choice.picks(2);
     assert_eq!((picks[0].model.as_str(), picks[1].provider.as_str()), (CODER, "openai"));
     assert!(picks[1].reason.starts_with("pinned id: its list is not needed"), "{}", picks[1].reason);
@@ -136,7 +136,7 @@ fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothi
     );
     assert_eq!(names(&choice)[..2], ["openai/gpt-5.6-luna", "openai/gpt-5.4-mini"]);
     assert!(choice.candidates[0].reason.contains("its list can't be read (no answer in time)"));
-    // A retired id is never pinned, so Fireworks comes later, with another family.
+    // A retired id should never be pinned, so Fireworks comes later, with another family.
     assert!(names(&choice).iter().all(|name| !name.contains("qwen3-coder-480b")));
     let refused =
         ListFailure { key_refused: true, why: "the provider refused the key (HTTP 401)".to_owned() };
@@ -165,7 +165,7 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
     assert_eq!(choice.candidates[2].reason, "listed, matches *, price unknown");
     assert_eq!(choice.candidates[0].reason, "listed, matches *, $0.10 in, $0.10 out per million tokens");
     assert_eq!(why(&choice, "groq", "dear"), "over the price cap: $1.01 per million input tokens, cap $1.00");
-    // A local server comes first because it is free.
+    // A local server is free, so it should come first.
     let mut with_local = known;
     with_local.insert("ollama".to_owned(), listed(&[("small:7b", 3)]));
     let choice = choose(&table, ModelRole::Filter, &providers, &with_local);
@@ -249,7 +249,7 @@ const GATEWAYS: &[Gateway] = &[
         &[("claude-opus-4-5", 9), ("gpt-5", 8), ("claude-sonnet-4-5", 7)],
         "claude-sonnet-4-5",
     ),
-    // The same date for all.
+    // All models have the same date.
     (
         "LiteLLM",
         &[
@@ -448,7 +448,7 @@ fn a_price_is_the_models_whoever_serves_it() {
     assert_eq!(price("custom", "foo1-large"), None);
 }
 
-/// The price cap only affects the order and never excludes a model entirely.
+/// The price cap should affect only the order, and must never exclude a model entirely.
 #[test]
 fn a_dear_model_is_taken_when_there_is_no_other_and_its_price_is_shown() {
     let table = table();
@@ -467,7 +467,7 @@ fn a_dear_model_is_taken_when_there_is_no_other_and_its_price_is_shown() {
     assert_eq!(dear, "over the price cap: $15.00 per million input tokens, cap $3.00");
 }
 
-/// Patterns become outdated. If one matches no id in the table, it needs an update.
+/// Patterns become outdated. If one of them matches no id in the table, it must be updated.
 #[test]
 fn every_default_pattern_matches_an_id_of_the_table() {
     let table = table();
@@ -479,7 +479,8 @@ fn every_default_pattern_matches_an_id_of_the_table() {
             let pinned = providers.flat_map(|name| table.whole_ids(name)).map(|(id, _)| id);
             let documents = DOCUMENTS.into_iter().filter(|_| preference.provider == "*");
             let ids: Vec<&str> = pinned.chain(documents).collect();
-            // The makers' own lines repeat those for any provider, which are checked earlier.
+            // The preferences for the makers themselves repeat those for any provider, which we have already
+            // checked.
             let is_repeated = table.preferences(role).iter().any(|other| {
                 other.provider == "*" && preference.provider != "*" && other.patterns == preference.patterns
             });
@@ -529,7 +530,7 @@ fn facts_of_the_table_fit_the_models() {
     let old = table.facts("openai", "gpt-4.1-mini");
     assert_eq!((old.accepts_temperature, old.reasoning), (true, Reasoning::AsItIs));
     assert_eq!(table.facts("fireworks", "accounts/x/gpt-oss-20b").reasoning, Reasoning::Effort("low"));
-    // An unknown model has no facts.
+    // There should be no facts about an unknown model.
     assert_eq!(table.facts("", "stranger"), crate::endpoint::ModelFacts::default());
 }
 
@@ -625,15 +626,15 @@ fn what_cant_be_an_address_or_a_key_is_an_obstacle_that_shows_neither() {
         let found = found.iter().find(|it| it.name == provider).unwrap();
         let obstacle = found.obstacle.as_deref().unwrap_or_default();
         assert!(!obstacle.is_empty(), "{value}");
-        // An error may contain the host of an address, but neither a password nor a key.
+        // An error may contain the host of an address, but must contain neither a password nor a key.
         assert!(!obstacle.contains("hunter2") || value.starts_with("http://"), "{obstacle}");
         assert!(!format!("{found:?}").contains("hunter2@"));
     }
 }
 
 proptest! {
-    /// For any lists and keys: no model is chosen twice, unlisted models and excluded ones are never chosen,
-    /// every candidate has a key or is local, and the result does not depend on the order of a list.
+    /// For any lists and keys: no model is chosen twice, unlisted and excluded models are never chosen, and
+    /// every candidate has a key or is local. The result does not depend on the order of a list.
     #[test]
     fn a_choice_holds_to_its_rules(
         keys in proptest::collection::vec(proptest::bool::ANY, 4),

@@ -1,4 +1,4 @@
-//! Shared code that builds a [`ChatAnswer`] from a parsed response.
+//! Shared code for building a [`ChatAnswer`] from a parsed response.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -25,8 +25,8 @@ pub(super) fn build(
     let is_cut = reasoning::is_cut(&text);
     let text = without_reasoning(&text);
     if text.is_empty() && calls.is_empty() {
-        // Servers that stop at a limit of their own report the answer as complete. Unfinished reasoning
-        // reveals this case.
+        // If a server stops at a limit of its own, it reports the answer as complete. We recognize this by
+        // the unfinished reasoning.
         let finish = if is_cut && finish == Finish::Complete { Finish::Length } else { finish };
         return Err(ChatError::EmptyAnswer { model: name, finish });
     }
@@ -62,8 +62,8 @@ pub(super) fn unique_ids(calls: &mut [ToolCall]) {
     }
 }
 
-/// Returns the arguments of a call as an object, as servers expect. Anything else that a model wrote is
-/// wrapped in an object because a server would reject the conversation otherwise.
+/// Converts the arguments of a call to an object, as servers expect. If a model wrote anything else, we wrap
+/// it in an object, because a server would reject the conversation otherwise.
 pub(super) fn arguments_object(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
         return Value::Object(Map::new());
@@ -74,8 +74,8 @@ pub(super) fn arguments_object(arguments: &str) -> Value {
     }
 }
 
-/// Returns the arguments of a call as text, given either text written by the model or an object already
-/// parsed by the server.
+/// Converts the arguments of a call to text. They may be text that the model wrote, or an object that the
+/// server has already parsed.
 pub(super) fn arguments_text(arguments: &Value) -> String {
     match arguments {
         Value::String(text) => text.clone(),
@@ -84,8 +84,8 @@ pub(super) fn arguments_text(arguments: &Value) -> String {
     }
 }
 
-/// Appends a turn, or merges it into the previous one if that has the same role. Some protocols require
-/// alternating roles.
+/// Appends a turn, or merges it into the previous one if both have the same role. Some protocols require that
+/// roles alternate.
 pub(super) fn push_turn(turns: &mut Vec<Value>, role: &str, field: &str, parts: Vec<Value>) {
     if parts.is_empty() {
         return;

@@ -31,11 +31,11 @@ impl Protocol for Anthropic {
 
     fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value {
         let facts = endpoint.facts();
-        // A conversation with tools is sent again with every turn. A single question never is, and writing to
-        // the cache costs more than not using it.
+        // We send a conversation with tools again for every turn. We never do so for a single question, where
+        // writing to the cache would cost more than not using it.
         let caches = !request.tools.is_empty();
         let mut messages = messages(request, &endpoint.name());
-        // Thinking blocks cannot be marked for caching, and a model's turn may end with one.
+        // Thinking blocks can't be marked for caching, and a model's turn may end with one.
         if caches
             && let Some(last) = messages.last_mut().filter(|last| last["role"] == "user")
             && let Some(blocks) = last["content"].as_array_mut()
@@ -107,7 +107,7 @@ impl Protocol for Anthropic {
             Some("refusal") => Finish::Refused,
             _ => Finish::Other,
         };
-        // Thinking is signed and must be returned unchanged. Plain text and calls can be serialised again.
+        // Thinking is signed, so we must return it unchanged. Plain text and calls can be serialized again.
         let is_signed = |block: &Value| !matches!(block["type"].as_str(), Some("text" | "tool_use"));
         let state = blocks.iter().any(is_signed).then(|| Value::Array(blocks));
         Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usage"]), state })
@@ -134,7 +134,7 @@ impl Protocol for Anthropic {
     }
 }
 
-/// Extracts the calls from the blocks and makes their ids unique in both places.
+/// Extracts the calls from the blocks, and makes their ids unique in both places.
 fn take_calls(blocks: &mut [Value]) -> Vec<ToolCall> {
     let is_call = |block: &&mut Value| block["type"] == "tool_use" && block["name"].is_string();
     let mut calls: Vec<ToolCall> = blocks
@@ -154,11 +154,12 @@ fn take_calls(blocks: &mut [Value]) -> Vec<ToolCall> {
     calls
 }
 
-/// Builds the turns, alternating between user and model. All results of a turn are in one message, before the
+/// Builds the turns, in which user and model alternate. All results of a turn are in one message, before the
 /// user's text.
 fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut messages = Vec::new();
-    // Maps the last turn's call ids to ids that this server accepts, if another model made the turn.
+    // Maps the call ids of the last turn to ids that this server accepts. This is needed if another model
+    // made the turn.
     let mut renamed: Vec<(&str, String)> = Vec::new();
     for (index, message) in request.messages.iter().enumerate() {
         match message {
@@ -166,8 +167,8 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
                 push_turn(&mut messages, "user", "content", vec![text_block(text.as_str())]);
             }
             ChatMessage::Model(turn) => {
-                // Other providers' ids may not be unique in the conversation, or may contain other characters
-                // than letters and digits.
+                // The ids of other providers may not be unique in the conversation, or may contain characters
+                // other than letters and digits.
                 let new = |(number, call)| {
                     let call: &ToolCall = call;
                     (call.id.as_str(), format!("call_{index}_{number}"))
@@ -195,7 +196,7 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     messages
 }
 
-/// Returns the blocks of a turn if this model made it.
+/// Returns the blocks of a turn if they came from this model.
 fn own_blocks<'a>(turn: &'a ModelTurn, name: &str) -> Option<&'a Vec<Value>> {
     turn.state(Wire::Anthropic.name(), name)?.as_array()
 }
@@ -234,7 +235,7 @@ fn tool(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
 }
 
-/// Parses the token counts. Cache tokens are counted separately from `input_tokens`.
+/// Parses the token counts. Note that `input_tokens` does not include cached tokens.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |name: &str| usage[name].as_u64();
     let (input, output) = (count("input_tokens"), count("output_tokens"));
@@ -250,7 +251,7 @@ fn usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-/// Assembles an answer from incremental content blocks.
+/// Assembles an answer from content blocks that arrive in increments.
 #[derive(Default)]
 struct ContentBlocks {
     blocks: Vec<PartialBlock>,
@@ -267,7 +268,7 @@ struct PartialBlock {
 }
 
 impl ContentBlocks {
-    /// Adds to the size of the stored data and checks the limit.
+    /// Adds to the size of the stored data, and checks the limit.
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.bytes += bytes;
         if self.bytes > MAX_ANSWER_BYTES {
@@ -302,7 +303,7 @@ impl ContentBlocks {
         let piece = piece.as_str().unwrap_or_default();
         self.keep(piece.len())?;
         let index = event["index"].as_u64();
-        // The index is only compared and never used in arithmetic.
+        // The index must only be compared, and never be used in arithmetic.
         let at = self.blocks.iter().rposition(|block| index.is_none() || block.index == index);
         let Some(partial) = at.map(|at| &mut self.blocks[at]) else {
             return Err(Fault::Bad("a piece of it belongs to no block"));
@@ -364,7 +365,7 @@ impl Events for ContentBlocks {
     fn whole(self: Box<Self>) -> Value {
         let block = |PartialBlock { mut block, input, .. }: PartialBlock| {
             if !input.is_empty() {
-                // Invalid JSON is kept as text; the caller will detect it.
+                // We keep invalid JSON as text, so that the caller can detect it.
                 block["input"] = serde_json::from_str(&input).unwrap_or(Value::String(input));
             }
             block

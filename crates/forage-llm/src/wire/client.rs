@@ -27,7 +27,7 @@ pub struct WireClient {
 }
 
 impl WireClient {
-    /// Creates a client of the endpoint. It connects only when it is called.
+    /// Creates a client of the endpoint. It does not connect before the first call.
     pub fn new(wire: Wire, endpoint: Endpoint, exchanges: Exchanges) -> Self {
         Self { wire, endpoint, http: HttpClient::new(exchanges) }
     }
@@ -54,7 +54,7 @@ impl WireClient {
         })
     }
 
-    /// Sends the request, with or without the schema.
+    /// Sends the request, with the schema or without.
     fn ask(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
         let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
@@ -119,9 +119,9 @@ impl ChatModel for WireClient {
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let shaped = request.shaped(self.endpoint.facts().answer_schema);
         match self.ask(&shaped, budget) {
-            // The table can be wrong about an endpoint. Servers word this rejection in too many ways to
-            // recognise it, so we try again without the schema. A request that is invalid for another reason
-            // is rejected again with that reason.
+            // The table may be wrong about an endpoint. Servers word this rejection in too many ways to
+            // recognize it, so we try again without the schema. If the request is invalid for another reason,
+            // the server will reject it again.
             Err(ChatError::BadRequest { .. } | ChatError::ModelUnusable { status: 400 | 422, .. })
                 if shaped.answer_schema.is_some() =>
             {
@@ -144,7 +144,7 @@ impl ChatModel for WireClient {
         let sent = self.call(request, true, |call| self.http.send(call, budget, Some(&mut take)));
         match sent {
             Ok(reply) => self.check_status(&reply, request)?,
-            // The answer is complete; only the end of the transfer is missing.
+            // The answer is complete, and only the end of the transfer is missing.
             Err(
                 ChatError::ConnectionLost { .. }
                 | ChatError::Stalled { .. }

@@ -1,5 +1,5 @@
-//! Properties for any server response: no panics, no more memory than the response's size, and a result that
-//! does not depend on how the bytes were split.
+//! Tests properties that must hold for any response: there are no panics, memory use does not exceed the size
+//! of the response, and the result does not depend on how the bytes were split.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ use crate::limits::MAX_MODEL_ID_BYTES;
 
 const KEY: &str = "sk-fuzz-0123456789abcdef0123456789abcdef";
 
-/// Returns a description of a stream in these pieces, with the text that was passed on.
+/// Describes the result of a stream in these pieces, with the text that was passed on.
 fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<RawAnswer>) {
     let mut reader = StreamReader::new(protocol(wire).events());
     let (mut text, mut fault) = (String::new(), None);
@@ -94,7 +94,7 @@ fn a_list_of_models_names_only_what_can_be_asked_for() {
                     "{model:?}"
                 );
             }
-            // The cursor is sent back in an address, as one value of a query.
+            // We send the cursor back in an address, where it must be a single value of the query.
             let path = protocol(wire).listing_path(cursor.as_deref());
             assert!(path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'), "{path}");
         }

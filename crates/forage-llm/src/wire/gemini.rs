@@ -15,10 +15,10 @@ use crate::wire_name::Wire;
 
 pub(super) struct Gemini;
 
-/// The prefix of every id in a model list; optional in a configuration.
+/// The prefix of every id in a model list. It is optional in a configuration.
 const ID_PREFIX: &str = "models/";
 
-/// The effort that means no reasoning at all: a budget of zero tokens in this protocol.
+/// The effort that means no reasoning at all. In this protocol it is a budget of zero tokens.
 const NO_EFFORT: &str = "none";
 
 impl Protocol for Gemini {
@@ -86,7 +86,8 @@ impl Protocol for Gemini {
             _ if blocked => Finish::Refused,
             Some("STOP") => Finish::Complete,
             Some("MAX_TOKENS") => Finish::Length,
-            // Gemini itself returns `STOP` for calls; other servers that use its protocol return this.
+            // Gemini itself returns `STOP` for calls. Other servers with this protocol return
+            // `FUNCTION_CALL`.
             Some("FUNCTION_CALL") => Finish::ToolCalls,
             Some(
                 "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
@@ -94,7 +95,7 @@ impl Protocol for Gemini {
             ) => Finish::Refused,
             _ => Finish::Other,
         };
-        // Signatures must be returned with the same parts that contained them.
+        // Signatures must be returned together with the parts that contained them.
         let is_signed = |part: &Value| part["thoughtSignature"].is_string();
         let state = parts.iter().any(is_signed).then(|| Value::Array(parts));
         Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usageMetadata"]), state })
@@ -128,7 +129,7 @@ impl Protocol for Gemini {
     }
 }
 
-/// Extracts the calls from the parts. If the server sent no ids, we create them.
+/// Extracts the calls from the parts, and creates ids if the server has sent none.
 fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
     let is_call = |part: &&mut Value| part["functionCall"]["name"].is_string();
     let mut calls: Vec<ToolCall> = parts
@@ -145,7 +146,7 @@ fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
         .collect();
     unique_ids(&mut calls);
     for (part, call) in parts.iter_mut().filter(is_call).zip(&calls) {
-        // A part that came without an id is sent back without one.
+        // If a part came without an id, we must send it back without one.
         if part["functionCall"]["id"].as_str().is_some_and(|id| !id.is_empty()) {
             part["functionCall"]["id"] = json!(call.id);
         }
@@ -153,10 +154,10 @@ fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
     calls
 }
 
-/// Builds the turns, alternating between user and model. All results of a turn are in one turn.
+/// Builds the turns, in which user and model alternate. All results of a turn are in one turn.
 fn contents(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut contents = Vec::new();
-    // The ids that the server sent for the calls of the last turn. It does not know any others.
+    // The ids that the server sent for the calls of the last turn. It does not know any other ids.
     let mut ids: Vec<String> = Vec::new();
     for message in &request.messages {
         match message {
@@ -187,7 +188,7 @@ fn turn_parts(turn: &ModelTurn, name: &str) -> Vec<Value> {
     text.into_iter().chain(turn.calls().iter().map(call)).collect()
 }
 
-/// Builds the part of a result. Results without an id are matched to calls by their order.
+/// Builds the part with a result. The server matches results without an id to calls by their order.
 fn result_part(result: &ToolResult, ids: &[String]) -> Value {
     let field = if result.is_error { "error" } else { "output" };
     let mut response = json!({"name": result.name, "response": {field: result.text.as_str()}});
@@ -198,12 +199,12 @@ fn result_part(result: &ToolResult, ids: &[String]) -> Value {
 }
 
 fn tool(tool: &ToolDefinition) -> Value {
-    // `parameters` supports only a subset of JSON Schema.
+    // We do not use `parameters`, which supports only a subset of JSON Schema.
     json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters})
 }
 
-/// Parses the token counts. Reasoning tokens are separate from the answer's; cached tokens are included in
-/// the prompt's.
+/// Parses the token counts. The count of the answer does not include reasoning tokens, but that of the prompt
+/// includes cached tokens.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |name: &str| usage[name].as_u64();
     let (input, output) = (count("promptTokenCount"), count("candidatesTokenCount"));
@@ -219,7 +220,7 @@ fn usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-/// Assembles an answer from responses that each contain some of the parts.
+/// Assembles an answer from several responses that contain some of the parts each.
 #[derive(Default)]
 struct Responses {
     parts: Vec<Value>,
@@ -238,7 +239,7 @@ impl Responses {
         if part["thought"] != true {
             text.push_str(part["text"].as_str().unwrap_or_default());
         }
-        // Adjacent plain text is joined. Anything else, and signed parts, must stay separate.
+        // We join adjacent plain text. Anything else must stay separate, and so must signed parts.
         let is_plain = |part: &Value| {
             part["text"].is_string() && part["thoughtSignature"].is_null() && part["functionCall"].is_null()
         };
@@ -271,7 +272,7 @@ impl Events for Responses {
         if event["promptFeedback"]["blockReason"].is_string() {
             self.feedback = event["promptFeedback"].take();
         }
-        // We use `get_mut` because indexing panics if the value is not an object.
+        // We must use `get_mut`: indexing panics if the value is not an object.
         let candidate = event.get_mut("candidates").and_then(|candidates| candidates.get_mut(0));
         let Some(candidate) = candidate else { return Ok(()) };
         if candidate["finishReason"].is_string() {
@@ -291,7 +292,7 @@ impl Events for Responses {
     }
 
     fn is_over(&self) -> bool {
-        // Only the end of the stream marks the end; token counts may follow the finish reason.
+        // We must wait for the end of the stream, since token counts may follow the finish reason.
         false
     }
 

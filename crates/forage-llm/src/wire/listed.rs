@@ -22,12 +22,12 @@ pub struct ListedModel {
 }
 
 impl ListedModel {
-    /// Creates a model with only an id.
+    /// Creates a model with an id and nothing else.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), created: None, price: None, context_tokens: None }
     }
 
-    /// Creates a model, or returns `None` for an unusable id.
+    /// Creates a model. Returns `None` for an unusable id.
     pub(super) fn read(id: &str, created: Option<i64>) -> Option<Self> {
         let is_fit = !id.is_empty()
             && id.len() <= MAX_MODEL_ID_BYTES
@@ -37,12 +37,12 @@ impl ListedModel {
     }
 }
 
-/// Parses `{"prompt": "0.0000001", …}`, in dollars per token as text (OpenRouter), or `{"input": 0.1, …}`, in
-/// dollars per million tokens (Together).
+/// Parses the prices of a model. OpenRouter sends dollars per token as text (`{"prompt": "0.0000001", …}`),
+/// and Together dollars per million tokens (`{"input": 0.1, …}`).
 pub(super) fn price(pricing: &Value) -> Option<Price> {
     let number = |field: &str| pricing[field].as_f64().filter(|price| is_price(*price));
     let text = |field: &str| {
-        // Rounded to preserve the decimal fraction.
+        // We round the result to preserve the decimal fraction.
         let price = (pricing[field].as_str()?.parse::<f64>().ok()? * 1e12).round() / 1e6;
         is_price(price).then_some(price)
     };
@@ -54,14 +54,13 @@ pub(super) fn price(pricing: &Value) -> Option<Price> {
         .or_else(|| of(number("input"), number("cached_input"), number("output")))
 }
 
-/// Returns the maximum number of tokens of request and answer together, under the various names that servers
-/// use.
+/// Looks up the maximum number of tokens of request and answer together. Servers use various names for it.
 pub(super) fn context_tokens(model: &Value) -> Option<u64> {
     let names = ["context_length", "context_window", "max_model_len", "max_context_length"];
     names.iter().find_map(|name| model[*name].as_u64()).filter(|tokens| *tokens > 0)
 }
 
-/// Normalises a time in seconds since 1970. Some servers use 0 for unknown, and some use milliseconds.
+/// Normalizes a time in seconds since 1970. Some servers use 0 for unknown, and some use milliseconds.
 pub(super) fn unix_seconds(created: i64) -> Option<i64> {
     const YEAR_5138: i64 = 100_000_000_000;
     match created {
@@ -71,8 +70,8 @@ pub(super) fn unix_seconds(created: i64) -> Option<i64> {
     }
 }
 
-/// Converts a time such as `2026-10-19T07:00:00Z` to seconds since 1970. Fractions and offsets are ignored
-/// because they do not change which model is newer, and some servers omit the offset.
+/// Converts a time such as `2026-10-19T07:00:00Z` to seconds since 1970. We ignore fractions and offsets:
+/// they do not change which model is newer, and some servers omit the offset.
 pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
     let to_the_second = text.get(..19)?;
     let time = OffsetDateTime::parse(&format!("{to_the_second}Z"), &Rfc3339).ok()?;
@@ -91,7 +90,7 @@ mod tests {
         assert_eq!(rfc3339_seconds("2100-03-01T00:00:00Z"), Some(4_107_542_400));
         assert_eq!(rfc3339_seconds("2025-10-15T00:00:00+02:00"), Some(1_760_486_400));
         assert_eq!(rfc3339_seconds("2025-10-15 00:00:00"), Some(1_760_486_400));
-        // Anthropic sends this for a model with an unknown date.
+        // Anthropic sends this if the date of a model is unknown.
         assert_eq!(rfc3339_seconds("1970-01-01T00:00:00Z"), None);
         for odd in
             ["", "soon", "2025-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2025-1ä-01T00:00:00Z", "9999999999"]

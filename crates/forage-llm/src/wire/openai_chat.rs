@@ -13,11 +13,11 @@ use crate::wire_name::Wire;
 
 pub(super) struct OpenAiChat;
 
-/// Message fields that contain reasoning. Servers that send them want them back with the calls that resulted
-/// from it. DeepSeek and others use the first, OpenRouter the second.
+/// Message fields that contain reasoning. Servers that send them want them back with the resulting calls.
+/// DeepSeek and others use the first field, OpenRouter the second.
 const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
-/// The field in which Gemini's front end for this protocol keeps the signature of a call.
+/// The field in which Gemini's endpoint for this protocol stores the signature of a call.
 const CALL_EXTRA: &str = "extra_content";
 
 impl Protocol for OpenAiChat {
@@ -73,7 +73,7 @@ impl Protocol for OpenAiChat {
                 false => Fault::Error(answer),
             });
         }
-        // Gateways report in this way that the server after them failed during the answer.
+        // This is how gateways report that the upstream server failed during the answer.
         if !choice["error"].is_null() {
             return Err(Fault::Error(choice.clone()));
         }
@@ -139,7 +139,8 @@ fn model_message(turn: &ModelTurn, name: &str) -> Value {
         }
     }
     let call = |(index, call): (usize, &ToolCall)| {
-        // Servers that fill a template with the arguments parse them, and fail if they are not JSON.
+        // Some servers fill a template with the arguments. They parse them first, and fail if they are not
+        // JSON.
         let arguments = match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
             Ok(_) => call.arguments.clone(),
             Err(_) => arguments_object(&call.arguments).to_string(),
@@ -165,7 +166,7 @@ fn tool(tool: &ToolDefinition) -> Value {
     })
 }
 
-/// Returns the data that the server wants back in addition to text and calls.
+/// Returns the data that the server wants back, in addition to text and calls.
 fn state(message: &Value, calls: &[ToolCall]) -> Option<Value> {
     if calls.is_empty() {
         return None;
@@ -201,7 +202,7 @@ fn calls(calls: &Value) -> Result<Vec<ToolCall>, Fault> {
     Ok(calls)
 }
 
-/// Returns the text of `content`, which is a string or an array whose text parts are joined. Reasoning parts
+/// Extracts the text of `content`. This is a string, or an array whose text parts we join. Reasoning parts
 /// have no `text`, or a `type` that marks them.
 fn content_text(content: &Value) -> String {
     let part = |part: &Value| match part["type"].as_str() {
@@ -215,7 +216,7 @@ fn content_text(content: &Value) -> String {
     }
 }
 
-/// Parses the token counts. Returns `None` if the provider sent none, or an empty object.
+/// Parses the token counts. Returns `None` if the provider has sent none, or an empty object.
 fn usage(usage: &Value) -> Option<Usage> {
     let input = usage["prompt_tokens"].as_u64();
     let output = usage["completion_tokens"].as_u64();
@@ -252,7 +253,7 @@ struct PartialCall {
 }
 
 impl Chunks {
-    /// Adds to the size of the stored data and checks the limit.
+    /// Adds to the size of the stored data, and checks the limit.
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.bytes += bytes;
         if self.bytes > MAX_ANSWER_BYTES {
@@ -265,8 +266,8 @@ impl Chunks {
         let index = delta["index"].as_u64();
         let id = delta["id"].as_str().unwrap_or_default();
         let name = delta["function"]["name"].as_str().filter(|name| !name.is_empty());
-        // The index is only used to distinguish calls and never to size anything. Some servers omit it or use
-        // the same one for every call, so a new id or name also starts a call.
+        // The index must only be used to distinguish calls, and never to size anything. Some servers omit it
+        // or use the same one for every call, so a new id or name also starts a call.
         let fits = |call: &PartialCall| {
             let same_id = id.is_empty() || call.id.is_empty() || call.id == id;
             match (index, call.index) {
@@ -286,7 +287,7 @@ impl Chunks {
             }
         };
         let arguments = match &delta["function"]["arguments"] {
-            // Some servers start with `null` and continue with text.
+            // Some servers begin with `null` and continue with text.
             Value::Null => String::new(),
             value => arguments_text(value),
         };
@@ -354,7 +355,7 @@ impl Events for Chunks {
     }
 
     fn is_over(&self) -> bool {
-        // Token counts come after the finish reason; `[DONE]` ends the stream.
+        // We must wait for `[DONE]`, since token counts come after the finish reason.
         false
     }
 
@@ -384,8 +385,8 @@ impl Events for Chunks {
     }
 }
 
-/// Appends pieces of OpenRouter's reasoning. A piece with the index and type of the previous one continues
-/// its text, and its other fields, such as a final signature, are copied.
+/// Appends pieces of OpenRouter's reasoning. If a piece has the same index and type as the previous one, it
+/// continues its text. We copy its other fields, for example a final signature.
 fn join_details(details: &mut Vec<Value>, pieces: &[Value]) -> Result<(), Fault> {
     for piece in pieces {
         let goes_on = |last: &Value| {
@@ -467,7 +468,7 @@ mod tests {
         let none = Value::Null;
         let huge = json!(u64::MAX);
         let cases = [
-            // The format of OpenAI.
+            // This is OpenAI's format.
             vec![
                 part(json!(0), "a", json!("f"), ""),
                 part(json!(0), "", none.clone(), "{\"x\":"),
@@ -475,19 +476,19 @@ mod tests {
                 part(json!(0), "", none.clone(), "1}"),
                 part(json!(1), "", none.clone(), "}"),
             ],
-            // An index that would exhaust memory if anything were sized by it.
+            // This index would exhaust memory if anything were sized by it.
             vec![
                 part(huge.clone(), "a", json!("f"), "{\"x\":"),
                 part(huge, "", none.clone(), "1}"),
                 part(json!(4_294_967_295_u64), "b", json!("g"), "{}"),
             ],
-            // Without an index.
+            // There is no index.
             vec![
                 part(none.clone(), "a", json!("f"), "{\"x\":"),
                 part(none.clone(), "", none.clone(), "1}"),
                 part(none.clone(), "b", json!("g"), "{}"),
             ],
-            // The same index for all calls, and a repeated id.
+            // All calls have the same index, and an id is repeated.
             vec![
                 part(json!(0), "a", json!("f"), "{\"x\":"),
                 part(json!(0), "a", json!("f"), "1}"),
@@ -499,7 +500,7 @@ mod tests {
             let read: Vec<_> = calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments)).collect();
             assert_eq!(read, [("a", "f", "{\"x\":1}"), ("b", "g", "{}")], "{deltas:?}");
         }
-        // Neither index nor id.
+        // There is neither an index nor an id.
         let calls = streamed(&[part(none.clone(), "", json!("f"), "{}"), part(none, "", json!("f"), "{}")]);
         assert_eq!(calls.len(), 2);
     }

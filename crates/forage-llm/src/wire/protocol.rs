@@ -1,4 +1,4 @@
-//! The interface of a wire protocol, and shared parts that protocols are built from.
+//! The interface of a wire protocol, and parts that protocols share.
 
 use forage_http::ureq::http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -12,37 +12,37 @@ use crate::finish::Finish;
 
 /// The parts that differ between wire protocols.
 pub(super) trait Protocol: Sync {
-    /// Returns the path after the base address. A base address that ends with the path's first segment
-    /// already contains it.
+    /// The path after the base address. If the base address ends with the path's first segment, that segment
+    /// is not repeated.
     fn path(&self, model: &str, streamed: bool) -> String;
 
-    /// Returns the name of the header that carries a key, and the prefix of its value.
+    /// The name of the header that contains the key, and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str);
 
-    /// Returns additional headers.
+    /// Additional headers.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// Returns the request's document.
+    /// Builds the document of a request.
     fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value;
 
     /// Parses a whole answer.
     fn read(&self, answer: Value) -> Result<RawAnswer, Fault>;
 
-    /// Starts parsing an answer in events.
+    /// Starts parsing an answer that arrives in events.
     fn events(&self) -> Box<dyn Events>;
 
-    /// Returns the path of the model list. `cursor` comes from the previous page.
+    /// The path of the model list. `cursor` comes from the previous page.
     fn listing_path(&self, cursor: Option<&str>) -> String;
 
-    /// Parses a page: the models, and the cursor of the next page.
+    /// Parses a page of the model list: the models, and the cursor of the next page.
     fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)>;
 }
 
 /// Assembles a whole answer from its events.
 pub(super) trait Events {
-    /// Adds an event and appends its part of the answer's text to `text`. An event without a meaning is
+    /// Adds an event, and appends its part of the answer's text to `text`. Events without a meaning must be
     /// ignored.
     fn take(&mut self, event: Value, text: &mut String) -> Result<(), Fault>;
 
@@ -52,7 +52,7 @@ pub(super) trait Events {
     /// Returns true if nothing more will arrive.
     fn is_over(&self) -> bool;
 
-    /// Returns the answer in the form in which it would have arrived whole.
+    /// Returns the answer as if it had arrived whole.
     fn whole(self: Box<Self>) -> Value;
 }
 
@@ -69,14 +69,14 @@ pub(super) struct RawAnswer {
     pub(super) state: Option<Value>,
 }
 
-/// The reason why an answer cannot be used.
+/// Why an answer can't be used.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The answer does not follow the protocol.
     Bad(&'static str),
-    /// An error of the server, in a document with an `error`.
+    /// An error of the server, as a document with an `error` field.
     Error(Value),
-    /// The answer exceeded a limit, in bytes.
+    /// The answer is larger than this limit, in bytes.
     TooLarge(usize),
 }
 
@@ -89,7 +89,7 @@ pub(super) fn headers(
         protocol.headers().iter().map(|(name, value)| (*name, HeaderValue::from_static(value))).collect();
     if let Some(key) = endpoint.key() {
         let (name, prefix) = protocol.key_header();
-        // This cannot fail because a key is printable ASCII, but an error is still better than a panic.
+        // This can't fail, because a key is printable ASCII. Still, an error is better than a panic.
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose()))
             .map_err(|_| ChatError::Unauthorized { model: endpoint.name(), status: 401 })?;
         value.set_sensitive(true);
@@ -98,22 +98,22 @@ pub(super) fn headers(
     Ok(headers)
 }
 
-/// Returns the base address, without the path's first segment if the user has included it.
+/// Returns the base address, without the path's first segment if the user has included that.
 pub(super) fn base<'a>(endpoint: &'a Endpoint, path: &str) -> &'a str {
     let url = endpoint.base_url();
     let segment = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    // Only versions are written twice; `…/chat` + `/chat/completions` could be intended.
+    // Users repeat only versions. With `…/chat` and `/chat/completions`, the repetition may be intended.
     match segment.starts_with('v') {
         true => url.strip_suffix(segment).and_then(|url| url.strip_suffix('/')).unwrap_or(url),
         false => url,
     }
 }
 
-/// All characters except those that RFC 3986 calls unreserved.
+/// All characters except for those that RFC 3986 calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Encodes text as one path segment or one query value. Only characters that RFC 3986 calls unreserved are
-/// kept.
+/// Encodes text as one path segment or one query value. This keeps only the characters that RFC 3986 calls
+/// unreserved.
 pub(super) fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }

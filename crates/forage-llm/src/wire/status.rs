@@ -1,4 +1,4 @@
-//! Maps rejections of a server (statuses and error documents) to [`ChatError`].
+//! Converts rejections of a server (statuses and error documents) to [`ChatError`].
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::error::ChatError;
 use crate::exchange::pause;
 use crate::message::{reason_of, server_message};
 
-/// A rejection as received.
+/// A rejection as we received it.
 pub(super) struct StatusRefusal<'a> {
     pub(super) endpoint: &'a Endpoint,
-    /// The request; `None` for a list of models.
+    /// The request, or `None` for a list of models.
     pub(super) request: Option<&'a ChatRequest>,
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
     pub(super) body: &'a [u8],
 }
 
-/// Codes by which servers distinguish errors with the same status. The message is only checked if there is no
-/// code, because its wording changes.
+/// Codes with which servers distinguish errors of the same status. We check the words of the message only if
+/// there is no code, because its wording changes.
 const OVERFLOW_CODES: [&str; 3] =
     ["exceed_context_size_error", "context_length_exceeded", "request_too_large"];
 const CREDIT_CODES: [&str; 4] =
@@ -64,7 +64,7 @@ const MODEL_WORDS: [&str; 14] = [
 ];
 
 impl StatusRefusal<'_> {
-    /// Returns the error, or `None` for a success status.
+    /// Converts the rejection to an error. Returns `None` for a success status.
     pub(super) fn error(&self) -> Option<ChatError> {
         let model = self.endpoint.name();
         let status = self.status;
@@ -119,7 +119,7 @@ fn names_a_missing_model(lower: &str) -> bool {
     })
 }
 
-/// Returns the server's own error codes, in lower case.
+/// Lists the server's own error codes, in lower case.
 fn codes(document: &Value) -> Vec<String> {
     let document = if document.is_array() { &document[0] } else { document };
     let error = &document["error"];
@@ -132,7 +132,7 @@ fn codes(document: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Returns the pause that Gemini asks for in the document, such as `"17s"`.
+/// Returns the pause that Gemini requests in the document, for example `"17s"`.
 fn retry_delay(document: &Value) -> Option<Duration> {
     let document = if document.is_array() { &document[0] } else { document };
     let details = document["error"]["details"].as_array()?;
@@ -140,8 +140,8 @@ fn retry_delay(document: &Value) -> Option<Duration> {
     pause(delay.strip_suffix('s')?.parse().ok()?)
 }
 
-/// Returns the status equivalent to an error within a successful response. Gateways report failures of the
-/// server after them in this way, and so does every server if it fails during a stream.
+/// Returns the status that is equivalent to an error inside a successful response. This is how gateways
+/// report failures of the upstream server, and how every server reports a failure during a stream.
 pub(super) fn status_of(document: &Value) -> u16 {
     let first = if document.is_array() { &document[0] } else { document };
     let code = &first["error"]["code"];
@@ -185,7 +185,7 @@ mod tests {
         refusal.error().unwrap()
     }
 
-    /// Each document was observed from, or is documented for, the servers named at the end of the line.
+    /// Each document was observed from, or is documented for, the server named at the end of the line.
     #[test]
     fn documents_tell_apart_what_shares_a_status() {
         for (status, body, kind) in [

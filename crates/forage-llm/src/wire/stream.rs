@@ -1,4 +1,4 @@
-//! Parses a response in events, in pieces of any size.
+//! Parses a response that arrives in events, in pieces of any size.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::limits::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
 use crate::reasoning::SpokenText;
 use crate::sse::EventReader;
 
-/// The event that ends an OpenAI stream, and the only one that is not JSON.
+/// The event that ends an OpenAI stream. It is the only one that is not JSON.
 const DONE: &[u8] = b"[DONE]";
 
 pub(super) struct StreamReader {
@@ -21,17 +21,17 @@ pub(super) struct StreamReader {
     has_events: bool,
 }
 
-/// The form of the response. The first byte decides it, because no line of an event begins like JSON.
+/// The form of the response. The first byte shows it: no line of an event begins like JSON.
 enum StreamForm {
     Unknown,
     Events,
-    /// The whole answer, if the server does not stream, or an error.
+    /// A whole answer, because the server does not stream, or an error.
     Whole(Vec<u8>),
 }
 
 /// The result of a stream that has ended.
 pub(super) enum StreamEnd {
-    /// The answer in the form in which it would have arrived whole.
+    /// The answer as if it had arrived whole.
     Whole(Value),
     /// The stream ended before the finish reason, so part of the answer may be missing.
     Cut,
@@ -49,7 +49,7 @@ impl StreamReader {
         }
     }
 
-    /// Adds a piece, passes on the answer's text in it, and returns true if more is needed.
+    /// Adds a piece, and passes on the answer's text in it. Breaks if no more is needed.
     pub(super) fn push(
         &mut self,
         piece: &[u8],
@@ -70,7 +70,7 @@ impl StreamReader {
             return Ok(ControlFlow::Continue(()));
         }
         let mut events = Vec::new();
-        // Events before one that is too long are still processed because they may contain the server's error.
+        // We process the events before one that is too long, because they may contain the server's error.
         let read = self.lines.push(piece, &mut events);
         for event in events {
             self.take(&event, on_text)?;
@@ -95,7 +95,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// Returns true if the answer is complete, even if the connection is lost now.
+    /// Returns true if the answer is complete, even if the connection is lost from here on.
     pub(super) fn is_whole(&self) -> bool {
         self.events.is_whole()
     }
@@ -104,14 +104,14 @@ impl StreamReader {
         self.is_done || self.events.is_over()
     }
 
-    /// Returns the result at the end of the response.
+    /// Ends the response and returns its result.
     pub(super) fn end(mut self, on_text: &mut dyn FnMut(&str)) -> Result<StreamEnd, Fault> {
         if let StreamForm::Whole(body) = &self.form {
             let whole = serde_json::from_slice(body).map_err(|_| Fault::Bad("it is not JSON"))?;
             return Ok(StreamEnd::Whole(whole));
         }
         if !self.is_over() {
-            // An incomplete event means that the stream was cut, not that the server does not write JSON.
+            // If an event is incomplete, the stream was cut. It does not mean that the server writes no JSON.
             let last = self.lines.end().map_err(|_| Fault::TooLarge(MAX_EVENT_BYTES))?;
             match last {
                 Some(event) if event == DONE || serde_json::from_slice::<Value>(&event).is_ok() => {
@@ -134,7 +134,7 @@ impl StreamReader {
         Ok(StreamEnd::Whole(self.events.whole()))
     }
 
-    /// Returns true if the answer arrived whole, so that its text has not been passed on yet.
+    /// Returns true if the answer arrived whole, so that we have not passed on its text yet.
     pub(super) fn is_one_document(&self) -> bool {
         matches!(self.form, StreamForm::Whole(_))
     }

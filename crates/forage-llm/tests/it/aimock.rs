@@ -1,4 +1,4 @@
-//! Tests the wire protocols against an independent server: aimock, whose authors test it against the real
+//! Tests the wire protocols against aimock, an independent server whose authors test it against the real
 //! ones.
 
 use std::io::{BufRead, BufReader};
@@ -15,20 +15,20 @@ use serde_json::json;
 
 use crate::{KEY, ample, client, settings};
 
-/// The variable that names another program than the one installed by `cargo xtask peers`; `skip` skips these
-/// tests.
+/// The environment variable with a program other than the one that `cargo xtask peers` installs. With `skip`,
+/// these tests are skipped.
 const VARIABLE: &str = "FORAGE_TEST_AIMOCK";
 
 /// A running server.
 struct Aimock {
     child: Child,
-    /// Kept open because the server exits if it cannot write its log.
+    /// Must stay open, because the server exits if it can't write its log.
     _output: BufReader<ChildStdout>,
     url: String,
 }
 
 impl Aimock {
-    /// Starts the server. Returns `None` if the user has asked to skip these tests.
+    /// Starts the server. Returns `None` if the user wants to skip these tests.
     #[expect(clippy::disallowed_methods, reason = "tests find and run the server that they compare with")]
     fn start() -> Option<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -61,7 +61,7 @@ impl Aimock {
         Some(Self { child, _output: output, url })
     }
 
-    /// Returns the address in the form that each wire protocol expects.
+    /// Returns the address in the form that a wire protocol expects.
     fn base(&self, wire: Wire) -> String {
         match wire {
             Wire::OpenAiChat => format!("{}/v1", self.url),
@@ -83,7 +83,7 @@ impl Drop for Aimock {
     }
 }
 
-/// Asks with or without streaming, and checks that a stream passes on exactly the answer's text.
+/// Asks with or without streaming. Checks that a stream passes on exactly the text of the answer.
 fn ask(wire: Wire, is_stream: bool, base: &str, request: &ChatRequest) -> Result<ChatAnswer, ChatError> {
     let model = client(wire, base);
     if !is_stream {
@@ -177,7 +177,7 @@ fn its_faults_are_told_apart() {
 #[test]
 fn its_rate_limit_is_waited_for() {
     for wire in Wire::ALL {
-        // One server each because it counts requests.
+        // The server counts requests, so each round needs its own one.
         let Some(aimock) = Aimock::start() else { return };
         let error = aimock.ask(wire, true, "limit me").unwrap_err();
         assert_eq!(error.retry_after(), Some(Duration::from_secs(1)), "{wire:?} {error:?}");

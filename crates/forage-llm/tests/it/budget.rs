@@ -1,4 +1,4 @@
-//! Deadline and cancellation at every point where a server may hang.
+//! Tests the deadline and cancellation at every point at which a server may hang.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::peer::{Peer, Reply, good};
 use crate::samples::{STREAM_HEAD, beginning, lines};
 use crate::{check_error, client, given_up, model, request};
 
-/// This bound is far above what the crate guarantees because test machines are busy, and far below the
+/// This is much longer than the crate guarantees, since test machines are busy, and much shorter than the
 /// server's patience.
 const LATE: Duration = Duration::from_secs(15);
 
@@ -72,7 +72,7 @@ fn a_cancelled_call_returns_at_once() {
 #[test]
 fn a_request_that_nobody_reads_can_be_cancelled() {
     let peer = Peer::start([Reply::Deaf]);
-    // More than the socket buffers of both sides can hold.
+    // This is more than the socket buffers of both sides can hold.
     let large = request(&"some text that fills buffers\n".repeat(1_000_000));
     let (error, late) = cancel_after(Duration::from_millis(150), &peer.url(), &large);
     assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
@@ -92,7 +92,7 @@ fn a_handshake_that_hangs_ends_with_the_deadline() {
 
 #[test]
 fn connecting_to_a_silent_host_can_be_cancelled() {
-    // A listener whose queue of pending connections is full drops further requests, like a firewall.
+    // If the listener's queue of pending connections is full, it drops further requests, as a firewall would.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let mut filling = Vec::new();
@@ -116,7 +116,7 @@ fn a_call_that_is_over_before_it_begins_sends_nothing() {
     assert!(peer.requests().is_empty());
 }
 
-/// Returns how late the call was for a server that hangs in this way.
+/// Measures how late a call returns if the server hangs in this way.
 fn lateness(wire: Wire, is_stream: bool, place: &str, reply: Reply) -> Duration {
     let peer = Peer::start([reply]);
     let deadline = Instant::now() + Duration::from_millis(300);
@@ -149,7 +149,8 @@ fn no_call_of_any_wire_outlives_its_deadline_by_more_than_200_ms() {
     thread::scope(|scope| {
         for (wire, is_stream, place, reply) in cases {
             scope.spawn(move || {
-                // A busy machine may delay a thread once, but a call that waits too long does so every time.
+                // A busy machine may delay a thread once, but a call that waits too long would do so every
+                // time.
                 let most = Duration::from_millis(200);
                 let is_in_time = (0..4).any(|_| lateness(wire, is_stream, place, reply.clone()) <= most);
                 assert!(is_in_time, "{wire:?} {is_stream} {place}");

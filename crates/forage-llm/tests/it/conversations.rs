@@ -1,4 +1,4 @@
-//! Requests sent by the wire protocols: a conversation with tools, and provider state sent back.
+//! Tests the requests of the wire protocols: conversations with tools, and provider state that is sent back.
 
 use forage_llm::{
     AnswerSchema, ChatAnswer, ChatMessage, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
@@ -36,7 +36,7 @@ fn conversation() -> ChatRequest {
     }
 }
 
-/// An answer with two calls that have the same id, with reasoning.
+/// Returns an answer with reasoning and two calls that have the same id.
 fn two_calls(wire: Wire) -> Value {
     match wire {
         Wire::OpenAiChat => json!({"choices": [{"message": {
@@ -60,7 +60,7 @@ fn two_calls(wire: Wire) -> Value {
     }
 }
 
-/// Continues after an answer: results of its calls, then a user message.
+/// Continues a conversation after an answer: with the results of its calls, and then a user message.
 fn go_on(request: &mut ChatRequest, answer: ChatAnswer) {
     let results = answer.calls.iter().enumerate().map(|(index, call)| ToolResult {
         call_id: call.id.clone(),
@@ -201,12 +201,12 @@ fn what_one_model_wants_back_no_other_gets() {
         let text = body.to_string();
         assert!(!text.contains("c2lnbmVk") && !text.contains("\"hm\""), "{text}");
         assert!(text.contains("result 1") && text.contains("grep"), "{text}");
-        // Another server's ids may be invalid for this one; call and result must still match.
+        // The ids of another server may be invalid for this one, but call and result must still match.
         let is_renamed =
             ["\"id\":\"call_1_1\"", "\"tool_use_id\":\"call_1_1\""].iter().all(|id| text.contains(id));
         assert_eq!(is_renamed, to == Wire::Anthropic, "{text}");
     }
-    // The same wire protocol, but another model.
+    // This is the same wire protocol, but another model.
     let peer = Peer::start([
         reply(200, "", &two_calls(Wire::Anthropic).to_string()),
         good(Wire::Anthropic, false, "done"),
@@ -220,7 +220,7 @@ fn what_one_model_wants_back_no_other_gets() {
     assert!(!sent(&peer, 1).1.to_string().contains("c2lnbmVk"));
 }
 
-/// A question with a schema.
+/// Creates a question with a schema.
 fn shaped_question() -> ChatRequest {
     let mut request =
         ChatRequest::question(Redacted::trusted("You filter."), Redacted::trusted("Which?"), 50);
@@ -278,7 +278,7 @@ fn facts_become_the_fields_of_each_wire() {
     );
     let body = question_with_facts(Wire::Gemini, facts("none"));
     assert_eq!(body["generationConfig"]["thinkingConfig"], json!({"thinkingBudget": 0}));
-    // Without the facts, none of this is sent.
+    // Without these facts, we should send none of this.
     for wire in Wire::ALL {
         let text = question_with_facts(wire, ModelFacts::default()).to_string();
         assert!(text.contains("You filter.\""), "{text}");
@@ -288,7 +288,7 @@ fn facts_become_the_fields_of_each_wire() {
     }
 }
 
-/// The rejections are worded like those of OpenAI and DeepSeek, Anthropic, and Gemini.
+/// The rejections have the wording of OpenAI and DeepSeek, Anthropic, and Gemini.
 #[test]
 fn a_refused_schema_is_left_out_once() {
     let facts = ModelFacts { answer_schema: true, ..ModelFacts::default() };
@@ -314,7 +314,7 @@ fn a_refused_schema_is_left_out_once() {
         assert!(error.to_string().contains("messages are missing"), "{error}");
         assert_eq!(peer.requests().len(), 2, "{wire:?}");
     }
-    // A request that is rejected for another reason is not sent again.
+    // We must not send a request again that was rejected for another reason.
     for status in [401, 404, 413, 429, 500] {
         let peer = Peer::start([reply(status, "", "{}"), good(Wire::OpenAiChat, false, "x")]);
         model_with_facts(Wire::OpenAiChat, facts, &peer).complete(&shaped_question(), &ample()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Retries and the next model.
+//! Tests retries, and switching to the next model.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,7 +17,7 @@ fn first(peers: &[&Peer], budget: &CallBudget) -> Result<(ChatAnswer, Vec<ChatEr
     first_of(&named, budget)
 }
 
-/// Like [`first`], with the providers' names.
+/// Does the same as [`first`], with the names of the providers.
 fn first_of(
     peers: &[(String, &Peer)],
     budget: &CallBudget,
@@ -120,7 +120,7 @@ fn what_rules_out_a_provider_passes_over_its_models() {
         assert_eq!((answer.text.as_str(), errors.len(), peers[1].requests().len()), ("three", 1, 0));
         assert!(errors[0].rules_out_provider() && errors[0].rules_out_model(), "{errors:?}");
     }
-    // A retired model says nothing about the other models of its provider.
+    // If a model is retired, the other models of its provider should still be tried.
     let peers = [Peer::start([status(404)]), Peer::start([good("two")])];
     let named = ["acme", "acme"].map(str::to_owned).into_iter().zip(&peers).collect::<Vec<_>>();
     let (answer, errors) = first_of(&named, &ample()).unwrap();
@@ -145,7 +145,7 @@ fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
     let started = Instant::now();
     let failed = thread::scope(|scope| {
         scope.spawn(|| {
-            // Not before the pause has begun.
+            // The cancellation should not come before the pause has begun.
             while one.requests().is_empty() {
                 thread::sleep(Duration::from_millis(5));
             }
@@ -155,7 +155,7 @@ fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
         first(&[&one, &two], &budget).unwrap_err()
     });
     assert!(failed.is_cancelled(), "{failed}");
-    // The pause is 20 seconds.
+    // The pause is 20 seconds, so the cancellation has ended it.
     assert!(started.elapsed() < Duration::from_secs(15));
     assert_eq!((one.requests().len(), two.requests().len()), (1, 0));
 }

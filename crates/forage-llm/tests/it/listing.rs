@@ -1,4 +1,4 @@
-//! Lists of models.
+//! Tests lists of models.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Tests the crate through its public boundary, with real sockets on the loopback, a scripted server and real
-//! deadlines.
+//! Tests the crate through its public interface, with real sockets on the loopback interface, a scripted
+//! server and real deadlines.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ use forage_llm::{
     Redacted, Redactor, Wire, WireClient,
 };
 
-/// The key of every test; no output may contain it.
+/// The key in every test. It must never appear in any output.
 const KEY: &str = "test-key-0f9e8d7c6b5a";
 
 fn request(user: &str) -> ChatRequest {
@@ -44,19 +44,19 @@ fn client(wire: Wire, base_url: &str) -> WireClient {
     WireClient::new(wire, Endpoint::new(settings(base_url)).unwrap(), Exchanges::Live)
 }
 
-/// A budget that no healthy test exhausts.
+/// Creates a budget that no healthy test exhausts.
 fn ample() -> CallBudget {
     CallBudget::until(Instant::now() + Duration::from_secs(30))
 }
 
-/// A budget with time left, whose caller cancels.
+/// Creates a budget with time left whose caller cancels after `time`.
 fn given_up(time: Duration) -> CallBudget {
     let budget = CallBudget::until(Instant::now() + time);
     budget.stop.cancel();
     budget
 }
 
-/// Asks once, and checks the properties of every outcome.
+/// Asks once, and checks the properties that every result must have.
 fn ask(base_url: &str) -> Result<ChatAnswer, ChatError> {
     let outcome = model(base_url).complete(&request("the question of this test"), &ample());
     if let Err(error) = &outcome {
@@ -65,7 +65,7 @@ fn ask(base_url: &str) -> Result<ChatAnswer, ChatError> {
     outcome
 }
 
-/// Checks the properties of every error: it names the model, and shows neither key nor request.
+/// Checks the properties of every error: it must name the model, and show neither the key nor the request.
 fn check_error(error: &ChatError) {
     let shown = format!("{error} {error:?}");
     assert!(shown.starts_with("acme") && shown.contains("/small-1: "), "{shown}");

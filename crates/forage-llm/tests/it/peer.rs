@@ -1,4 +1,4 @@
-//! A scripted HTTP/1.1 server on the loopback that records all requests.
+//! A scripted HTTP/1.1 server on the loopback interface that records all requests.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,25 +7,26 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// One reply of the script, for one connection.
+/// A reply of the script. Each connection gets one.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// Sends these bytes, then closes the connection.
+    /// Sends these bytes, and then closes the connection.
     Raw(Vec<u8>),
-    /// Sends these bytes in pieces of the given size with a pause between them.
+    /// Sends these bytes in pieces of this size, with a pause between them.
     Drip(Vec<u8>, usize, Duration),
-    /// Sends these bytes once the condition is true.
+    /// Sends these bytes as soon as the condition is true.
     #[allow(dead_code, reason = "for the tests of the command")]
     Held(Vec<u8>, Arc<dyn Fn() -> bool + Send + Sync>),
-    /// Sends these bytes (if empty, not even a status line), then nothing until the client leaves.
+    /// Sends these bytes, and then nothing until the client leaves. If empty, it does not even send a status
+    /// line.
     Hang(Vec<u8>),
-    /// Sends these bytes at once, independent of what the client sends.
+    /// Sends these bytes at once, no matter what the client sends.
     Blurt(&'static [u8]),
-    /// Does not even read the request, until the client leaves.
+    /// Does nothing until the client leaves, and does not even read the request.
     Deaf,
 }
 
-/// Returns a JSON response with the given status.
+/// Creates a JSON response with this status.
 pub(crate) fn json(status: u16, extra_headers: &str, body: &str) -> Reply {
     let length = body.len();
     let head =
@@ -33,17 +34,17 @@ pub(crate) fn json(status: u16, extra_headers: &str, body: &str) -> Reply {
     Reply::Raw(format!("{head}{extra_headers}\r\n{body}").into_bytes())
 }
 
-/// Returns a valid answer with the given `content`, itself JSON.
+/// Creates a valid answer with this `content`, which must itself be JSON.
 pub(crate) fn content(content: &str) -> Reply {
     json(200, "", &answer_body(content))
 }
 
-/// Returns a valid answer with the given text.
+/// Creates a valid answer with this text.
 pub(crate) fn good(text: &str) -> Reply {
     content(&format!("\"{text}\""))
 }
 
-/// Returns the body of a valid answer with the given `content`.
+/// Formats the body of a valid answer with this `content`.
 pub(crate) fn answer_body(content: &str) -> String {
     format!(
         r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":{content}}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{{"cached_tokens":5}}}}}}"#
@@ -59,7 +60,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Serves the replies in order, one connection each; further connections are closed at once.
+    /// Serves the replies in order, one per connection. It closes further connections at once.
     pub(crate) fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -73,7 +74,7 @@ impl Peer {
                     if over.load(Ordering::SeqCst) {
                         return;
                     }
-                    // Several tests are about clients that leave early, so errors are ignored.
+                    // We ignore errors here: in several tests, clients leave early.
                     let _ = stream.and_then(|stream| serve(stream, replies.next(), &requests));
                 }
             }
@@ -90,13 +91,13 @@ impl Peer {
         format!("http://{}", self.address)
     }
 
-    /// Returns everything received, head and body, one text per connection.
+    /// Returns everything that it has received, head and body, with one text per connection.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Like `requests`, but waits until all connections are closed: a client may get its answer before its
-    /// request is read.
+    /// Does the same as `requests`, but first waits until all connections are closed. A client may get its
+    /// answer before the server has read its request.
     #[allow(dead_code, reason = "for the tests of the client")]
     pub(crate) fn into_requests(mut self) -> Vec<String> {
         self.end();
@@ -121,7 +122,7 @@ impl Drop for Peer {
 }
 
 fn serve(mut stream: TcpStream, reply: Option<Reply>, requests: &Mutex<Vec<String>>) -> std::io::Result<()> {
-    // A test that hangs should fail instead of blocking the suite.
+    // A test that hangs should fail instead of blocking all others.
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     if matches!(reply, Some(Reply::Deaf)) {
         thread::sleep(Duration::from_millis(1000));

@@ -1,4 +1,4 @@
-//! Recorded exchanges and their replay without a network.
+//! Tests recorded exchanges and their replay without a network.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ impl ExchangeSink for Tape {
     }
 }
 
-/// Returns the recording of some work on a model of this peer.
+/// Records some work on a model of this peer.
 fn record(wire: Wire, replies: Vec<Reply>, work: impl FnOnce(Arc<dyn ChatModel>)) -> String {
     let tape = Arc::new(Tape::default());
     let peer = Peer::start(replies);
@@ -35,7 +35,7 @@ fn record(wire: Wire, replies: Vec<Reply>, work: impl FnOnce(Arc<dyn ChatModel>)
     lines
 }
 
-/// Returns the same model with the recording instead of the network. Its address has no listener.
+/// Creates the same model with the recording instead of the network. There is no listener at its address.
 fn replay(wire: Wire, recording: &str) -> Arc<dyn ChatModel> {
     let keyless = EndpointSettings { key: None, ..settings("http://127.0.0.1:1") };
     let recordings = Arc::new(Recordings::from_lines(recording).unwrap());
@@ -60,7 +60,7 @@ fn a_recording_answers_as_the_server_did() {
         assert_eq!(recording.lines().count(), 2);
         let model = replay(wire, &recording);
         let mut text = String::new();
-        // In reverse order.
+        // The replay is in reverse order.
         let streamed = model.stream(&asked, &ample(), &mut |piece| text.push_str(piece)).unwrap();
         let whole = model.complete(&asked, &ample()).unwrap();
         let replayed = [whole, streamed].map(without_time);
@@ -82,7 +82,7 @@ fn what_was_not_recorded_is_an_error_that_names_the_request() {
         error.to_string().contains("not in the recording") && error.to_string().contains("/chat/completions")
     );
     assert!(!error.is_retryable());
-    // A stream of the same question is a different request.
+    // A stream with the same question must count as a different request.
     assert!(model.stream(&request("a"), &ample(), &mut |_| {}).is_err());
     assert_eq!(model.complete(&request("a"), &ample()).unwrap().text, "x");
     let error = model.complete(&request("a"), &ample()).unwrap_err();

@@ -1,11 +1,11 @@
-//! The same answers in every wire protocol.
+//! Creates the same answers in every wire protocol.
 
 use forage_llm::Wire;
 use serde_json::{Value, json};
 
 use crate::peer::{Reply, json as reply};
 
-/// Returns an answer with this text.
+/// Creates an answer with this text.
 pub(crate) fn whole(wire: Wire, text: &str) -> Value {
     match wire {
         Wire::OpenAiChat => json!({
@@ -24,7 +24,7 @@ pub(crate) fn whole(wire: Wire, text: &str) -> Value {
     }
 }
 
-/// Returns the events of a stream up to the end of its text: the start event, and one for each piece.
+/// Creates the events of a stream up to the end of its text: the start event, and one event for each piece.
 pub(crate) fn beginning(wire: Wire, pieces: &[&str]) -> Vec<Value> {
     let piece = |text: &&str| match wire {
         Wire::OpenAiChat => json!({"choices": [{"delta": {"content": text}}]}),
@@ -44,7 +44,7 @@ pub(crate) fn beginning(wire: Wire, pieces: &[&str]) -> Vec<Value> {
     events
 }
 
-/// Returns the event with the finish reason.
+/// Creates the event with the finish reason.
 pub(crate) fn reason(wire: Wire) -> Value {
     match wire {
         Wire::OpenAiChat => json!({
@@ -61,7 +61,7 @@ pub(crate) fn reason(wire: Wire) -> Value {
     }
 }
 
-/// Returns the events as sent.
+/// Formats the events as a server sends them.
 pub(crate) fn lines(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
@@ -69,19 +69,19 @@ pub(crate) fn lines(events: &[Value]) -> String {
 /// The head of a stream that ends when the connection closes.
 pub(crate) const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
-/// Returns a whole stream with these pieces of text.
+/// Formats a whole stream with these pieces of text.
 pub(crate) fn stream_text(wire: Wire, pieces: &[&str]) -> String {
     let mut events = beginning(wire, pieces);
     events.push(reason(wire));
     lines(&events)
 }
 
-/// Returns a reply that sends these lines and closes the connection.
+/// Creates a reply that sends these lines and closes the connection.
 pub(crate) fn streamed(lines: &str) -> Reply {
     Reply::Raw(format!("{STREAM_HEAD}{lines}").into_bytes())
 }
 
-/// Returns a valid reply, streamed or not.
+/// Creates a valid reply, streamed or not.
 pub(crate) fn good(wire: Wire, is_stream: bool, text: &str) -> Reply {
     match is_stream {
         true => streamed(&stream_text(wire, &[text])),

@@ -1,11 +1,12 @@
-//! Data that must never leave: secrets in the text, the key to another host, and either of them in an error.
+//! Tests data that must never leave: secrets in the text, the key to another host, and either of them in an
+//! error.
 
 use forage_llm::{ChatError, ChatModel, ChatRequest, Redacted, Redactor};
 
 use crate::peer::{Peer, good, json};
 use crate::{KEY, ample, ask, check_error, model};
 
-/// Assembled at run time so that scanners of source code do not report it as a live secret.
+/// We assemble these at run time, so that scanners of source code do not report them as live secrets.
 fn planted() -> [String; 3] {
     ["AKIA", "ghp_16C7e42F292c6912", "x8Kz2mQ9vR4t"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Streamed answers, and every way in which they can fail.
+//! Tests streamed answers, and every way in which they can fail.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::peer::{Peer, Reply, json as reply};
 use crate::samples::{STREAM_HEAD, beginning, lines, reason, stream_text, streamed, whole};
 use crate::{ample, check_error, client, request};
 
-/// Asks for a stream, and returns the result with the text that was passed on.
+/// Asks for a stream. Returns the result, and the text that was passed on.
 fn ask(wire: Wire, reply: Reply, budget: &CallBudget) -> (Result<ChatAnswer, ChatError>, String) {
     let peer = Peer::start([reply]);
     let mut text = String::new();
@@ -228,8 +228,8 @@ fn a_pause_ends_a_stream_before_its_deadline() {
             assert_eq!(matches!(error, ChatError::Stalled { .. }), is_stalled, "{error:?}");
             assert!(!error.is_stop() && !error.is_retryable() && started.elapsed() < Duration::from_secs(10));
         }
-        // Occasional comments show that the server is alive, so there is no pause, but the deadline still
-        // holds.
+        // Comments show from time to time that the server is alive. There is no long pause, but the deadline
+        // must still hold.
         let alive = format!("{STREAM_HEAD}{}", ": alive\n".repeat(200)).into_bytes();
         let idle = Some(Duration::from_millis(400));
         let budget = CallBudget { idle, ..CallBudget::until(Instant::now() + Duration::from_millis(1200)) };

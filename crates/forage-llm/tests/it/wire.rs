@@ -1,4 +1,4 @@
-//! The wire protocol: the requests sent, and the result for every kind of response.
+//! Tests the wire protocol: our requests, and the result for every kind of response.
 
 use std::time::Duration;
 
@@ -201,7 +201,7 @@ fn statuses_become_errors() {
         let peer = Peer::start([reply(status, headers, r#"{"error":{"message":"no such model"}}"#)]);
         assert_eq!(ask(&peer.url()).unwrap_err(), expected);
     }
-    // Gateways put the status of the server after them into a success response.
+    // Gateways report the status of the upstream server inside a successful response.
     let peer = Peer::start([reply(200, "", r#"{"error":{"code":429,"message":"slow down"}}"#)]);
     assert_eq!(ask(&peer.url()).unwrap_err(), ChatError::RateLimited { model: name(), retry_after: None });
 }
@@ -224,13 +224,13 @@ fn a_cut_connection_is_a_lost_one() {
 
 #[test]
 fn where_nobody_listens_nothing_is_reached() {
-    // Bound so that no other process gets the port, but never listened on.
+    // This socket is bound, so that no other process gets the port, but it never listens.
     let held = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     held.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = held.local_addr().unwrap().as_socket().unwrap();
     let error = ask(&format!("http://{address}")).unwrap_err();
     assert!(matches!(error, ChatError::Unreachable { .. }), "{error:?}");
-    // A server that does not speak TLS: the request, and with it the key, must not be sent.
+    // If a server does not speak TLS, we must not send the request, which contains the key.
     let peer = Peer::start([Reply::Blurt(b"HTTP/1.1 400 Bad Request\r\n\r\n")]);
     let error = ask(&peer.url().replace("http:", "https:")).unwrap_err();
     assert!(matches!(error, ChatError::Unreachable { .. }), "{error:?}");

@@ -1,14 +1,14 @@
 //! BERT's classification of characters.
 //!
-//! The reference is the tokenizers library, whose Unicode tables are older than ours: the category of newer
-//! characters may differ.
+//! The reference is the tokenizers library. Note that its Unicode tables are older than ours, so newer
+//! characters may be in another category.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns the characters of a text in lower case, without accents and invisible characters. White space
-/// becomes a space, and each Chinese character is surrounded by spaces. Characters are converted one by one,
-/// so a final sigma has no special form.
+/// Normalizes a text: lower case, without accents and invisible characters. White space becomes a space, and
+/// each Chinese character is surrounded by spaces. Characters are converted one by one, so a final sigma has
+/// no special form.
 pub(super) fn normalized(text: &str) -> impl Iterator<Item = char> {
     let kept = text.chars().filter(|&character| is_kept(character));
     let spaced = kept.flat_map(|character| {
@@ -40,8 +40,8 @@ pub(super) fn is_punctuation(character: char) -> bool {
     )
 }
 
-/// Returns true for characters that are kept. Three control characters are white space; the others do not end
-/// a word. U+FFFD represents invalid text.
+/// Returns true if this character is kept. Three control characters are white space; the others do not end a
+/// word. U+FFFD represents invalid text.
 fn is_kept(character: char) -> bool {
     use GeneralCategory::{Control, Format, PrivateUse};
     match character {
@@ -55,8 +55,8 @@ fn is_accent(character: char) -> bool {
     !character.is_ascii() && get_general_category(character) == GeneralCategory::NonspacingMark
 }
 
-/// Returns true for the blocks in the list of the tokenizers library. Kana and hangul are not included,
-/// because their words have spaces or are not divided.
+/// Returns true for the blocks in the list of the tokenizers library. Kana and hangul are not included, since
+/// their words have spaces or are not divided.
 fn is_chinese(character: char) -> bool {
     matches!(
         u32::from(character),

@@ -15,7 +15,7 @@ const VOCABULARY: &str = include_str!("vocabulary.txt");
 /// The prefix of pieces that continue a word.
 const CONTINUATION: &str = "##";
 
-/// Special tokens, which are kept as they are and are not words.
+/// Special tokens, which are kept unchanged and are not words.
 const SPECIAL: [&str; 5] = ["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"];
 
 static PIECES: LazyLock<Pieces> = LazyLock::new(Pieces::new);
@@ -43,7 +43,7 @@ impl Pieces {
         pieces
     }
 
-    /// Returns the end of each piece of a word, or `None` if the vocabulary lacks one.
+    /// Computes the end of each piece of a word. Returns `None` if the vocabulary lacks a piece.
     fn ends(&self, word: &str) -> Option<Vec<usize>> {
         let mut ends = Vec::new();
         let mut start = 0;
@@ -58,8 +58,8 @@ impl Pieces {
     }
 }
 
-/// Returns the words of a text for which the vocabulary has all pieces, including punctuation. They are in
-/// lower case and without accents. The model reads a limited number of tokens: later words are missing, and
+/// Returns the words of a text, including punctuation, whose pieces are all in the vocabulary. They are in
+/// lower case and without accents. The model reads a limited number of tokens, so later words are missing and
 /// the last one may be cut.
 pub(super) fn words(text: &str) -> Vec<String> {
     // The model adds one token before the text and one after it.
@@ -76,7 +76,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words.found
 }
 
-/// Returns the text before the first special token, and the text after it.
+/// Splits a text around its first special token.
 fn split_at_special(text: &str) -> Option<(&str, &str)> {
     text.match_indices('[').find_map(|(at, _)| {
         let after = SPECIAL.iter().find_map(|name| text[at..].strip_prefix(name))?;
@@ -86,7 +86,7 @@ fn split_at_special(text: &str) -> Option<(&str, &str)> {
 
 struct Words {
     found: Vec<String>,
-    /// The number of further tokens that the model can read.
+    /// The number of tokens that the model can still read.
     room: usize,
 }
 
@@ -107,7 +107,7 @@ impl Words {
             if is_alone {
                 self.add_word(character.encode_utf8(&mut [0; 4]), 1);
             } else if character != ' ' {
-                // A longer word is unknown, regardless of its characters.
+                // A word longer than this is unknown, regardless of its characters.
                 if characters < limits::PIECED_WORD_CHARACTERS {
                     word.push(character);
                 }
@@ -123,7 +123,7 @@ impl Words {
         }
         let is_short = characters <= limits::PIECED_WORD_CHARACTERS;
         match is_short.then(|| PIECES.ends(word)).flatten() {
-            // An unknown word is one token.
+            // An unknown word counts as one token.
             None => self.room -= 1,
             Some(mut ends) => {
                 ends.truncate(self.room);

@@ -38,7 +38,7 @@ impl Home {
         Err(StoreError::Invalid(format!("the name of a collection {reason}: {shown:?}; give it another")))
     }
 
-    /// Returns the name of the collection for messages.
+    /// The name of the collection for messages.
     pub(super) fn shown(&self) -> String {
         format!("collection `{}` in {}", self.name, self.directory.display())
     }
@@ -62,7 +62,7 @@ impl Home {
         };
         match home.entry(&self.name) {
             None => return Ok(None),
-            // We get the reason when we open it.
+            // Opening it below gives us the reason.
             Some(entry) if !entry.is_directory && !entry.is_file => {}
             Some(entry) if !entry.is_directory => return Err(self.foreign(&self.path())),
             Some(_) => {}
@@ -80,7 +80,7 @@ impl Home {
         self.place().create().map(drop).map_err(|error| self.io(error))
     }
 
-    /// Excludes other writers. We keep the lock file outside of the collection, because a lock on a removed
+    /// Excludes other writers. We keep the lock file outside of the collection because a lock on a removed
     /// file has no effect.
     pub(super) fn lock(&self) -> Result<Lock, StoreError> {
         let home = PrivatePlace::at(&self.directory).create().map_err(|error| self.io(error))?;
@@ -96,8 +96,8 @@ impl Home {
         })
     }
 
-    /// Removes the collection. Returns false if it does not exist. If its directory contains other files,
-    /// nothing is removed.
+    /// Removes the collection. Returns false if it does not exist. Nothing is removed if its directory
+    /// contains other files.
     pub(super) fn remove(&self) -> Result<bool, StoreError> {
         let Some(home) = PrivatePlace::at(&self.directory).open().map_err(|error| self.io(error))? else {
             return Ok(false);
@@ -113,7 +113,8 @@ impl Home {
         if let Some(foreign) = entries.iter().find(|entry| !is_own(&entry.name)) {
             return Err(self.foreign(&self.path().join(&foreign.name)));
         }
-        // We remove the manifest first: without it there is no collection, even if this is interrupted.
+        // We remove the manifest first: without it there is no collection, even if the removal is
+        // interrupted.
         let (manifests, rest): (Vec<_>, Vec<_>) = entries
             .iter()
             .partition(|entry| entry.name.to_str().is_some_and(|name| name.starts_with("manifest")));

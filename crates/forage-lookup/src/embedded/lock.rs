@@ -3,25 +3,25 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 
-/// A file lock that is held until this value is dropped. The system releases it when the process ends,
-/// however it ends.
+/// A file lock that is held until this value is dropped. The system releases it when the process ends, even
+/// after a crash.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
 }
 
 impl Drop for Lock {
-    /// Closing the file is not enough: a child process that is being started has a copy of the handle until
-    /// it runs its program.
+    /// Unlocks explicitly. Closing the file is not enough, because a child process that is being started has
+    /// a copy of the handle until it runs its program.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// The reasons for which a lock can't be acquired.
+/// The reasons why a lock can't be acquired.
 #[derive(Debug)]
 pub(super) enum LockError {
-    /// Another process holds the lock, with this process id if it could be read.
+    /// Another process holds the lock. This is its process id if we could read it.
     Held(Option<u32>),
     /// The file can't be locked or written.
     Io(io::Error),
@@ -42,7 +42,7 @@ impl Lock {
     }
 }
 
-/// Returns the id in a lock file. Windows does not allow reading a locked file.
+/// Reads the process id in a lock file. Note that Windows does not allow reading a locked file.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(20).read_to_string(&mut text).ok()?;

@@ -14,7 +14,7 @@ use crate::payload::values;
 use crate::point_id::PointId;
 use crate::store::{Point, StoreError};
 
-/// The format of a collection. The number must be changed together with the schema.
+/// The format of a collection. This number must change together with the schema.
 pub(super) const FORMAT: &str = "forage_points_1";
 
 const TOKENIZER: &str = "weights";
@@ -25,7 +25,7 @@ const DIGITS: usize = 8;
 /// The fields of a document.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
-    /// The id as bytes, which sort like ids.
+    /// The id as bytes that sort in the same order as ids.
     pub(super) key: Field,
     /// Dimensions as terms, with the bits of their weights as positions.
     pub(super) vector: Field,
@@ -64,7 +64,7 @@ pub(super) fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: Compressor::Lz4,
         docstore_compress_dedicated_thread: false,
-        // Reading a hit decompresses one block of payloads.
+        // This is small: reading a hit decompresses a whole block of payloads.
         docstore_blocksize: limits::PAYLOAD_BLOCK_BYTES,
         ..IndexSettings::default()
     }
@@ -100,7 +100,7 @@ impl Fields {
                 tags_of(field, value).into_iter().for_each(|tag| document.add_text(self.tags, tag));
             }
         }
-        // We use the order of fields in which a server returns them.
+        // We use the same order of fields as a server.
         let mut payload = Value::Object(point.payload.clone());
         payload.sort_all_objects();
         let payload = serde_json::to_vec(&payload).map_err(|error| StoreError::Invalid(error.to_string()))?;
@@ -109,7 +109,7 @@ impl Fields {
     }
 }
 
-/// Returns the bytes of an id, which sort like ids.
+/// Encodes an id as bytes that sort in the same order as ids.
 pub(super) fn key(id: PointId) -> Vec<u8> {
     match id {
         PointId::Number(number) => [&[0], &number.to_be_bytes()[..]].concat(),
@@ -117,13 +117,13 @@ pub(super) fn key(id: PointId) -> Vec<u8> {
     }
 }
 
-/// Returns the term of a dimension.
+/// Formats the term of a dimension.
 pub(super) fn dimension(id: u32) -> String {
     format!("{id:08x}")
 }
 
-/// Returns the terms for a value of an indexed payload field. A whole number has two terms: as an integer and
-/// as a float.
+/// Returns the terms for a value of an indexed payload field. A whole number has two terms: one as an integer
+/// and one as a float.
 fn tags_of(field: &str, value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![tag(field, 's', text)],
@@ -136,10 +136,11 @@ fn tags_of(field: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the terms of the wanted values, and true if having one of them is sufficient to pass.
+/// Returns the terms of the wanted values, and whether a point with one of them passes without a further
+/// test.
 pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, bool) {
     let wanted = Readings::from_values(wanted);
-    // A longer text may have been cut before a character of four bytes.
+    // A longer text may have been cut before a character of four bytes, so its term is not exact.
     let is_exact = wanted.texts.iter().all(|text| text.len() + 3 < limits::TAG_BYTES);
     let mut tags: Vec<String> = wanted.texts.iter().map(|text| tag(field, 's', text)).collect();
     tags.extend(wanted.integers.iter().map(|integer| tag(field, 'i', &integer.to_string())));
@@ -148,7 +149,7 @@ pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, 
     (tags, is_exact)
 }
 
-/// Returns the term of a value. The engine drops terms of 64 KiB, so a long text is cut; a filter for such a
+/// Builds the term of a value. The engine drops terms of 64 KiB, so we cut a long text. A filter for such a
 /// text must test the payload too.
 fn tag(field: &str, kind: char, value: &str) -> String {
     format!("{field}\0{kind}{}", &value[..value.floor_char_boundary(limits::TAG_BYTES)])

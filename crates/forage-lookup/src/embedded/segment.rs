@@ -19,7 +19,7 @@ use crate::limits;
 use crate::point_id::PointId;
 use crate::vector::SparseVector;
 
-/// The parts of a collection that are required to open one of its segments.
+/// Everything that is required to open a segment of a collection.
 #[derive(Clone, Copy)]
 pub(super) struct Opening<'a> {
     pub(super) files: &'a Files,
@@ -56,21 +56,21 @@ impl Segment {
         Ok(Self { entry, fields: fields.clone(), keys, vectors, payloads, id, open })
     }
 
-    /// Returns the same segment with other removed points.
+    /// Creates the same segment with a different set of removed points.
     pub(super) fn with_alive(&self, entry: SegmentEntry, alive: AliveBitSet) -> Result<Self, IndexError> {
         let open = OpenSegment::with_alive(self.open.engine.clone(), Some(alive))?;
         Self::new(entry, open, &self.fields)
     }
 
-    /// Returns the number of points, without removed ones.
+    /// Returns the number of points, not counting removed ones.
     pub(super) fn points(&self) -> u32 {
         self.open.reader.num_docs()
     }
 
-    /// Returns the document of a point, even if it was removed.
+    /// Looks up the document of a point, even if the point was removed.
     pub(super) fn find(&self, id: PointId) -> Result<Option<DocId>, IndexError> {
         let term = Term::from_field_bytes(self.fields.key, &key(id));
-        // A segment contains a point only once.
+        // A segment contains a point only once, so we look at the first document only.
         let postings = self.keys.read_postings(&term, IndexRecordOption::Basic)?;
         Ok(postings.map(|postings| postings.doc()).filter(|&document| document != TERMINATED))
     }
@@ -87,7 +87,7 @@ impl Segment {
         !self.open.reader.is_deleted(document)
     }
 
-    /// Returns the number of points that have a dimension.
+    /// Counts the points that have a dimension.
     pub(super) fn frequency(&self, id: u32) -> Result<u32, IndexError> {
         let term = Term::from_field_text(self.fields.vector, &dimension(id));
         if self.open.alive.is_none() {
@@ -103,8 +103,8 @@ impl Segment {
         Ok(count)
     }
 
-    /// Adds the contribution of a dimension to the score of each point: `weight` times the point's weight.
-    /// Points without any of the dimensions stay NaN.
+    /// Adds a dimension's contribution to the score of each point: `weight` times the point's weight. The
+    /// score of points without any of the dimensions stays NaN.
     pub(super) fn score(&self, scores: &mut [f32], id: u32, weight: f32) -> Result<(), IndexError> {
         let term = Term::from_field_text(self.fields.vector, &dimension(id));
         let Some(mut postings) =
@@ -128,8 +128,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads the vectors of documents. This visits every posting list, but lookups in a single collection
-    /// never need it.
+    /// Reads the vectors of documents. This is slow because it visits every posting list, but lookups in a
+    /// single collection never need it.
     pub(super) fn vectors(&self, documents: &[DocId], stop: &Stop) -> Result<Vec<SparseVector>, IndexError> {
         let mut sorted: Vec<(DocId, usize)> = documents.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
@@ -164,7 +164,7 @@ impl Segment {
         bytes.ok_or(IndexError::Damaged)
     }
 
-    /// Returns the points that pass a filter.
+    /// Selects the points that pass a filter.
     pub(super) fn passing<'a>(
         &'a self,
         filter: &'a PointFilter,
@@ -205,7 +205,7 @@ impl Segment {
         Ok(passing)
     }
 
-    /// Returns up to `limit` points that pass, ordered by id and beginning with an id.
+    /// Returns up to `limit` points that pass, ordered by id. `from` is the first id.
     pub(super) fn scan(
         &self,
         from: Option<PointId>,
@@ -279,8 +279,8 @@ impl Passing<'_> {
     }
 }
 
-/// Returns an error if the call has to end. Checks only in every [`limits::STORE_STEPS`]th step; a step may
-/// read a payload.
+/// Returns an error if the call must end. A step may read a payload. We check only at every
+/// [`limits::STORE_STEPS`]th step.
 pub(super) fn check_stop(step: usize, stop: &Stop) -> Result<(), IndexError> {
     let is_over = step.is_multiple_of(limits::STORE_STEPS) && stop.check().is_some();
     if is_over { Err(IndexError::Stopped) } else { Ok(()) }

@@ -59,7 +59,7 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// Returns the BM25 inverse document frequency as Qdrant computes it, in 32 bits.
+/// Computes the BM25 inverse document frequency with 32-bit floats, as Qdrant does.
 fn idf(points: u64, frequency: u32) -> f32 {
     let (points, frequency) = (points as f32, frequency as f32);
     ((points - frequency + 0.5) / (frequency + 0.5) + 1.0).ln()
@@ -109,7 +109,7 @@ impl Snapshot {
         Ok(hits)
     }
 
-    /// Returns the points with the best scores, best first, and by id if scores are equal.
+    /// Finds the points with the best scores, best first, and by id if scores are equal.
     fn best(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<Candidate>, IndexError> {
         let points = self.points();
         if query.limit == 0 || query.filter.is_nothing() {

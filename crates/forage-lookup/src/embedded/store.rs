@@ -24,10 +24,10 @@ use crate::store::{
 
 /// A collection in a local directory.
 ///
-/// A process becomes the writer with its first change, and stays the writer until [`PointStore::finish`] or
-/// until this value is dropped. Other processes then get [`StoreError::Locked`]. This store sees its changes
-/// at once. They are committed to disk, and visible to other processes, when enough of them have accumulated
-/// or this store reads. [`PointStore::finish`] also flushes them to disk.
+/// A process becomes the writer with its first change. It stays the writer until [`PointStore::finish`] or
+/// until this value is dropped; other processes get [`StoreError::Locked`] in the meantime. This store sees
+/// its own changes at once. They are committed, and become visible to other processes, when enough of them
+/// have accumulated or when this store reads. [`PointStore::finish`] also flushes them to disk.
 pub struct EmbeddedStore {
     home: Home,
     schema: Schema,
@@ -91,7 +91,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// Locks a mutex that another call may hold for long, within the time of this call.
+    /// Locks a mutex that another call may hold for a long time. Gives up when this call's time is over.
     fn lock<'a, T>(&self, mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, T>, StoreError> {
         loop {
             match mutex.try_lock() {
@@ -111,7 +111,7 @@ impl EmbeddedStore {
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 
-    /// Returns the current collection, including the changes of this store.
+    /// Returns the current collection, including this store's changes.
     fn current(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         self.check(stop)?;
         let mut writer = self.lock(&self.writer, stop)?;
@@ -122,7 +122,7 @@ impl EmbeddedStore {
         self.load(stop)
     }
 
-    /// Returns the collection on disk.
+    /// Loads the collection from disk, unless the known snapshot is up to date.
     fn load(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         let mut missing = None;
         // We retry because a writer may remove files of an older manifest while we open them.
@@ -199,13 +199,13 @@ impl EmbeddedStore {
         }
         let result = guarded(|| work(&snapshot)).map_err(|error| self.failure(error, stop));
         if let Err(StoreError::Damaged(_)) = &result {
-            // From now on we check the files against their hashes again.
+            // We must check the files against their hashes when we load them again.
             self.publish(None);
         }
         result
     }
 
-    /// Commits the changes, which makes them visible to all readers.
+    /// Commits the changes, so that all readers see them.
     fn commit(&self, writer: &mut Option<Writer>, stop: &Stop) -> Result<(), StoreError> {
         let snapshot = self.change(writer, stop, |writer| {
             let snapshot = writer.commit()?;
@@ -219,7 +219,7 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// Runs work of the writer.
+    /// Runs `work` with the writer. If the engine fails, the writer is dropped.
     fn change<T>(
         &self,
         writer: &mut Option<Writer>,
@@ -228,17 +228,18 @@ impl EmbeddedStore {
     ) -> Result<T, StoreError> {
         let Some(at_work) = writer.as_mut() else { return Err(self.no_collection()) };
         let was_clean = at_work.is_clean();
-        // Errors of the store must pass through the guard unchanged.
+        // Errors of the store must pass through `guarded` unchanged.
         let error = match guarded(|| Ok::<_, IndexError>(work(at_work))) {
             Ok(Ok(done)) => return Ok(done),
             // A point was rejected before anything was changed.
             Ok(Err(WriteError::Store(error))) => return Err(error),
             Ok(Err(WriteError::Engine(error))) | Err(error) => self.failure(error, stop),
         };
-        // We can rely only on the state on disk.
+        // After an error we can rely only on the state on disk.
         *writer = None;
         if !was_clean {
-            // We have acknowledged these changes to other calls, so no further change may be based on them.
+            // We have already acknowledged these changes to other calls, so we must not build further changes
+            // on them.
             let _ = self.lost.set(error.clone());
         }
         Err(error)
@@ -248,12 +249,12 @@ impl EmbeddedStore {
         let mut writer = self.writer(stop)?;
         self.commit(&mut writer, stop)?;
         self.change(&mut writer, stop, |writer| writer.merge(purges, stop).and_then(|()| writer.sync()))?;
-        // Other processes may write now.
+        // From here on, other processes may write.
         *writer = None;
         Ok(())
     }
 
-    /// Becomes the writer.
+    /// Returns the writer. If this process is not the writer yet, it becomes the writer.
     fn writer(&self, stop: &Stop) -> Result<MutexGuard<'_, Option<Writer>>, StoreError> {
         self.check(stop)?;
         let mut writer = self.lock(&self.writer, stop)?;
@@ -280,7 +281,7 @@ fn check_vector(description: &Description, using: &str) -> Result<(), StoreError
     Err(StoreError::Invalid(format!("the collection has no sparse vector `{using}`; it has `{has}`")))
 }
 
-/// Returns the engine's message, without the prefix for an index.
+/// Formats an error of the engine without the prefix for an index.
 fn cause(error: IndexError) -> String {
     match error {
         IndexError::Engine(error) => error.to_string(),
@@ -294,7 +295,7 @@ impl Drop for EmbeddedStore {
     fn drop(&mut self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.as_ref().is_some_and(|writer| !writer.is_clean()) {
-            // After a failure the collection stays as it was committed.
+            // If this fails, the collection stays as it was last committed.
             let _ = self.commit(&mut writer, &Stop::never());
         }
     }
@@ -364,7 +365,7 @@ impl PointStore for EmbeddedStore {
         is_free()?;
         let _lock = self.home.lock()?;
         is_free()?;
-        // We remove leftovers of a collection whose removal was interrupted.
+        // We remove the rest of a collection whose removal was interrupted.
         self.home.remove()?;
         self.home.create()?;
         let description = Description {
@@ -404,7 +405,7 @@ impl PointStore for EmbeddedStore {
 
     fn purge(&self, stop: &Stop) -> Result<(), StoreError> {
         self.finish_with(true, stop)?;
-        // A merge that runs out of time leaves the segments unchanged.
+        // `merge` leaves the segments unchanged when it runs out of time, so we must report this here.
         self.check(stop)
     }
 

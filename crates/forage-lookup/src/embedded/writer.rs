@@ -1,7 +1,7 @@
 //! Changes to a collection.
 //!
-//! Points are collected in a segment. It becomes part of the collection, through a new manifest, when it is
-//! large enough or when a caller reads. Until then nothing changes on disk for readers.
+//! New points are collected in a segment. The segment becomes part of the collection, through a new manifest,
+//! when it is large enough or when a caller reads. Until then readers see no change on disk.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct Writer {
     lock: Lock,
 }
 
-/// A segment, and the points removed from it since the last commit.
+/// A segment with the points removed from it since the last commit.
 struct Part {
     segment: Arc<Segment>,
     living: Option<BitSet>,
@@ -47,7 +47,7 @@ struct Gathered {
     ids: HashSet<PointId>,
 }
 
-/// An error of a change. The writer must be dropped after it.
+/// An error of a change, after which the writer must be dropped.
 pub(super) enum WriteError {
     Store(StoreError),
     Engine(IndexError),
@@ -66,7 +66,7 @@ impl<E: Into<IndexError>> From<E> for WriteError {
 }
 
 impl Writer {
-    /// Creates a writer, and removes the files that a killed writer left.
+    /// Creates a writer, and removes files left by a writer that was killed.
     pub(super) fn new(files: Files, schema: Schema, fields: Fields, before: &Snapshot, lock: Lock) -> Self {
         files.remove_all_but(&before.manifest.names());
         let part = |segment: &Arc<Segment>| Part { segment: Arc::clone(segment), living: None };
@@ -86,18 +86,18 @@ impl Writer {
         &self.description
     }
 
-    /// Returns the lock and discards uncommitted changes.
+    /// Discards uncommitted changes and returns the lock.
     pub(super) fn into_lock(self) -> Lock {
         self.lock
     }
 
-    /// Returns true if all changes are committed.
+    /// Returns true if there are no uncommitted changes.
     pub(super) fn is_clean(&self) -> bool {
         self.gathered.is_none() && self.parts.iter().all(|part| part.living.is_none())
     }
 
-    /// Adds points. Each replaces the one with the same id. If several points have the same id, the last one
-    /// is used.
+    /// Adds points, each of which replaces the one with the same id. If several of these points have the same
+    /// id, the last one is used.
     pub(super) fn upsert(&mut self, points: &[Point], stop: &Stop) -> Result<(), WriteError> {
         let last: HashMap<PointId, usize> = points.iter().map(|point| point.id).zip(0..).collect();
         for (index, point) in points.iter().enumerate() {
@@ -131,7 +131,7 @@ impl Writer {
 
     pub(super) fn remove(&mut self, ids: &[PointId]) -> Result<(), WriteError> {
         for &id in ids {
-            // We can't remove a document from an unfinished segment.
+            // The engine can't remove a document from an unfinished segment, so we finish it.
             if self.gathered.as_ref().is_some_and(|gathered| gathered.ids.contains(&id)) {
                 self.write_gathered()?;
             }
@@ -176,7 +176,7 @@ impl Writer {
         finished
     }
 
-    /// Returns true if readers have to open too many segments.
+    /// Returns true if readers must open too many segments.
     pub(super) fn is_scattered(&self) -> bool {
         self.parts.len() > limits::SCATTERED_SEGMENTS
     }
@@ -211,8 +211,8 @@ impl Writer {
         })
     }
 
-    /// Merges segments as far as required, and commits each merge. With `purges`, rewrites every segment from
-    /// which points were removed.
+    /// Merges segments as far as required, and commits each merge. If `purges` is set, this also rewrites
+    /// every segment from which points were removed.
     pub(super) fn merge(&mut self, purges: bool, stop: &Stop) -> Result<(), WriteError> {
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(limits::SMALL_SEGMENT_POINTS);
@@ -227,7 +227,8 @@ impl Writer {
                 let is_one = |part: &&Part| candidate.0.contains(&part.segment.open.engine.id());
                 self.parts.iter().filter(is_one).map(|part| Arc::clone(&part.segment)).collect::<Vec<_>>()
             });
-            // Rewriting a single segment without removed points would not change it.
+            // This skips single segments without removed points, since rewriting them would not change
+            // anything.
             let is_better = |together: &Vec<Arc<Segment>>| {
                 together.len() > 1 || together.iter().any(|one| one.open.alive.is_some())
             };
@@ -239,8 +240,8 @@ impl Writer {
             }
             let engines: Vec<_> = together.iter().map(|segment| segment.open.engine.clone()).collect();
             let alive = together.iter().map(|segment| segment.open.alive.clone()).collect();
-            // We check the files again: a byte that has changed since they were opened must not get a valid
-            // hash.
+            // We must check the files again: a byte may have changed after we opened them, and would get a
+            // valid hash.
             for file in together.iter().flat_map(|segment| &segment.entry.files) {
                 match self.files.open(file, Trust::Nothing, stop) {
                     Err(IndexError::Stopped) => return Ok(()),
@@ -250,7 +251,7 @@ impl Writer {
             let staged = Staged::new(&self.files, stop);
             let merge = || merge_filtered_segments(&engines, settings(), alive, staged.clone()).map(drop);
             let merged = match self.finish_segment(&staged, merge) {
-                // Everything committed so far stays valid.
+                // Everything that was committed so far stays valid.
                 Err(_) if stop.check().is_some() => return Ok(()),
                 merged => merged?,
             };
@@ -266,7 +267,7 @@ impl Writer {
     }
 }
 
-/// A segment that can't be written is not damage.
+/// Classifies an engine error: a failure to write a segment does not mean that the collection is damaged.
 fn failure(error: TantivyError) -> IndexError {
     match error {
         TantivyError::IoError(_) | TantivyError::OpenWriteError(_) => IndexError::Write(error),

@@ -1,8 +1,8 @@
-//! Detects if a tree is unchanged since the last filling of a collection.
+//! Detects whether a tree is unchanged since the last filling of a collection.
 //!
-//! A separate point of the collection records this, so it exists and is removed together with the points of
-//! the files. The state of the tree is written to this point after all files were written, and is removed
-//! before any change. After an interrupted filling the point therefore contains only the name of the
+//! A separate point of the collection records this, so that it exists and is removed together with the points
+//! of the files. The state of the tree is written to this point after all files were written, and is cleared
+//! before any change. After an interrupted filling, the point therefore contains only the name of the
 //! repository.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::point_id::PointId;
 use crate::store::{Point, PointReader, PointScan, PointStore, StoreError};
 use crate::vector::SparseVector;
 
-/// The payload field with value `1` that distinguishes these points from those of files.
+/// The payload field that distinguishes these points from those of files. Its value is `1`.
 pub(super) const SEEN: &str = "seen";
 
 /// Further payload fields of this point.
@@ -29,11 +29,11 @@ mod seen_field {
     pub(super) const TREE: &str = "tree";
     /// The number of its files.
     pub(super) const FILES: &str = "files";
-    /// The number of their chunks, which shows whether another process has removed some.
+    /// The number of their chunks, from which we see whether another process has removed some.
     pub(super) const POINTS: &str = "points";
 }
 
-/// Counts the points of files that pass a filter, without the points that record a tree's state.
+/// Counts the points of files that pass a filter. Points that record the state of a tree are not counted.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ fn seen_among(filter: &PointFilter) -> PointFilter {
     seen
 }
 
-/// Returns the names of the repositories with which a collection was filled.
+/// Lists the names of the repositories with which a collection was filled.
 ///
 /// # Errors
 ///
@@ -78,8 +78,8 @@ pub fn repositories(store: &dyn PointReader, stop: &Stop) -> Result<Vec<String>,
     Ok(names)
 }
 
-/// Removes all points of a repository, including their data in the files of an embedded store. Returns the
-/// number of chunks that it had.
+/// Removes all points of a repository, also from the files of an embedded store. Returns the number of chunks
+/// that the repository had.
 ///
 /// # Errors
 ///
@@ -88,10 +88,10 @@ pub fn repositories(store: &dyn PointReader, stop: &Stop) -> Result<Vec<String>,
 pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Result<u64, StoreError> {
     let all = PointFilter::any_of(field::REPO, [name]);
     let chunks = count_chunks(store, &all, stop)?;
-    // We remove the point that names the repository last, so that an interrupted removal can be found and
-    // continued.
+    // We must remove the point that names the repository last, so that an interrupted removal can be found
+    // and continued.
     let seen: Vec<PointId> = loop {
-        // We start at the beginning each time, because the earlier points are gone.
+        // We start at the beginning each time: the earlier points are gone.
         let scan = PointScan { filter: &all, fields: &[SEEN.to_owned()], from: None, limit: REMOVED_POINTS };
         let found = again(stop, || store.scan(&scan, stop))?.points.into_iter();
         let (of_trees, of_files): (Vec<_>, Vec<_>) =
@@ -111,7 +111,7 @@ pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Res
 #[derive(Default)]
 pub(super) struct SeenTree {
     files: Mutex<Vec<[u8; 32]>>,
-    /// True if a later change of some file may leave its state unchanged.
+    /// True if a file may change later without a change of its recorded state.
     may_hide_changes: AtomicBool,
 }
 
@@ -132,8 +132,8 @@ impl SeenTree {
         }
     }
 
-    /// Returns a hash that identifies the state of the tree, or `None` if the tree could change without
-    /// changing the hash.
+    /// Computes a hash that identifies the state of the tree. Returns `None` if the tree could change while
+    /// the hash stays the same.
     fn digest(self, how: &[u8]) -> Option<String> {
         if self.may_hide_changes.into_inner() {
             return None;
@@ -145,7 +145,7 @@ impl SeenTree {
 }
 
 impl Filling<'_> {
-    /// Returns the settings that, in addition to the files, determine their points.
+    /// Returns the settings that determine the points, in addition to the files.
     fn how(&self) -> Vec<u8> {
         let contract = self.encoder.contract();
         let most = self.max_file_bytes.map_or(String::new(), |most| most.to_string());
@@ -154,17 +154,17 @@ impl Filling<'_> {
             .into()
     }
 
-    /// Returns the number of chunks of the repository in the collection.
+    /// Counts the repository's chunks in the collection.
     fn stored(&self, stop: &Stop) -> Result<u64, StoreError> {
         count_chunks(self.store, &PointFilter::any_of(field::REPO, [self.repository]), stop)
     }
 
     fn seen_id(&self) -> PointId {
-        // No file has this path.
+        // No file has this path, so this can't be the id of a chunk.
         self.id("", u64::MAX)
     }
 
-    /// Returns the result of the last filling if the tree has not changed since. Otherwise removes the
+    /// Returns the result of the last filling if the tree has not changed since then. Otherwise clears the
     /// recorded state.
     pub(super) fn unchanged(
         &self,

@@ -22,19 +22,19 @@ pub(crate) struct CollectionRequest<'a> {
     pub(crate) method: Method,
     /// The part of the URL after the collection, for example `/points/query`.
     pub(crate) path: &'a str,
-    /// JSON, or empty.
+    /// The body as JSON. Empty for a request without a body.
     pub(crate) body: Vec<u8>,
     /// Maximum size of the answer in bytes.
     pub(crate) max_bytes: u64,
 }
 
-/// A pool of connections to a server. Each call takes one.
+/// A pool of connections to a server. Each call uses one of them.
 pub(crate) struct Calls {
     pub(crate) server: ServerName,
     request_timeout: Duration,
     /// The URL of the collection.
     base: String,
-    /// Set by the first call, because this reads certificates from disk.
+    /// Set by the first call, so that creating the pool does not read certificates from disk.
     settings: OnceLock<LineSettings>,
     idle: Mutex<Vec<Line>>,
 }
@@ -62,8 +62,8 @@ impl Calls {
         Ok(Self { server, request_timeout, base, settings: OnceLock::new(), idle: Mutex::default() })
     }
 
-    /// Sends a request and waits for the answer, until `stop` ends the call or the request times out. In
-    /// these cases the connection is closed, so that the server ends the request too.
+    /// Sends a request and waits for the answer, until `stop` ends the call or the request times out. In both
+    /// cases we close the connection, so that the server ends the request too.
     pub(crate) fn ask<Answer: DeserializeOwned>(
         &self,
         request: &CollectionRequest<'_>,
@@ -71,7 +71,7 @@ impl Calls {
     ) -> Result<Answer, StoreError> {
         let body = self.exchange(request, stop)?;
         let envelope: Envelope<Answer> = serde_json::from_slice(&body).map_err(|error| {
-            // This contains the position but no text of the answer.
+            // We show only the position of the error, but no text of the answer.
             let place = format!("line {}, column {}", error.line(), error.column());
             self.server.invalid(&format!(
                 "the answer is not what Qdrant says to this request ({place}); check that the address is that of its REST \
@@ -81,8 +81,8 @@ impl Calls {
         Ok(envelope.result)
     }
 
-    /// Returns the body of a successful answer. An idle connection that the server has closed is replaced
-    /// once.
+    /// Sends a request and returns the body of a successful answer. If the server has closed an idle
+    /// connection, we try once more on a new one.
     fn exchange(&self, request: &CollectionRequest<'_>, stop: &Stop) -> Result<Vec<u8>, StoreError> {
         let begun = Instant::now();
         let stop = stop.within(self.request_timeout);
@@ -108,7 +108,7 @@ impl Calls {
                 }
                 Err(error) => match (call.halt(), call.stage()) {
                     (Some(ConnectHalt::Stopped(stopped)), _) => return Err(ended(stopped)),
-                    // The server has closed this connection, so we assume that the others are closed too.
+                    // If the server has closed this connection, we assume that it has closed the others too.
                     (_, ConnectStage::Reused) if is_kept => {
                         self.idle().clear();
                         line = self.line()?;
@@ -120,8 +120,8 @@ impl Calls {
         }
     }
 
-    /// Sends a request over a connection. The outer error is one of the connection. The inner error is one of
-    /// the server, after which the connection can be reused.
+    /// Sends a request over a connection. The outer error is an error of the connection. The inner error
+    /// comes from the server; after it, the connection can be reused.
     fn send(
         &self,
         line: &Line,
@@ -172,7 +172,7 @@ impl Calls {
     }
 }
 
-/// Returns the body of a response, or `None` if it is too long.
+/// Reads the body of a response. Returns `None` if the body is too long.
 fn read(mut response: Response<Body>, max: u64) -> Result<Option<Vec<u8>>, ureq::Error> {
     let mut body = Vec::new();
     if response.body().content_length().is_some_and(|length| length > max) {

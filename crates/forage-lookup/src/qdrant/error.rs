@@ -1,4 +1,5 @@
-//! Converts errors of the server to those of the store interface. Statuses are those of Qdrant 1.18 to 1.20.
+//! Converts errors of the server to errors of the store interface. The statuses are those of Qdrant 1.18 to
+//! 1.20.
 
 use std::io;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub(crate) struct ServerName {
 pub(crate) struct Refusal {
     status: u16,
     text: String,
-    /// True if the text comes from Qdrant itself, and not from its authentication layer or another program.
+    /// True if the text comes from Qdrant itself, as opposed to its authentication layer or another program.
     is_said: bool,
     retry_after: Option<Duration>,
 }
@@ -41,12 +42,12 @@ impl Refusal {
 }
 
 impl ServerName {
-    /// The request or the answer is invalid.
+    /// Creates the error for an invalid request or answer.
     pub(crate) fn invalid(&self, what: &str) -> StoreError {
         StoreError::Invalid(format!("{}: {what}", self.place))
     }
 
-    /// There was no answer after `waited`.
+    /// Creates the error for a request without an answer after `waited`.
     pub(crate) fn timeout(&self, waited: Duration) -> StoreError {
         let seconds = waited.as_secs_f64();
         StoreError::Timeout(format!(
@@ -55,7 +56,7 @@ impl ServerName {
         ))
     }
 
-    /// The server returned an error.
+    /// Converts an error answer of the server.
     pub(crate) fn refused(&self, refusal: &Refusal) -> StoreError {
         let place = &self.place;
         let text = match &*self.clean(&refusal.text) {
@@ -70,7 +71,7 @@ impl ServerName {
                 let what = "the server sends its callers elsewhere, where nothing is followed; give the other address";
                 self.invalid(&format!("{what} ({text})"))
             }
-            // The authentication layer rejected this; older servers also use 403.
+            // This comes from the authentication layer. Older servers also use 403.
             401 | 403 if !refusal.is_said && self.key.is_none() => {
                 unauthorized("the server asks for an API key and none is set")
             }
@@ -90,7 +91,7 @@ impl ServerName {
             404 => StoreError::NoCollection(format!("{place}: there is none: {text}")),
             408 | 504 => StoreError::Timeout(format!("{place}: the server gave up for lack of time: {text}")),
             409 => exists(),
-            // For shard keys, and for collections on old servers.
+            // Servers answer this for shard keys, and old servers also for collections.
             400 if refusal.text.contains("already exists") => exists(),
             400 if refusal.text.contains("Not existing vector name") => {
                 self.invalid(&format!("it has no sparse vector of that name: {text}"))
@@ -105,7 +106,7 @@ impl ServerName {
         }
     }
 
-    /// The system has no root certificates.
+    /// Creates the error for a system without root certificates.
     pub(crate) fn without_roots(&self, error: &io::Error) -> StoreError {
         StoreError::Unavailable(format!(
             "can't reach Qdrant at {}: no certificate of an authority can be read ({error}); install the system's, or name \
@@ -114,12 +115,13 @@ impl ServerName {
         ))
     }
 
-    /// The connection could not be established, or broke before the answer was complete.
+    /// Creates the error for a connection that could not be established, or broke before the answer was
+    /// complete.
     pub(crate) fn broken(&self, stage: ConnectStage, error: &ureq::Error) -> StoreError {
         let text = self.clean(&error.to_string());
         let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
         let (reason, advice) = match (stage, kind) {
-            // No new connection was attempted.
+            // In this stage no new connection was attempted.
             (ConnectStage::Reused, _) => {
                 let advice = "check the name of the collection and the API key";
                 return self.invalid(&format!("the request can't be sent ({text}); {advice}"));

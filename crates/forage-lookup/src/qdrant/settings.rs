@@ -18,20 +18,21 @@ pub struct ServerSettings {
     pub url: String,
     /// The API key, if the server requires one.
     pub api_key: Option<ApiKey>,
-    /// Allow sending the key over `http://` to another machine, although everyone on the network path can
-    /// read it.
+    /// Whether the key may be sent over `http://` to another machine. Note that everyone on the network path
+    /// can read it then.
     pub allow_plain_key: bool,
     /// The name of the collection.
     pub collection: String,
     /// The payload field that determines the shard of a point, if the collection is sharded by a field
     /// ([`Sharding::key_field`](crate::Sharding::key_field)). Its values must be texts. A point must be
-    /// removed before its value changes, because the shard of the old value does not see the new point.
+    /// removed before its value changes, because the shard of the old value does not know about the new
+    /// point.
     pub shard_key_field: Option<String>,
     /// The timeout of one request. The caller may set an earlier deadline. An operation that consists of
     /// several requests (e.g. creating a collection with its indexes, or writing points with several shard
     /// keys) may take a multiple of this time.
     pub request_timeout: Duration,
-    /// The timeout for connecting. The TLS handshake counts as part of the request instead.
+    /// The timeout for connecting. Note that the TLS handshake counts as part of the request instead.
     pub connect_timeout: Duration,
 }
 
@@ -49,7 +50,7 @@ impl ServerSettings {
         }
     }
 
-    /// Returns the address, if a key may be sent to it.
+    /// Parses the address, and checks that the key may be sent to it.
     pub(crate) fn address(&self) -> Result<Address, StoreError> {
         let address = Address::parse(&self.url)?;
         if self.collection.is_empty() {
@@ -77,7 +78,7 @@ pub(crate) struct Address {
 
 impl Address {
     fn parse(url: &str) -> Result<Self, StoreError> {
-        // We do not show a rejected address, because it may contain a password.
+        // We must not show a rejected address, because it may contain a password.
         let refused = |why: &str| {
             let form = "write http://host:6333 or https://host:6333";
             StoreError::Invalid(format!("the address of the Qdrant server {why}: {form}"))

@@ -10,7 +10,7 @@ use crate::filter::{PointFilter, Readings, Test};
 use crate::limits;
 use crate::store::{Point, StoreError};
 
-/// The field, and the shards that are known to exist, with the time at which we learned this.
+/// The field, and the shards that we know to exist, with the time at which we learned this.
 pub(crate) struct Shards {
     pub(crate) field: String,
     known: Mutex<BTreeMap<String, Instant>>,
@@ -21,7 +21,7 @@ impl Shards {
         Self { field, known: Mutex::default() }
     }
 
-    /// Groups points by their value of the field. Returns the first point without a text there as an error.
+    /// Groups points by their value of the field. Fails at the first point without a text there.
     pub(crate) fn group(&self, points: Vec<Point>) -> Result<BTreeMap<String, Vec<Point>>, String> {
         let mut groups: BTreeMap<String, Vec<Point>> = BTreeMap::new();
         for point in points {
@@ -36,11 +36,11 @@ impl Shards {
         Ok(groups)
     }
 
-    /// Returns the shards that contain the points of a filter, or `None` if every shard may contain some.
+    /// Returns the shards that contain the points of a filter, or `None` if any shard may contain some.
     pub(crate) fn of_filter(&self, filter: &PointFilter) -> Option<Vec<String>> {
         let condition = filter.conditions.iter().find(|condition| condition.field == self.field)?;
         let Test::AnyOf(values) = &condition.test else { return None };
-        // The names of shards are texts.
+        // The names of shards are texts, so other readings of a value do not matter.
         let values: BTreeSet<String> = Readings::from_values(values).texts.into_iter().collect();
         Some(values.into_iter().collect())
     }
@@ -55,7 +55,7 @@ impl Shards {
     }
 }
 
-/// Returns the distinct shard keys of a collection from the server's cluster information.
+/// Lists the distinct shard keys of a collection from the server's cluster information.
 pub(crate) fn all_keys(cluster: &Value) -> Vec<&Value> {
     let shards = ["local_shards", "remote_shards"].into_iter().filter_map(|place| cluster[place].as_array());
     let mut keys: Vec<&Value> = Vec::new();
@@ -67,8 +67,8 @@ pub(crate) fn all_keys(cluster: &Value) -> Vec<&Value> {
     keys
 }
 
-/// Returns true if a write arrived before its shard: the cluster has agreed on it, but no node has created it
-/// yet.
+/// Returns true if a write arrived before its shard: the cluster has agreed on this shard, but no node has
+/// created it yet.
 pub(crate) fn is_coming_shard(error: &StoreError) -> bool {
     is_missing_shard(error) || is_coming_collection(error)
 }
@@ -77,7 +77,7 @@ pub(crate) fn is_coming_shard(error: &StoreError) -> bool {
 pub(crate) fn is_coming_collection(error: &StoreError) -> bool {
     match error {
         StoreError::Invalid(message) => message.contains("No target shard"),
-        // At first none of its copies counts as active.
+        // The server answers this as long as none of the copies is active.
         StoreError::Unavailable(message) => {
             message.contains("`Active` replica") || message.contains("0 of 0 read operations")
         }
@@ -85,7 +85,7 @@ pub(crate) fn is_coming_collection(error: &StoreError) -> bool {
     }
 }
 
-/// Returns true if a request named a shard that does not exist, or not yet.
+/// Returns true if a request named a shard that does not exist, or does not exist yet.
 pub(crate) fn is_missing_shard(error: &StoreError) -> bool {
     matches!(error, StoreError::Invalid(message) if message.contains("Shard key") && message.contains("not found"))
 }

@@ -7,8 +7,8 @@ use forage_fs::needs_escape;
 
 use crate::limits;
 
-/// Returns a third-party text without the key and without terminal control characters, cut to its maximum
-/// length.
+/// Sanitizes a third-party text: removes the key, escapes terminal control characters, and cuts the text to
+/// its maximum length.
 pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     let hidden = key.map(|key| text.replace(key.expose(), "***"));
     let text = hidden.as_deref().unwrap_or(text);
@@ -19,7 +19,7 @@ pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
             break;
         }
         if needs_escape(character) {
-            // Writing to a string does not fail.
+            // Writing to a string can't fail.
             let _ = write!(cleaned, "{}", character.escape_default());
         } else {
             cleaned.push(character);

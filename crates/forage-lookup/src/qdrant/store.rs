@@ -25,15 +25,15 @@ use crate::store::{
 
 /// A collection on a Qdrant server or cluster.
 ///
-/// Calls block the current thread, also inside an async runtime.
+/// Calls block the current thread, even inside an async runtime.
 pub struct ServerStore {
     calls: Calls,
     shards: Option<Shards>,
 }
 
 impl ServerStore {
-    /// Validates the settings. This does not connect, so an unreachable server is only noticed by the first
-    /// request.
+    /// Validates the settings. This does not connect, so an unreachable server will only be noticed by the
+    /// first request.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl ServerStore {
         self.write(Method::PUT, "/points?wait=true", &sent, stop)
     }
 
-    /// Creates a shard, unless it is known to exist. Another process may have created it.
+    /// Creates a shard, unless we know that it exists. Another process may have created it.
     fn need_shard(&self, shards: &Shards, key: &str, stop: &Stop) -> Result<(), StoreError> {
         if shards.known().contains_key(key) {
             return Ok(());
@@ -109,7 +109,7 @@ impl ServerStore {
         }
     }
 
-    /// Waits for a collection that another process is creating.
+    /// Repeats a request while another process is still creating the collection.
     fn when_made<Answer>(
         &self,
         stop: &Stop,
@@ -127,8 +127,8 @@ impl ServerStore {
         }
     }
 
-    /// Queries only the shards that a filter selects. If one of them does not exist, queries all shards, from
-    /// which the filter selects the points.
+    /// Asks only the shards that a filter selects. If one of them does not exist, we ask all shards, and the
+    /// filter alone selects the points.
     fn ask_shards<Answer>(
         &self,
         filter: &PointFilter,
@@ -143,7 +143,7 @@ impl ServerStore {
         }
     }
 
-    /// Returns the body of a query request, or `None` if it can't find anything.
+    /// Builds the body of a query request. Returns `None` for a query that can't find anything.
     fn nearest(query: &PointQuery<'_>, with_vector: bool) -> Option<Map<String, Value>> {
         let filter = wire::to_filter(query.filter)?;
         let request = json!({
@@ -181,7 +181,7 @@ fn sent_point<'a>(point: &'a Point, using: &'a str) -> SentPoint<'a> {
     }
 }
 
-/// Returns the body for creating a collection. The server chooses omitted settings.
+/// Builds the body for creating a collection. The server chooses the settings that we omit.
 fn creation_body(creation: &Creation) -> Value {
     let sharding = &creation.sharding;
     let vector = json!({"index": {"on_disk": sharding.is_on_disk}, "modifier": "idf"});
@@ -373,7 +373,7 @@ impl PointStore for ServerStore {
                             && is_coming_shard(&error)
                             && stop.wait(limits::SHARD_PAUSE).is_none() => {}
                     Err(error) => {
-                        // Another process may have recreated the collection, so we forget the shard.
+                        // Another process may have recreated the collection, so we must forget the shard.
                         shards.known().remove(&key);
                         return Err(error);
                     }
@@ -389,7 +389,7 @@ impl PointStore for ServerStore {
         }
         let mut body = json!({"points": ids.iter().map(|&id| wire::to_id(id)).collect::<Vec<_>>()});
         if self.shards.is_some() {
-            // We do not know the shard of an id, and the server rejects the request without shards.
+            // We do not know the shard of an id, and the server rejects this request without shards.
             let cluster: Value = self.bare(Method::GET, "/cluster", stop)?;
             let keys = all_keys(&cluster);
             if keys.is_empty() {
@@ -418,7 +418,7 @@ impl PointStore for ServerStore {
     }
 }
 
-/// Restricts a request to these shards; `None` means all.
+/// Restricts a request to these shards. `None` means all shards.
 fn name_shards(request: &mut Map<String, Value>, keys: Option<Vec<String>>) {
     match keys {
         Some(keys) => request.insert("shard_key".to_owned(), keys.into()),
@@ -426,7 +426,7 @@ fn name_shards(request: &mut Map<String, Value>, keys: Option<Vec<String>>) {
     };
 }
 
-/// Returns the fields of a request that are not null.
+/// Copies the fields of a request that are not null.
 fn without_nulls(body: &Value) -> Map<String, Value> {
     let said = body.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     said.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -39,7 +39,7 @@ pub(crate) struct SentPoints<'a> {
     pub(crate) shard_key: Option<&'a str>,
 }
 
-/// A point in an answer. Its id is validated later, with its own error.
+/// A point in an answer. Its id is validated later, so that an invalid id gets its own error.
 #[derive(Deserialize)]
 pub(crate) struct Record {
     #[serde(default)]
@@ -59,7 +59,7 @@ struct ReceivedVector {
 }
 
 impl Record {
-    /// Returns its payload sorted by field name, so that equal points look the same in every store.
+    /// Takes the payload, sorted by field name so that equal points look the same in every store.
     pub(crate) fn payload(&mut self) -> Map<String, Value> {
         let mut payload = self.payload.take().unwrap_or_default();
         payload.sort_keys();
@@ -67,7 +67,7 @@ impl Record {
         payload
     }
 
-    /// Returns its sparse vector with this name; empty if it has none.
+    /// Takes the sparse vector with this name. It is empty if the point has none.
     pub(crate) fn vector(&mut self, using: &str) -> SparseVector {
         let vector = self.vector.as_mut().and_then(|vectors| vectors.remove(using));
         vector.map_or_else(SparseVector::default, |ReceivedVector { indices, values }| {
@@ -101,7 +101,7 @@ pub(crate) struct UpdateResult {
     pub(crate) status: String,
 }
 
-/// Converts an id for the server: UUIDs become text with dashes.
+/// Converts an id for the server. UUIDs become text with dashes.
 pub(crate) fn to_id(id: PointId) -> Value {
     match id {
         PointId::Number(number) => number.into(),
@@ -109,7 +109,7 @@ pub(crate) fn to_id(id: PointId) -> Value {
     }
 }
 
-/// Parses an id of the server. Returns `None` if it is not valid.
+/// Parses an id from the server. Returns `None` if the id is not valid.
 pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     match id {
         Value::Number(number) => number.as_u64().map(PointId::Number),
@@ -118,8 +118,8 @@ pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     }
 }
 
-/// Converts a filter, all of whose conditions must hold, with exact values. Returns `None` if no point can
-/// pass, and null if all points pass.
+/// Converts a filter. A point must meet all of its conditions. Returns `None` if no point can pass, and null
+/// if all points pass.
 pub(crate) fn to_filter(filter: &PointFilter) -> Option<Value> {
     if filter.is_nothing() {
         return None;

@@ -1,5 +1,5 @@
-//! Queries collections of other programs: LlamaIndex, LangChain and FastEmbed have their own names of vectors
-//! and texts, and most omit the IDF modifier.
+//! Queries collections of other programs. LlamaIndex, LangChain and FastEmbed have their own names of vectors
+//! and texts, and most of them omit the IDF modifier.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +19,7 @@ const NODE: &str = "_node_content";
 /// and LlamaIndex.
 const TEXT_FIELDS: [&str; 4] = ["text", "page_content", "document", NODE];
 
-/// Returns the sparse vector to search: the one with this name, otherwise the only one.
+/// Chooses the sparse vector to search: the one with this name, otherwise the only one.
 pub(super) fn vector<'a>(
     collection: &'a Collection,
     using: &str,
@@ -37,12 +37,13 @@ pub(super) fn vector<'a>(
 pub(super) struct TextStore {
     inner: Arc<dyn PointReader>,
     field: String,
-    /// The field in which a text was found instead.
+    /// The field in which we found a text instead.
     found: OnceLock<&'static str>,
 }
 
 impl TextStore {
-    /// Returns `None` if the retriever does not use texts, or if the collection was created by Forage.
+    /// Wraps the retriever's store. Returns `None` if the retriever does not use texts, or if Forage created
+    /// the collection.
     pub(super) fn new(retriever: &Retriever, collection: &Collection) -> Option<Arc<Self>> {
         let field = retriever.text_field.clone().filter(|_| collection.contract.is_none())?;
         Some(Arc::new(Self { inner: Arc::clone(&retriever.store), field, found: OnceLock::new() }))
@@ -52,7 +53,7 @@ impl TextStore {
         self.found.get().map(|used| Adapted::Text { asked: self.field.clone(), used: (*used).to_owned() })
     }
 
-    /// Moves the text to its field, and removes fields that were not requested.
+    /// Moves the text to `self.field`, and removes fields that were not requested.
     fn move_text(&self, payload: &mut Map<String, Value>, asked: &[String]) {
         if !payload.get(&self.field).is_some_and(Value::is_string) {
             let text = TEXT_FIELDS.iter().find_map(|field| Some((*field, text_in(field, payload)?)));
@@ -67,14 +68,14 @@ impl TextStore {
     }
 }
 
-/// Returns the text in a field of a payload.
+/// Reads the text in a field of a payload.
 fn text_in(field: &str, payload: &Map<String, Value>) -> Option<String> {
     let text = payload.get(field)?.as_str()?;
     if field != NODE {
         return Some(text.to_owned());
     }
     let node: Value = serde_json::from_str(text).ok()?;
-    // Newer nodes may contain it in a resource.
+    // Newer nodes may contain the text in a resource.
     [&node["text"], &node["text_resource"]["text"]].into_iter().find_map(Value::as_str).map(str::to_owned)
 }
 

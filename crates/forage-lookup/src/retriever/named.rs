@@ -1,4 +1,4 @@
-//! Queries for a single name: finds the points that contain it as a whole, or proves that there are none.
+//! Queries for a single name. These find the points that contain it as a whole, or prove that there are none.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) struct NameLookup<'a> {
 #[derive(Default)]
 struct NameCandidates {
     held: BTreeMap<PointId, NameMatch>,
-    /// True if no other point contains the name as a whole.
+    /// True if we know that no other point contains the name as a whole.
     is_complete: bool,
 }
 
@@ -44,10 +44,10 @@ impl NameCandidates {
 }
 
 impl NameLookup<'_> {
-    /// Moves points that contain the whole name to the front, regardless of their scores, and records the
-    /// facts about the name.
+    /// Moves points that contain the whole name to the front, regardless of their scores. Records the facts
+    /// about the name.
     pub(super) fn put_first(&self, lookup: &mut Lookup) -> Result<(), StoreError> {
-        // If this fails, the hits are still valid, and the facts then show that not all points were compared.
+        // If this fails, the hits are still valid. The facts then show that we have not compared all points.
         let mut candidates = match self.candidates(self.asked.filter) {
             Ok(candidates) => candidates,
             Err(error) => {
@@ -65,7 +65,7 @@ impl NameLookup<'_> {
             let query = PointQuery { filter: &filter, ..self.asked.clone() };
             match self.retriever.best(query, self.rarity, self.stop, lookup) {
                 Ok(best) => hits.extend(best),
-                // We stop here, because further queries would probably wait as long.
+                // We stop here: further queries would probably wait just as long.
                 Err(error) => {
                     lookup.without(Question::Name, error)?;
                     break;
@@ -89,7 +89,8 @@ impl NameLookup<'_> {
         NameMatch::new(self.name, hit.payload.get(self.field).and_then(Value::as_str))
     }
 
-    /// Returns the known facts, and the error if the results without the filter could not be determined.
+    /// Collects the known facts. Also returns an error if we could not determine the results without the
+    /// filter.
     fn facts(&self, candidates: &NameCandidates, without_text: usize) -> (NameFacts, Option<StoreError>) {
         let count = |held| candidates.with(held).len();
         let mut facts = NameFacts {
@@ -110,8 +111,8 @@ impl NameLookup<'_> {
         (facts, None)
     }
 
-    /// Returns the points that may contain the name. Every point with the name has each of several
-    /// dimensions, so all points of a rare dimension are a complete set of candidates. For points without a
+    /// Finds the points that may contain the name. Every point with the name must have each of the needed
+    /// dimensions, so the points of a single rare dimension include all candidates. If some of them have no
     /// text to compare, another dimension may rule them out.
     fn candidates(&self, filter: &PointFilter) -> Result<NameCandidates, StoreError> {
         let needed = self.encoder.needed(self.name);

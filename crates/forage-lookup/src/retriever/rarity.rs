@@ -1,8 +1,8 @@
 //! Computes the idf of words over a whole collection, if each of its shards counts separately.
 //!
 //! Elasticsearch calls this `dfs_query_then_fetch`. Qdrant's servers have no such request, but we can derive
-//! it from other answers. For a rare dimension we count its points. For a frequent one we estimate its idf in
-//! the shards of several points from their scores and weights.
+//! it from other answers. For a rare dimension, we count its points. For a frequent one, we estimate its idf
+//! in the shards of several points from their scores and weights.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::vector::SparseVector;
 pub(super) struct WholeRarity {
     /// For each dimension, its idf times its weight in the query.
     weights: HashMap<u32, f64>,
-    /// The maximum ratio between the score of a point with these weights and with the idf of its shard;
+    /// The maximum ratio between a point's score with these weights and its score with the idf of its shard;
     /// `None` if it is unknown.
     most: Option<f64>,
     /// Minimum number of points to rescore.
@@ -39,13 +39,12 @@ struct Share {
 }
 
 impl Share {
-    /// Returns the idf by Qdrant's formula.
+    /// Computes the idf by Qdrant's formula.
     fn idf(self) -> f64 {
         ((self.all - self.with + 0.5) / (self.with + 0.5)).ln_1p()
     }
 
-    /// Returns the expected maximum share in a single shard, which is exceeded in one of tens of thousands of
-    /// cases.
+    /// Estimates the maximum share in a single shard. It is exceeded in one of tens of thousands of cases.
     fn in_a_shard(self, shards: f64) -> Self {
         let mean = self.with / shards;
         let with = 4.0_f64.mul_add(mean.sqrt(), mean).min(self.with);
@@ -93,7 +92,7 @@ impl KnownRarity {
 }
 
 impl WholeRarity {
-    /// Computes the weights. Returns `None` if a query has so many dimensions that a single one has little
+    /// Computes the weights. Returns `None` if the query has so many dimensions that a single one has little
     /// influence.
     pub(super) fn ask(
         retriever: &Retriever,
@@ -109,7 +108,7 @@ impl WholeRarity {
         retriever.rarity.keep(all, counts.iter().copied());
         with.extend(counts);
         let share = |id: &u32| {
-            // A point may have been added since the dimension had none.
+            // A dimension without points may have been counted before its first point was added.
             let with = with.get(id).copied().unwrap_or_default().max(1.0);
             Share { with, all: all.max(with) }
         };
@@ -127,7 +126,7 @@ impl WholeRarity {
         Ok(Some(Self { weights, most, at_first }))
     }
 
-    /// Returns the points with the best scores by these weights, among those that the store returns.
+    /// Finds the points with the best scores by these weights, among those that the store returns.
     pub(super) fn best(
         &self,
         retriever: &Retriever,
@@ -183,7 +182,7 @@ impl WholeRarity {
     }
 }
 
-/// Returns the number of points for each of the dimensions.
+/// Determines the number of points for each of the dimensions.
 fn counted(
     retriever: &Retriever,
     ids: &[u32],
@@ -202,7 +201,7 @@ fn counted(
         single.iter().map(|vector| query(vector, limits::COUNTED_POINTS, &everything)).collect();
     let counted = again(stop, || retriever.store.query_all(&queries, false, stop))?;
 
-    // For more frequent dimensions we sample points over the whole range of results.
+    // For more frequent dimensions, we sample points over the whole range of results.
     let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::COUNTED_POINTS;
     let samples: Vec<PointFilter> =
         counted.iter().filter(is_common).map(|hits| everything.among(sampled(hits))).collect();
@@ -225,7 +224,7 @@ fn counted(
     Ok(ids.iter().zip(&counted).map(with).collect())
 }
 
-/// Returns some of the points, evenly distributed over the list.
+/// Chooses some of the points, evenly distributed over the list.
 fn sampled(hits: &[WeightedHit]) -> Vec<PointId> {
     let every = hits.len().div_ceil(limits::SAMPLED_POINTS).max(1);
     hits.iter().step_by(every).map(|hit| hit.id).collect()
@@ -236,7 +235,7 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
     let share = |hit: &WeightedHit| {
         let nth = hit.vector.ids().binary_search(&id).ok()?;
         let weight = f64::from(*hit.vector.weights().get(nth)?);
-        // The inverse of the formula for many points: one for `(all + 1) / (with + 0.5)`.
+        // This inverts the formula for many points, and gives `(with + 0.5) / (all + 1)`.
         (weight > 0.0).then(|| (-f64::from(hit.score) / weight).exp())
     };
     let mut shares: Vec<f64> = sample.iter().filter_map(share).collect();
@@ -245,20 +244,22 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
         numbers.sum::<f64>() / count
     };
     match layout {
-        // Shards have similar sizes, so we count each one once, regardless of its part of the sample.
+        // Since these shards have similar sizes, we count each one once, regardless of its part of the
+        // sample.
         ShardLayout::Single | ShardLayout::Hashed(_) => {
             shares.sort_by(f64::total_cmp);
             shares.dedup_by(|next, share| *next - *share <= *share * limits::SAME_SHARE);
             mean(&mut shares.into_iter())
         }
-        // Shards have different sizes, so we count each one as often as it occurs in the sample.
+        // Since these shards have different sizes, we count each one as often as it occurs in the sample.
         ShardLayout::Keyed => 1.0 / mean(&mut shares.into_iter().map(f64::recip)),
     }
 }
 
-/// Weights a query by the idf of each dimension, for a store that does not. Returns `None` for a query with
-/// so many dimensions that a single one has little influence. Also returns the number of dimensions with at
-/// least [`limits::HITS_ASKED`] points, whose idf is computed as if they had that many.
+/// Weights a query by the idf of each dimension, for a store that does not do this. Returns `None` for a
+/// query with so many dimensions that a single one has little influence. Also returns the number of
+/// dimensions with at least [`limits::HITS_ASKED`] points, whose idf is computed as if they had exactly that
+/// many.
 pub(super) fn weighed(
     retriever: &Retriever,
     vector: &SparseVector,
@@ -276,7 +277,8 @@ pub(super) fn weighed(
         let hits = again(stop, || retriever.store.query_all(&queries, false, stop))?;
         let counts = ids.iter().zip(hits).map(|(id, hits)| (*id, hits.len() as f64));
         let counts: Vec<_> = counts.collect();
-        // We cache the counts so far for the next lookup, in case the time is over before all are counted.
+        // We cache these counts now: the time may be over before we have counted all, and then the next
+        // lookup can use them.
         retriever.rarity.keep(all, counts.iter().copied());
         with.extend(counts);
     }
@@ -302,7 +304,7 @@ fn known(retriever: &Retriever, vector: &SparseVector, stop: &Stop) -> Result<Kn
     let known = &retriever.rarity;
     let all = match known.all() {
         Some(all) => all,
-        // This includes the few points that record the state of a tree.
+        // Note that this includes the few points that record the state of a tree.
         None => again(stop, || retriever.store.count(&PointFilter::default(), stop))? as f64,
     };
     let with: HashMap<u32, f64> =

@@ -19,7 +19,7 @@ use crate::support::{connected, peer};
 /// The contract of collections that docmind filled.
 const DOCMIND: &str = "bm42:doc=embed;query=query_embed:v1";
 
-/// A text with its vectors from FastEmbed's algorithm with the weights of all-MiniLM-L6-v2.
+/// A text with its expected vectors, from FastEmbed's algorithm with the weights of all-MiniLM-L6-v2.
 struct Case {
     text: String,
     document: Vec<(u32, f64)>,
@@ -43,7 +43,7 @@ fn query(text: &str) -> SparseVector {
     Bm42::new().query(text).unwrap()
 }
 
-/// Returns FastEmbed's dimensions of stems.
+/// Computes FastEmbed's dimensions of stems.
 fn dimensions(stems: &[&str]) -> Vec<u32> {
     let dimension = |stem: &&str| (murmur3_32::Murmur3::hash(0, stem.as_bytes()) as i32).unsigned_abs();
     stems.iter().map(dimension).collect::<BTreeSet<_>>().into_iter().collect()
@@ -62,7 +62,7 @@ fn queries_equal_those_of_fastembed() {
 fn words_are_in_lower_case_without_accents_and_invisible_characters() {
     for (text, stems) in [
         ("café CAFÉ cafe\u{301}", &["cafe"][..]),
-        // A capital sigma never becomes a final one.
+        // A capital sigma must never become a final one.
         ("ΌΔΟΣ", &["οδοσ"]),
         ("get\u{200b}user", &["getus"]),
         ("us\u{200b}er\u{7}", &["user"]),
@@ -70,7 +70,7 @@ fn words_are_in_lower_case_without_accents_and_invisible_characters() {
         ("get\u{2028}user", &["get", "user"]),
         ("水火zebra", &["水", "火", "zebra"]),
         ("get_user.name", &["get", "user", "name"]),
-        // Only ASCII punctuation is left out.
+        // Only ASCII punctuation should be left out.
         ("get—user", &["get", "—", "user"]),
         // One unknown piece makes the whole word unknown.
         ("zebra☃ zebra 12", &["zebra", "12"]),
@@ -98,7 +98,7 @@ fn words_after_the_last_token_have_no_dimension() {
     let after = |count: usize, text: &str| query(&("the ".repeat(count) + text));
     assert_eq!(after(253, "zebra user").ids(), dimensions(&["zebra"]));
     assert!(after(254, "zebra user").is_empty());
-    // If a word is cut, its first pieces count: getUserName consists of get, ##user, ##name.
+    // If a word is cut, its first pieces count: getUserName consists of get, ##user and ##name.
     assert_eq!(after(251, "getUserName user").ids(), dimensions(&["getusernam"]));
     assert_eq!(after(252, "getUserName user").ids(), dimensions(&["getus"]));
     assert_eq!(after(253, "getUserName user").ids(), dimensions(&["get"]));
@@ -116,7 +116,7 @@ fn documents_are_not_encoded() {
     assert!(error.to_string().contains("FastEmbed"), "{error}");
 }
 
-/// Returns a collection with the documents of the oracle, with ids from 1.
+/// Creates a collection with the documents of the oracle, whose ids start at 1.
 fn filled_by_fastembed(contract: Option<&str>) -> Arc<Memory> {
     let memory = Memory::default();
     *memory.collection.lock().unwrap() = Some(described(contract.map(Contract::from_metadata)));
@@ -129,7 +129,7 @@ fn filled_by_fastembed(contract: Option<&str>) -> Arc<Memory> {
     Arc::new(memory)
 }
 
-/// Returns the expected hits with their scores: the sum of weights times idf, as Qdrant computes it.
+/// Computes the expected hits with their scores. As in Qdrant, a score is the sum of weights times idf.
 fn expected(text: &str, limit: usize) -> Vec<(String, f64)> {
     let (cases, query) = (oracle(), query(text));
     let documents: Vec<BTreeMap<u32, f64>> =
@@ -165,21 +165,21 @@ fn check(found: &Lookup, text: &str, limit: usize) {
 
 #[test]
 fn a_collection_that_fastembed_filled_with_bm42_is_queried() {
-    // FastEmbed writes no contract; the configuration names the encoder.
+    // FastEmbed writes no contract, so the configuration must name the encoder.
     let store = filled_by_fastembed(None);
     for text in ["mismatched types error", "how do I study and sprint", "connection refused by the server"] {
         let found = look_up(&bm42(&store), text, 5).unwrap();
         assert_eq!(found.state, LookupState::Found, "{text}");
         check(&found, text, 5);
     }
-    // The control: nothing is found for a text without any of the words.
+    // The control: a text without any of the words should find nothing.
     assert_eq!(look_up(&bm42(&store), "rhinoceros", 5).unwrap().state, LookupState::NoMatch);
-    // Without this setting the lookup requires it.
+    // Without this setting, the lookup should ask for it.
     let without = Retriever { encoder: None, ..retriever(&store) };
     assert!(matches!(look_up(&without, "types", 5), Err(CollectionError::Unsaid(_))));
 }
 
-/// A collection filled by FastEmbed through the official client has no contract, and its texts are in
+/// If FastEmbed filled a collection through the official client, it has no contract, and its texts are in
 /// `document`.
 #[test]
 fn a_collection_that_fastembed_filled_with_bm42_is_queried_over_rest() {
@@ -208,7 +208,7 @@ fn a_collection_of_docmind_names_bm42_itself() {
     let by_itself = Retriever { encoder: None, ..retriever(&store) };
     check(&look_up(&by_itself, "mismatched types", 5).unwrap(), "mismatched types", 5);
     check(&look_up(&bm42(&store), "mismatched types", 5).unwrap(), "mismatched types", 5);
-    // A language other than BM42's is an error, and so is another encoder.
+    // A language that BM42 does not support must be an error, and so must another encoder.
     let german = Prose::Stemmed(forage_lookup::Language::German);
     let error = look_up(&Retriever { prose: Some(german), ..by_itself }, "types", 5).unwrap_err();
     assert!(matches!(error, CollectionError::Unknown { .. }), "{error}");

@@ -77,19 +77,19 @@ impl Tree {
     }
 }
 
-/// Returns the number of requests of a kind.
+/// Counts the requests of a kind.
 pub(crate) fn requests(store: &Memory, of: &str) -> usize {
     store.asked.lock().unwrap().iter().filter(|asked| asked.starts_with(of)).count()
 }
 
-/// Returns the ids and descriptions of the points of files, for comparison.
+/// Describes the points of files by id, for comparison.
 fn contents(store: &Memory) -> BTreeMap<PointId, String> {
     let points = store.points.lock().unwrap();
     let chunks = points.iter().filter(|(_, point)| !point.payload.contains_key("seen"));
     chunks.map(|(id, point)| (*id, format!("{:?} {:?}", point.payload, point.vector))).collect()
 }
 
-/// Returns the contents of a new collection of this tree.
+/// Fills a new collection with this tree and returns its contents.
 fn anew(tree: &Tree) -> BTreeMap<PointId, String> {
     let store = Memory::default();
     tree.fill(&store).unwrap();
@@ -125,7 +125,7 @@ fn only_what_has_changed_is_written_and_what_has_gone_is_removed() {
     let filled = tree.fill(&store).unwrap();
     assert_eq!((filled.files, filled.unchanged, filled.removed, filled.points), (0, 3, 0, 0));
 
-    // The file is shorter than before, so its last chunks are not replaced.
+    // The file is now shorter than before, so its last chunks are not replaced.
     tree.write("src/a.rs", lines("alpha", 30));
     tree.remove("c.txt");
     let filled = tree.fill(&store).unwrap();
@@ -176,10 +176,10 @@ fn the_texts_of_a_repository_that_was_dropped_are_gone_from_the_disk() {
     assert_eq!(all(&store, &[], 100).len(), before - 2, "its chunk, and the point that names it");
 }
 
-/// Longer than the time within which a change may go unnoticed.
+/// Longer than the time within which we could miss a change.
 const SETTLED: Duration = Duration::from_millis(2_200);
 
-/// An unchanged tree is detected by the states of its files; changes of the collection must still be noticed.
+/// We detect an unchanged tree by the states of its files, but must still notice changes of the collection.
 #[cfg(unix)]
 #[test]
 fn a_tree_that_is_as_it_was_is_not_compared() {
@@ -188,7 +188,7 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
         tree.write(&format!("src/file{number}.rs"), lines(&format!("word{number}"), 100));
     }
     let store = Memory::default();
-    // The files are too young to be trusted.
+    // The files are too young for their states to be trusted.
     assert!(!tree.fill(&store).unwrap().is_unchanged);
     std::thread::sleep(SETTLED);
     assert!(!tree.fill(&store).unwrap().is_unchanged);
@@ -201,12 +201,12 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
     assert!(filled.is_unchanged && filled.unchanged == 20 && filled.files == 0, "{filled:?}");
     assert_eq!(requests(&store, "scan"), scans + 1, "nothing is compared");
 
-    // With another encoding of files, or another limit, the tree counts as changed.
+    // With another encoding or another size limit, the tree should count as changed.
     let limited = tree.filling(&store, "repo", &CodeSuperset::new(), Some(1 << 20));
     assert!(!limited.unwrap().is_unchanged);
     assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
 
-    // A chunk was removed by another process, and only the text of a file has changed.
+    // Another process removes a chunk, and one file changes only in its text.
     let lost = *expected.keys().nth(7).unwrap();
     store.points.lock().unwrap().remove(&lost);
     assert!(!tree.fill(&store).unwrap().is_unchanged);
@@ -217,7 +217,8 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
     std::thread::sleep(SETTLED);
     assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
 
-    // An interrupted filling leaves the name of the repository, but no record that the tree is complete.
+    // An interrupted filling should leave the name of the repository, but no record that the tree is
+    // complete.
     tree.write("src/file4.rs", lines("third", 5_000));
     std::thread::sleep(SETTLED);
     let upserts = requests(&store, "upsert");
@@ -297,14 +298,15 @@ fn a_collection_of_another_encoding_is_not_written() {
     let before = contents(&store);
     let message = tree.fill(&store).unwrap_err().to_string();
     assert!(message.contains("fastembed-bm25/1") && message.contains("code-superset/2"), "{message}");
-    // Queries of one encoding may be used with the other; documents must not be mixed in either direction.
+    // Queries of one encoding may be used with the other, but documents must not be mixed in either
+    // direction.
     let store = Memory::default();
     tree.fill(&store).unwrap();
     assert!(tree.fill_as(&store, "repo", &FastEmbedBm25::new()).is_err());
     assert!(!before.is_empty());
 }
 
-/// A version of Forage that splits or describes files differently has other hashes for them, and may have
+/// A version of Forage that splits or describes files differently has other hashes for them. It may also have
 /// created more chunks.
 #[cfg(unix)]
 #[test]
@@ -327,7 +329,7 @@ fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
     tree.write("a.rs", lines("alpha", 100));
     std::thread::sleep(SETTLED);
     tree.fill(&store).unwrap();
-    // Windows provides no reliable file state, so every file is compared.
+    // Windows has no reliable file state, so we compare every file there.
     assert_eq!(tree.fill(&store).unwrap().is_unchanged, cfg!(unix));
     let expected = contents(&store);
     for (id, point) in of_longer {
@@ -366,8 +368,8 @@ fn what_is_not_text_is_counted_and_secrets_stay_closed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// However the tree changes between two fillings and wherever a filling is interrupted, the last one
-    /// gives the same as a new collection.
+    /// No matter how the tree changes between two fillings, and where a filling is interrupted, the last one
+    /// should give the same result as a new collection.
     #[test]
     fn a_collection_is_as_its_tree(
         steps in prop::collection::vec(prop::collection::vec((0..8_u8, 0..160_usize), 1..5), 1..5),

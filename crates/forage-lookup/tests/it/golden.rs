@@ -1,4 +1,5 @@
-//! Compares vectors with those of FastEmbed's own classes, number by number. `golden/make.py` writes them.
+//! Compares vectors with those of FastEmbed's own classes, number by number. The expected vectors are written
+//! by `golden/make.py`.
 
 use forage_lookup::{CodeSuperset, Encoder, FastEmbedBm25, Language, Prose, SparseVector};
 use serde_json::Value;
@@ -12,7 +13,7 @@ const ORACLE: &str = include_str!("../golden/bm25_oracle.json");
 /// Texts in every language, and without a stemmer, chosen by `make_languages.py`.
 const LANGUAGES: &str = include_str!("../golden/languages.jsonl");
 
-/// The maximum difference of weights.
+/// The maximum difference of two equal weights.
 const TOLERANCE: f64 = 1e-6;
 
 struct Case {
@@ -44,7 +45,7 @@ fn oracle() -> Vec<Case> {
     file["cases"].as_array().unwrap().iter().map(|case| Case::of(case, "doc")).collect()
 }
 
-/// Returns the first difference between a vector and the expected one.
+/// Finds the first difference between a vector and the expected one.
 fn difference(expected: &[(u32, f64)], vector: &SparseVector) -> Option<String> {
     let ids: Vec<u32> = expected.iter().map(|&(id, _)| id).collect();
     if ids != vector.ids() {
@@ -90,7 +91,7 @@ fn documents_and_queries_equal_those_of_the_oracle() {
     assert_eq!(differences(&cases), [""; 0]);
 }
 
-/// Returns the cases of each language; `AsWritten` for those without a stemmer.
+/// Reads the cases of each language. `AsWritten` has those without a stemmer.
 fn languages() -> Vec<(Prose, Vec<Case>)> {
     let lines: Vec<Value> = LANGUAGES.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |prose: Prose| {
@@ -111,7 +112,7 @@ fn every_language_and_none_equal_those_of_fastembed() {
         assert!(cases.len() >= 5, "{prose:?} has {} texts: run make_languages.py", cases.len());
         assert_eq!(differences_of(&FastEmbedBm25::with_prose(*prose), cases), [""; 0], "{prose:?}");
     }
-    // The control: another language gives different vectors.
+    // The control: another language should give different vectors.
     for (prose, cases) in &all {
         let other =
             if *prose == Prose::Stemmed(Language::German) { Language::English } else { Language::German };
@@ -128,7 +129,7 @@ fn a_contract_tells_languages_apart_and_who_reads_it() {
         FastEmbedBm25::new().contract(),
         FastEmbedBm25::with_prose(Prose::Stemmed(Language::English)).contract()
     );
-    // Collections of earlier versions have this contract for English.
+    // For English, collections of earlier versions have this contract.
     assert_eq!(
         FastEmbedBm25::new().contract().as_str(),
         "fastembed-bm25/1 k=1.2 b=0.75 avg_len=256 max_token=40 language=english"
@@ -149,7 +150,7 @@ fn a_contract_tells_languages_apart_and_who_reads_it() {
 fn every_changed_id_and_weight_of_the_golden_vectors_is_noticed() {
     let encoder = FastEmbedBm25::new();
     let mut changed = 0;
-    // The long texts have thousands of pairs, all of the same kinds.
+    // We skip the long texts, which have thousands of pairs of the same kinds.
     for mut case in texts().into_iter().filter(|case| case.document.len() < 200) {
         let document = encoder.document(&case.text).unwrap();
         let ones: Vec<_> = case.query.iter().map(|&id| (id, 1.0)).collect();

@@ -83,7 +83,8 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
             .concat(),
             ids: None,
         };
-        // With an index, without one, both, an unknown value, an unknown field, and no value at all.
+        // The cases are: a field with an index, one without, both, an unknown value, an unknown field, and no
+        // value.
         let cases = [
             (PointFilter::default(), 30),
             (only("language", &["rust"]), 10),
@@ -173,7 +174,8 @@ fn a_call_whose_time_is_up_is_not_made() {
     }
 }
 
-/// Sums over the words of a query: the weight in the document times `ln(1 + (N - df + 0.5) / (df + 0.5))`.
+/// Sums this over the words of a query: the weight in the document times `ln(1 + (N - df + 0.5) / (df +
+/// 0.5))`.
 fn formula(points: &[Point], query: &[u32]) -> HashMap<PointId, f64> {
     let n = points.len() as f64;
     let mut scores = HashMap::new();
@@ -193,13 +195,13 @@ fn formula(points: &[Point], query: &[u32]) -> HashMap<PointId, f64> {
     scores
 }
 
-/// Checks that the points equal those of the formula. Returns the largest difference of a score.
+/// Checks that a store finds the same points as the formula. Returns the largest difference of a score.
 fn check(store: &dyn PointStore, points: &[Point], filter: &PointFilter, round: &str) -> f64 {
     let mut largest = 0.0_f64;
     let queries: [&[u32]; 6] = [&[0], &[1], &[5, 6, 7], &[36, 900], &[2, 4, 8, 16, 32], &[901]];
     for ids in queries {
         let mut expected = formula(points, ids);
-        // A filter selects points but does not change the idf of a word.
+        // A filter should select points, but must not change the idf of a word.
         if let Some(forage_lookup::Condition { field, test: forage_lookup::Test::AnyOf(values) }) =
             filter.conditions.first()
         {
@@ -242,7 +244,7 @@ fn scores_are_those_of_the_formula_however_the_points_came_there() {
         store.finish(&Stop::never()).unwrap();
         near(check(&*store, &points, &PointFilter::default(), "finished"), false, "finished");
         near(check(&*store, &points, &rust, "filtered"), false, "filtered");
-        // Removed and replaced points must not count any more.
+        // Points that were removed or replaced must no longer count.
         let removed: Vec<_> = points.drain(200..320).map(|point| point.id).collect();
         store.remove(&removed, &Stop::never()).unwrap();
         for point in &mut points[..50] {

@@ -17,20 +17,20 @@ use serde_json::{Map, Value};
 pub(crate) struct Memory {
     pub(crate) collection: Mutex<Option<Collection>>,
     pub(crate) points: Mutex<BTreeMap<PointId, Point>>,
-    /// The errors of the next requests, the next one first.
+    /// The errors of the next requests, in this order.
     pub(crate) failures: Mutex<Vec<StoreError>>,
-    /// The error of all requests after this number of requests.
+    /// If set, all requests after this number of requests fail with this error.
     pub(crate) fails_after: Mutex<Option<(usize, StoreError)>>,
-    /// The error of requests that begin with this word.
+    /// If set, requests that begin with this word fail with this error.
     pub(crate) refuses: Mutex<Option<(&'static str, StoreError)>>,
     /// Descriptions of all requests.
     pub(crate) asked: Mutex<Vec<String>>,
-    /// The number of upserts after which every request fails, as if the process had ended.
+    /// If set, every request after this number of upserts fails, as if the process had ended.
     pub(crate) dies_after: Mutex<Option<usize>>,
     upserts: AtomicUsize,
 }
 
-/// An encoder that lacks something.
+/// An encoder that can't be used because something is missing.
 pub(crate) struct NoEncoder;
 
 impl NoEncoder {
@@ -84,8 +84,8 @@ fn hash(id: PointId) -> u64 {
 }
 
 impl Memory {
-    /// Equal scores come in the store's own order: last id first. Each shard counts document frequencies
-    /// separately.
+    /// Scores points. Those with equal scores come in the store's own order, last id first. Each shard counts
+    /// document frequencies separately.
     fn scored<'a>(
         &self,
         points: &'a BTreeMap<PointId, Point>,

@@ -1,5 +1,5 @@
-//! Tests queries for names: their order, the facts about them, filters that nothing passes, and results that
-//! are cut.
+//! Tests queries for names: the order of results, the facts about a name, filters that nothing passes, and
+//! results that are cut.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn filtered(retriever: &Retriever, query: &str, conditions: &[&str]) -> Lookup {
     retriever.look_up(query, 10, &PointFilter { conditions, ids: None }, &Stop::never()).unwrap()
 }
 
-/// Sets the repository of every point by its id.
+/// Sets the repository of each point by its id.
 fn with_repos(store: &Arc<Memory>, repo: impl Fn(usize) -> &'static str) {
     for (nth, point) in store.points.lock().unwrap().values_mut().enumerate() {
         point.payload.insert("repo".to_owned(), json!(repo(nth)));
@@ -37,13 +37,13 @@ fn a_name_that_nothing_has_is_absent_and_parts_of_it_are_called_that() {
         found.held.iter().all(|held| *held == NameMatch::Parts || *held == NameMatch::Inside),
         "{found:?}"
     );
-    // The control: with a point that has the name, it is found, and comes first.
+    // The control: if a point has the name, it should be found and come first.
     let with = self::store(&["retry now", "RETRY-5 and 99999", "RETRY-99999", "retry retry 99999 99999"]);
     let found = look_up(&retriever(&with), "RETRY-99999", 10).unwrap();
     let name = found.name.clone().unwrap();
     assert!(!name.is_absent() && (name.whole, name.other_case) == (1, 0) && name.is_complete, "{name:?}");
     assert_eq!((ids(&found)[0].as_str(), found.held[0]), ("3", NameMatch::Whole));
-    // A plain word has no parts that could be found instead.
+    // A plain word is not a name: it has no parts that could match instead.
     assert_eq!(look_up(&retriever(&with), "retry", 10).unwrap().name, None);
 }
 
@@ -60,7 +60,7 @@ fn what_has_the_name_comes_first_whatever_it_scores() {
     assert!(found.hits[0].score < found.hits[2].score, "it scores less: {found:?}");
     let name = found.name.unwrap();
     assert_eq!((name.whole, name.other_case), (1, 1));
-    // The control: as words, the others come first.
+    // The control: in a query of words, the others should come first.
     assert_eq!(ids(&look_up(&retriever(&store), "foo bar", 3).unwrap()), ["1", "2", "3"]);
 }
 
@@ -71,7 +71,7 @@ fn where_not_all_can_be_compared_nothing_is_absent() {
     let name = look_up(&retriever(&store), "foo::bar", 10).unwrap().name.unwrap();
     assert!(!name.is_absent() && !name.is_complete && name.whole == 0, "{name:?}");
     assert!(name.compared >= limits::NAMES_COMPARED, "{name:?}");
-    // One word that is rare enough is a proof.
+    // A single word that is rare enough should be sufficient as a proof.
     texts.push("rare::bar");
     let store = self::store(&texts);
     let name = look_up(&retriever(&store), "rare::foo", 10).unwrap().name.unwrap();
@@ -86,7 +86,7 @@ fn a_point_without_its_text_may_have_the_name() {
     let name = found.name.unwrap();
     assert!(!name.is_absent() && (name.without_text, name.compared) == (2, 0), "{name:?}");
     assert_eq!(found.held, [NameMatch::Unknown; 2]);
-    // If no point has the word at all, no text is required.
+    // If no point has the word at all, we need no text for the proof.
     let name = look_up(&retriever(&store), "E0308-X1", 10).unwrap().name.unwrap();
     assert!(name.is_absent(), "{name:?}");
 }
@@ -96,7 +96,7 @@ fn a_comparison_that_fails_is_no_proof() {
     let store = store(&["retry now"]);
     let found = look_up(&retriever(&store), "RETRY-1", 10).unwrap();
     assert!(found.name.unwrap().is_absent());
-    // The store answers the first two requests, for the collection and the words, and nothing after that.
+    // The store answers the first two requests, for the collection and for the words, and then fails.
     let failure = StoreError::Unauthorized("no more".to_owned());
     *store.fails_after.lock().unwrap() = Some((2, failure));
     let found = look_up(&retriever(&store), "RETRY-1", 10).unwrap();
@@ -136,7 +136,7 @@ fn what_scores_under_a_hundredth_of_the_best_is_cut_and_counted() {
     texts.push("common rareword");
     let found = look_up(&retriever(&store(&texts)), "common rareword", 10).unwrap();
     assert_eq!((ids(&found), found.cut), (vec!["301".to_owned()], 9));
-    // The control: without the rare word all points score the same.
+    // The control: without the rare word, all points should have the same score.
     let found = look_up(&retriever(&store(&texts)), "common", 10).unwrap();
     assert_eq!((found.hits.len(), found.cut), (10, 0));
 }
@@ -172,7 +172,7 @@ fn a_filter_is_of_texts_numbers_and_flags() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// The basis of the proof: a text with the name has every dimension that the name requires.
+    /// Tests what the proof is based on: a text with the name must have every dimension that the name needs.
     #[test]
     fn a_text_with_the_name_has_all_that_it_needs(
         before in "[ aB1_:.-]{0,6}",
@@ -188,7 +188,7 @@ proptest! {
             for encoder in [&FastEmbedBm25::with_prose(prose) as &dyn Encoder, &CodeSuperset::with_prose(prose)] {
                 let document = encoder.document(&text).unwrap();
                 let has_all = encoder.needed(&name).iter().all(|id| document.ids().contains(id));
-                // Words that a text requires in addition are not evidence of the name.
+                // Texts that contain the name only as a part of a longer one need not have all dimensions.
                 if held(&text, &name).is_whole() {
                     prop_assert!(has_all, "{name:?} in {text:?}");
                 }
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// Returns the retriever's comparison of the text with the name.
+/// Compares the text with the name as the retriever does.
 fn held(text: &str, name: &str) -> NameMatch {
     let (memory, encoder) = (Memory::default(), CodeSuperset::new());
     let described = self::store(&[]).collection.lock().unwrap().clone().unwrap();

@@ -1,5 +1,6 @@
-//! Tests the client of Qdrant servers: its requests to a scripted server and how it handles the answers, and
-//! lookups in collections of the peer. If `FORAGE_TEST_QDRANT` names the program, real servers are used too.
+//! Tests the client of Qdrant servers: its requests to a scripted server, how it handles the answers, and
+//! lookups in collections of the peer. If `FORAGE_TEST_QDRANT` names the program, we also test with real
+//! servers.
 
 mod errors;
 #[cfg(unix)]
@@ -30,10 +31,11 @@ use serde_json::{Map, Value, json};
 use self::scripted::Scripted;
 use crate::peer::http::Reply;
 
-/// The key of every test; no output may contain it.
+/// The key in every test. It must never appear in any output.
 const KEY: &str = "test-key-0f9e8d7c6b5a";
 
-/// For requests that are abandoned: longer than a test may take, so that a test fails if it waits for this.
+/// The timeout of requests that are abandoned. It is longer than a test may take, so that a test which waits
+/// for it fails.
 const LONG: Duration = Duration::from_secs(60);
 
 fn settings(url: &str) -> ServerSettings {
@@ -54,7 +56,7 @@ fn filter(fields: &[(&str, &[&str])]) -> PointFilter {
     PointFilter { conditions: fields.iter().flat_map(one).collect(), ids: None }
 }
 
-/// Queries two dimensions, regardless of the result.
+/// Sends a query for two dimensions. The result does not matter.
 fn ask(store: &ServerStore, stop: &Stop) -> Result<usize, StoreError> {
     ask_among(store, &PointFilter::default(), stop)
 }

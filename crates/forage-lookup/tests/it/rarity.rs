@@ -1,5 +1,5 @@
-//! Tests collections whose shards count document frequencies separately: lookups must order points as in one
-//! shard.
+//! Tests collections whose shards count document frequencies separately. Lookups must order points as if
+//! there were one shard.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Numbers {
         (self.0 >> 33) % end
     }
 
-    /// Few words are frequent, most are rare.
+    /// Generates a word. A few words are frequent, most are rare.
     fn word(&mut self) -> String {
         let end = 1 + self.below(3_000);
         format!("word{}", self.below(end))
@@ -42,7 +42,7 @@ fn filled(layout: ShardLayout) -> Arc<Memory> {
             words.push("everywhere".to_owned());
         }
         let text = words.join(" ");
-        // One repository has half of all points.
+        // One of the repositories gets half of all points.
         let repository = numbers.below(10).saturating_sub(4);
         Point {
             id: PointId::Number(number),
@@ -60,8 +60,8 @@ fn look_up(store: &Arc<Memory>, query: &str, filter: &PointFilter) -> Lookup {
     retriever.look_up(query, 10, filter, &Stop::never()).unwrap()
 }
 
-/// Returns the number of queries with the same hits in the same order as one shard, and scores within the
-/// difference.
+/// Counts the queries with the same hits in the same order as in one shard. Scores may differ by up to
+/// `difference`.
 fn same(layout: ShardLayout, difference: f32) -> usize {
     let (one, spread, mut numbers) = (filled(ShardLayout::Single), filled(layout), Numbers(99));
     let queries = (0..QUERIES).map(|nth| {
@@ -96,7 +96,7 @@ const QUERIES: usize = 40;
 
 #[test]
 fn lookups_of_six_shards_order_as_those_of_one() {
-    // Words in more than 1,000 chunks are estimated, with an accuracy of two digits.
+    // The idf of words in more than 1,000 chunks is estimated, with an accuracy of two digits.
     let same = same(ShardLayout::Hashed(6), 0.1);
     assert!(same >= QUERIES - 2, "{same} of {QUERIES}");
 }
@@ -145,7 +145,7 @@ fn how_rare_a_word_is_is_asked_once_in_a_while() {
         store.asked.lock().unwrap().len()
     };
     let (first, second) = (requests("word1 everywhere"), requests("word1 everywhere"));
-    // Requests for all points, for each word, and for samples of frequent words.
+    // The first lookup also counts all points, counts each word, and samples frequent words.
     assert!(first >= second + 3, "{first} {second}");
 }
 
@@ -191,7 +191,7 @@ fn a_word_that_is_in_more_points_than_are_counted_is_said_to_be() {
     texts.push("error E0308");
     let store = unweighed(&texts);
     let retriever = retriever(&store);
-    // Also if it is already cached.
+    // The second round uses the cache, and should give the same result.
     for _ in 0..2 {
         let found = retriever::look_up(&retriever, "error E0308", 3).unwrap();
         assert_eq!(found.adapted, adapted(true, 1));

@@ -22,7 +22,7 @@ pub(crate) fn described(contract: Option<Contract>) -> Collection {
     Collection { sparse_vectors: vectors, contract, ..Collection::default() }
 }
 
-/// Creates a store with these texts, with ids from 1.
+/// Creates a store with these texts. Their ids start at 1.
 pub(crate) fn store(texts: &[&str]) -> Arc<Memory> {
     let (memory, encoder) = (Memory::default(), FastEmbedBm25::new());
     *memory.collection.lock().unwrap() = Some(described(Some(encoder.contract())));
@@ -70,7 +70,7 @@ fn what_has_more_of_rare_words_comes_first() {
     assert_eq!(found.state, LookupState::Found);
     assert_eq!(ids(&found), ["3", "1", "2"]);
     assert_eq!(found.hits[0].payload["text"], "error E0308 twice E0308");
-    // The requests to the store name the vector and the fields.
+    // Requests to the store must name the vector and the fields.
     assert!(
         store
             .asked
@@ -83,7 +83,8 @@ fn what_has_more_of_rare_words_comes_first() {
 
 #[test]
 fn those_that_score_the_same_come_by_id_also_at_the_cut() {
-    // There are 300 equal points, returned last id first: the first ten ids are far beyond the first request.
+    // The store returns 300 equal points, last id first, so the first ten ids are far beyond the first
+    // request.
     let texts = vec!["the same error"; 300];
     let store = store(&texts);
     for limit in [1, 2, 10, 100] {
@@ -91,7 +92,7 @@ fn those_that_score_the_same_come_by_id_also_at_the_cut() {
         assert_eq!(ids(&found), (1..=limit).map(|id| id.to_string()).collect::<Vec<_>>());
         assert!(!found.is_arbitrary);
     }
-    // The control: the store alone returns others.
+    // The control: the store alone should return other points.
     let vector = FastEmbedBm25::new().query("error").unwrap();
     let query = forage_lookup::PointQuery {
         vector: &vector,
@@ -155,7 +156,7 @@ fn a_store_that_is_away_is_a_state_and_one_that_comes_back_an_answer() {
         LookupState::StoreUnavailable(away())
     );
     assert_eq!(store.failures.lock().unwrap().len(), 0, "it was asked three times");
-    // Errors that a retry could not fix.
+    // A retry could not fix these errors.
     let unauthorized = StoreError::Unauthorized("wrong key".to_owned());
     *store.failures.lock().unwrap() = vec![unauthorized.clone()];
     store.asked.lock().unwrap().clear();
@@ -177,7 +178,7 @@ fn a_server_is_waited_for_as_long_as_it_says_and_no_longer_than_there_is_time() 
     let began = Instant::now();
     assert_eq!(look_up(&retriever(&store), "error", 10).unwrap().state, LookupState::Found);
     assert!(began.elapsed() >= Duration::from_millis(120));
-    // An hour is longer than the 30 seconds available, so we do not start to wait.
+    // An hour is longer than the 30 seconds that we have, so we should not even start to wait.
     *store.failures.lock().unwrap() = vec![limited(3_600_000)];
     let began = Instant::now();
     let state = look_up(&retriever(&store), "error", 10).unwrap().state;
@@ -185,7 +186,7 @@ fn a_server_is_waited_for_as_long_as_it_says_and_no_longer_than_there_is_time() 
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
-/// If the store does not answer any of the additional questions, the hits are still returned.
+/// If the store does not answer some of the additional questions, the hits should still be returned.
 #[test]
 fn what_was_found_is_shown_whenever_the_store_falls_silent_after_it() {
     let mut same = vec!["the same error"; 300];
@@ -232,7 +233,7 @@ fn what_was_found_is_shown_whenever_the_store_falls_silent_after_it() {
         *store.fails_after.lock().unwrap() = None;
         assert!(wanted.iter().all(|question| questions.contains(question)), "{query}: {questions:?}");
     }
-    // A caller that has cancelled gets no partial result.
+    // A caller that has cancelled should not get a partial result.
     *store.fails_after.lock().unwrap() = Some((2, StoreError::Cancelled));
     let gone = retriever.look_up("error", 10, &PointFilter::default(), &Stop::never());
     assert_eq!(gone.unwrap_err(), CollectionError::Store(StoreError::Cancelled));
@@ -270,7 +271,7 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     let message = refused(&retriever(&store));
     assert!(message.contains("bm42:doc=embed") && message.contains("fastembed-bm25/1"), "{message}");
     assert_eq!(hint(&retriever(&store)), Some(Hint::MatchEncoding));
-    // They received no requests.
+    // None of these lookups should have sent a query.
     assert_eq!(requests(&store, "query"), 0);
 }
 
@@ -292,7 +293,7 @@ fn a_collection_of_another_language_than_is_wanted_is_refused() {
         for encoder in [&FastEmbedBm25::with_prose(theirs) as &dyn Encoder, &CodeSuperset::with_prose(theirs)]
         {
             *store.collection.lock().unwrap() = Some(described(Some(encoder.contract())));
-            // Without a configured encoder it is queried in its own language.
+            // Without a configured encoder, it should be queried in its own language.
             let retriever = Retriever { encoder: None, ..retriever(&store) };
             assert!(look_up(&retriever, "fehler", 10).is_ok(), "{theirs:?}");
             for wanted in [Prose::Stemmed(Language::German), Prose::AsWritten] {

@@ -29,7 +29,7 @@ pub(crate) fn creation() -> Creation {
     }
 }
 
-/// Starts a server of the peer, which ends when it is dropped, and returns its address.
+/// Starts a server of the peer and returns its address. The server ends when it is dropped.
 pub(crate) fn peer() -> (Server, String) {
     let peer = Peer::new(None);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -64,7 +64,7 @@ pub(crate) enum Place {
         cluster: &'static Cluster,
         collection: String,
         sharding: Sharding,
-        /// Number of times it was opened: each time through another node.
+        /// Number of times that it was opened, each time through another node.
         opened: AtomicUsize,
     },
 }
@@ -91,8 +91,8 @@ impl Place {
         store
     }
 
-    /// Returns true if scores equal those of the formula. A server counts document frequencies in each shard
-    /// separately, and includes removed or replaced points until it has optimized a segment.
+    /// Returns true if scores must equal those of the formula. A server counts document frequencies in each
+    /// shard separately. It also counts removed or replaced points until it has optimized a segment.
     pub(crate) fn is_exact(&self, is_changed: bool) -> bool {
         match self {
             Self::Directory(_) | Self::Peer { .. } => true,
@@ -109,8 +109,8 @@ impl Drop for Place {
     }
 }
 
-/// Returns every kind of place to test with: a directory, the peer, and, if `FORAGE_TEST_QDRANT` names the
-/// program, a node, and a cluster of three with six shards and two copies of each.
+/// Returns every kind of place to test with: a directory and the peer. If `FORAGE_TEST_QDRANT` names the
+/// program, also returns a node, and a cluster of three with six shards and two copies of each.
 pub(crate) fn places(test: &str) -> Vec<Place> {
     let (_server, url) = peer();
     let directory = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ pub(crate) fn only(field: &str, values: &[&str]) -> PointFilter {
     PointFilter::any_of(field, values.iter().copied())
 }
 
-/// Returns all points, page by page.
+/// Reads all points, page by page.
 pub(crate) fn all(
     store: &dyn PointStore,
     fields: &[&str],
@@ -167,7 +167,7 @@ pub(crate) fn all(
     }
 }
 
-/// Returns points with a few dimensions each, and shares many of the dimensions between them.
+/// Generates points with a few dimensions each. They have many of the dimensions in common.
 pub(crate) fn some_points(count: u64) -> Vec<Point> {
     let language = |id: u64| ["rust", "python", "go"][id as usize % 3];
     let points = (0..count).map(|id| {
@@ -184,12 +184,13 @@ pub(crate) fn some_points(count: u64) -> Vec<Point> {
 
 const CHILD: &str = "FORAGE_TEST_CHILD";
 
-/// Returns the argument of this child process, if it is one.
+/// Returns the argument of this process, if it is such a child.
 pub(crate) fn told() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// A child process that runs one test of this binary with an argument. It is killed when this is dropped.
+/// A child process that runs one test of this binary with an argument. It is killed when this value is
+/// dropped.
 pub(crate) struct Twin {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -212,7 +213,7 @@ impl Twin {
         self.child.id()
     }
 
-    /// Returns the rest of the next line that begins with the word, or `None` when the child has ended.
+    /// Returns the rest of the next line that begins with `word`, or `None` if the child has ended.
     pub(crate) fn next(&mut self, word: &str) -> Option<String> {
         self.lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix(word).map(str::to_owned))
     }

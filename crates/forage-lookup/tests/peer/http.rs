@@ -1,4 +1,4 @@
-//! An HTTP/1.1 server on the loopback interface, with one thread per connection, which is kept alive.
+//! An HTTP/1.1 server on the loopback interface. Each connection is kept alive and has its own thread.
 #![allow(dead_code, reason = "the program and the tests use parts of it each")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -51,22 +51,22 @@ pub(crate) enum Reply {
         status: u16,
         text: String,
     },
-    /// Never answers. Sends a message when the client disconnects.
+    /// Never answers. Sends a message when the client has disconnected.
     Never(Option<Sender<()>>),
     /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// Sends the first bytes at once and the others one by one with pauses, and then closes the connection.
+    /// Sends the first bytes at once, and the others one by one with pauses. Then closes the connection.
     Drip(Vec<u8>, Vec<u8>, Duration),
 }
 
 impl Reply {
-    /// Creates a success in Qdrant's envelope.
+    /// Creates a successful answer in Qdrant's envelope.
     pub(crate) fn result(result: Value) -> Self {
         let body = json!({"result": result, "status": "ok", "time": 0.001});
         Self::Json { status: 200, headers: Vec::new(), body }
     }
 
-    /// Creates an error in Qdrant's envelope.
+    /// Creates an error answer in Qdrant's envelope.
     pub(crate) fn error(status: u16, error: &str) -> Self {
         let body = json!({"status": {"error": error}, "time": 0.001});
         Self::Json { status, headers: Vec::new(), body }
@@ -78,7 +78,7 @@ pub(crate) type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
 /// The server. Dropping it closes its sockets.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    /// Number of connections that clients have opened.
+    /// Number of connections that clients have opened so far.
     pub(crate) connections: Arc<AtomicUsize>,
     is_over: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
@@ -103,7 +103,7 @@ impl Server {
                 count.fetch_add(1, Ordering::SeqCst);
                 streams.lock().unwrap().extend(stream.try_clone());
                 let (handler, tls) = (Arc::clone(&handler), tls.clone());
-                // Several tests are about clients that disconnect in the middle, so we ignore errors here.
+                // We ignore errors here: in several tests, clients disconnect in the middle.
                 thread::spawn(move || {
                     let _ = stream.set_nodelay(true);
                     let closed = stream.try_clone();
@@ -113,7 +113,7 @@ impl Server {
                             .map_err(std::io::Error::other)
                             .and_then(|connection| serve(StreamOwned::new(connection, stream), &*handler)),
                     };
-                    // The list also has a handle of it.
+                    // The list also has a handle of it, so we must close it explicitly.
                     let _ = closed.and_then(|stream| stream.shutdown(Shutdown::Both));
                 });
             }
@@ -121,7 +121,7 @@ impl Server {
         Ok(Self { address, connections, is_over, open, thread: Some(thread) })
     }
 
-    /// Closes open connections, as a server does after a long idle time.
+    /// Closes open connections, as a server would after a long idle time.
     pub(crate) fn close_connections(&self) {
         for stream in self.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -160,7 +160,7 @@ fn serve(stream: impl Read + Write, handler: &Handler) -> std::io::Result<()> {
                 write(stream.get_mut(), status, "text/plain", &[], text.as_bytes())?;
             }
             Reply::Never(left) => {
-                // Ends when the client disconnects.
+                // This read ends when the client disconnects.
                 let _ = stream.read(&mut [0]);
                 let _ = left.map(|left| left.send(()));
                 return Ok(());

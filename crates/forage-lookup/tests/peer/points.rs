@@ -16,9 +16,9 @@ pub(crate) struct Peer {
     faults: Mutex<Vec<Fault>>,
 }
 
-/// Replies that replace the next answers to some requests.
+/// Replies that we give instead of the next answers to some requests.
 struct Fault {
-    /// The end of their paths.
+    /// The end of the paths of these requests.
     on: String,
     times: u64,
     reply: Reply,
@@ -26,16 +26,16 @@ struct Fault {
 
 #[derive(Default)]
 struct Collection {
-    /// The settings with which it was created.
+    /// The settings with which this collection was created.
     made: Value,
     points: BTreeMap<Id, Point>,
-    /// Keyed by the shard's number or key, and the name of a vector.
+    /// The vectors by shard number or key, and by vector name.
     shards: BTreeMap<(String, String), Shard>,
     /// The shard keys, if the collection is sharded by key.
     keys: BTreeSet<String>,
 }
 
-/// Numbers come before UUIDs.
+/// An id. Numbers come before UUIDs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Id {
     Number(u64),
@@ -107,8 +107,8 @@ impl Peer {
         }
     }
 
-    /// Schedules a failure of the next requests whose path ends with `on`: `reply` is `hang`, `close` or a
-    /// status.
+    /// Schedules a failure of the next requests whose path ends with `on`. `reply` must be `hang`, `close` or
+    /// a status.
     fn plan(&self, order: &Value) -> Reply {
         let reply = match order["reply"].as_u64() {
             Some(status) => {
@@ -245,7 +245,7 @@ impl Collection {
         json!({"peer_id": 1, "shard_count": shards.len(), "local_shards": shards, "remote_shards": [], "shard_transfers": []})
     }
 
-    /// Returns the shard keys that a request names, or `None` for all.
+    /// Returns the shard keys that a request names, or `None` if it applies to all.
     fn named(&self, body: &Value) -> Result<Option<BTreeSet<String>>, Refused> {
         let keys: BTreeSet<String> = match &body["shard_key"] {
             Value::Null => return Ok(None),
@@ -317,7 +317,7 @@ impl Collection {
         Ok(completed())
     }
 
-    /// Returns the points that the filter of a request selects, ordered by id.
+    /// Selects the points that pass the filter of a request, ordered by id.
     fn chosen(&self, body: &Value) -> Result<Vec<&Id>, Refused> {
         let keys = self.named(body)?;
         let is_asked = |point: &Point| keys.as_ref().is_none_or(|keys| keys.contains(&point.shard));
@@ -361,7 +361,7 @@ impl Collection {
                 hits.push((score, id, point));
             }
         }
-        // Among equal scores the last ids come first, so that no client relies on the other order.
+        // Among equal scores the last ids come first, so that a client which relies on another order fails.
         hits.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| two.1.cmp(one.1)));
         let (skipped, limit) = (number(&body["offset"], 0), number(&body["limit"], 10));
         let hit = |(score, id, point): (f32, &Id, &Point)| -> Result<Value, Refused> {
@@ -398,7 +398,7 @@ fn hash(id: &Id) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Parses points in either of the two forms.
+/// Parses points in either of their two forms.
 fn points(body: &Value) -> Result<Vec<Value>, Refused> {
     if let Some(points) = body["points"].as_array() {
         return Ok(points.clone());
@@ -461,7 +461,7 @@ fn sparse(vector: &Value) -> Result<Vec<(u32, f32)>, Refused> {
     }
 }
 
-/// Returns a point with the parts that a request selects.
+/// Formats a point with the parts that a request selects.
 fn shown(id: &Id, point: &Point, body: &Value, with_payload: bool) -> Result<Value, Refused> {
     let mut shown = json!({"id": written(id), "version": 0});
     let wanted = match &body["with_payload"] {
@@ -497,7 +497,7 @@ fn shown(id: &Id, point: &Point, body: &Value, with_payload: bool) -> Result<Val
     Ok(shown)
 }
 
-/// Copies a field of a payload, which may be within an object.
+/// Copies a field of a payload. The field may be inside an object.
 fn keep(kept: &mut Map<String, Value>, payload: &Map<String, Value>, field: &str) {
     if let Some(value) = payload.get(field) {
         kept.insert(field.to_owned(), value.clone());
@@ -555,7 +555,7 @@ fn holds(condition: &Value, id: &Id, payload: &Map<String, Value>) -> Result<boo
         };
         return Ok(values.iter().filter_map(|value| value.as_f64()).any(is_within));
     }
-    // A whole number and the same number as a float are different values.
+    // Note that a whole number and the same number as a float are different values.
     let is = |wanted: &Value| values.contains(&wanted);
     match (&matched["value"], &matched["any"]) {
         (Value::Null, Value::Array(any)) => Ok(any.iter().any(is)),
@@ -564,7 +564,7 @@ fn holds(condition: &Value, id: &Id, payload: &Map<String, Value>) -> Result<boo
     }
 }
 
-/// Collects the values at a path, including each item of lists.
+/// Collects the values at a path. For lists, this includes each item.
 fn found<'a>(value: Option<&'a Value>, path: &str, values: &mut Vec<&'a Value>) {
     match (value, path.split_once('.')) {
         (Some(Value::Array(items)), _) => items.iter().for_each(|item| found(Some(item), path, values)),

@@ -15,8 +15,9 @@ use crate::pattern::{Case, Pattern, rewritten};
 pub(super) struct Arguments {
     /// All arguments except the path of the text.
     pub(super) list: Vec<String>,
-    /// A sentinel line that also matches and is appended to every text: an engine that does not report it has
-    /// not searched to the end. ugrep's PCRE2 mode gives up silently if its matcher runs out of stack.
+    /// A sentinel line that also matches and is appended to every text. An engine that does not report it has
+    /// not searched to the end. For example, ugrep's PCRE2 mode gives up silently if its matcher runs out of
+    /// stack.
     pub(super) last_line: Option<String>,
     /// The pattern as the embedded engine compiles it, if it can.
     pub(super) pattern: Option<Pattern>,
@@ -60,7 +61,7 @@ impl Arguments {
         }
         let pattern = match Pattern::new_within(text, &request.options, stop) {
             Ok(pattern) => Some(pattern),
-            // The external engine may support this, and otherwise reports its own error.
+            // The external engine may support this, and will otherwise report its own error.
             Err(
                 PatternError::LookAround { .. }
                 | PatternError::Backreference { .. }
@@ -96,7 +97,7 @@ impl Arguments {
             let translated = translated.ok_or(ExternalError::NotForUgrep)?;
             list.extend(owned(&["--only-line-number", "-e", &translated]));
         } else {
-            // We need the text of the lines, because only that shows matches that cross a line end.
+            // We need the text of the lines: only this shows matches that cross a line end.
             list = with_pattern(list, request, None, "-j");
         }
         Ok(Self { list, last_line: Some(last_line), pattern })
@@ -107,8 +108,8 @@ fn owned(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|&argument| argument.to_owned()).collect()
 }
 
-/// Adds `-F`, `-w`, the case option and the pattern. We decide the case if we can parse the pattern,
-/// otherwise the engine does.
+/// Adds `-F`, `-w`, the case option and the pattern. We decide the case if we can parse the pattern;
+/// otherwise the engine decides.
 fn with_pattern(
     mut list: Vec<String>,
     request: &ExternalRequest<'_>,
@@ -127,7 +128,7 @@ fn with_pattern(
     list
 }
 
-/// Returns a line that no text contains by chance or by intent, because it is random for each search.
+/// Generates a line that no text contains by chance or by intent. This line is random for each search.
 fn last_line() -> String {
     use std::hash::{BuildHasher, RandomState};
     let word = || format!("{:016x}", RandomState::new().hash_one(limits::EXTERNAL_TICK));

@@ -107,8 +107,8 @@ impl FileBatch {
                 break;
             }
             let text = &self.text[part.text.clone()];
-            // The matching lines are known and little work is left, so a passed deadline must not discard
-            // them.
+            // The matching lines are known and little work is left, so we must not discard them if the
+            // deadline passes now.
             let events = search_text(&lines, finder, &part.path, text, options, &Stop::never());
             let Some(mut file) = events else { continue };
             if last.is_some_and(|last| last < part.text.end as u64) {
@@ -129,7 +129,7 @@ impl FileBatch {
         Ok(found)
     }
 
-    /// Returns the matching lines of a run of files, and true if the search had to end within it. If the
+    /// Finds the matching lines of a run of files. Returns true if the search had to end within it. If the
     /// engine gives up, we search the files by halves so that only the problematic file loses results.
     fn lines_of(
         &self,

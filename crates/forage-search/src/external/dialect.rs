@@ -1,9 +1,9 @@
 //! Rewrites a pattern so that ugrep's PCRE2 mode reads it exactly as we do.
 //!
-//! ugrep's own syntax has different definitions of letters, words, white space and line ends, and its parser
+//! ugrep's own syntax has different definitions of letters, words, white space and line ends. Its parser also
 //! rejects some valid expressions, for example an anchor alone in an alternative, or an empty alternative. We
 //! therefore print patterns that we can parse from their parsed form, with classes spelled out and assertions
-//! expressed as look-around. All others (with look-around or backreferences) are passed to ugrep unchanged.
+//! expressed as look-around. We pass all others (with look-around or backreferences) to ugrep unchanged.
 
 use std::fmt::Write;
 
@@ -17,8 +17,8 @@ const NOTHING: &str = "x{0}";
 /// The maximum repetition count of PCRE2.
 const REPETITIONS: u32 = 65_535;
 
-/// Returns the pattern for ugrep's `-P`, or `None` if it names bytes that are not UTF-8, which that mode does
-/// not support.
+/// Translates the pattern for ugrep's `-P`. Returns `None` if it names bytes that are not UTF-8, which this
+/// mode does not support.
 pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Option<String> {
     let mut out = String::new();
     let empty = hir.properties().minimum_len() == Some(0);
@@ -72,7 +72,8 @@ fn group(out: &mut String, parts: &[Hir], separator: &str) -> Option<()> {
 }
 
 fn character(out: &mut String, c: char) {
-    // Any other escaped character could have a meaning, for example `\<` matches the start of a word in ugrep.
+    // Any other escaped character could have a meaning. For example, `\<` matches the start of a word in
+    // ugrep.
     if c.is_ascii_alphanumeric() || c == '_' {
         out.push(c);
     } else {
@@ -137,7 +138,7 @@ fn counts(repetition: &Repetition) -> Option<String> {
 /// Expresses an assertion as look-around.
 ///
 /// Next to bytes that are not UTF-8, PCRE2 sees neither a character nor a line end. The form of each
-/// assertion depends on this: an edge of a word may be next to such bytes, half an edge may not.
+/// assertion depends on this: a word boundary may be next to such bytes, but a half boundary may not.
 fn look(look: Look) -> Option<String> {
     let is_unicode = regex_syntax::hir::LookSet::singleton(look).contains_word_unicode();
     let class = if is_unicode { WORD } else { ASCII_WORD };

@@ -1,4 +1,4 @@
-//! Runs one engine over one text: returns the matching lines and whether the result is complete.
+//! Runs one engine over one text, and returns the matching lines and whether the result is complete.
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -26,9 +26,9 @@ pub(super) struct ExternalEngine<'a> {
 pub(super) struct SearchedFiles {
     /// The offsets at which matching lines begin, ascending.
     pub(super) starts: Vec<u64>,
-    /// True if the search was ended before the engine finished: later lines are unknown.
+    /// True if the search was ended before the engine finished, so that later lines are unknown.
     pub(super) halted: bool,
-    /// True if the engine ended before the end of the text without reporting it: lines are missing.
+    /// True if the engine ended before the end of the text without reporting this, so that lines are missing.
     pub(super) gave_up: bool,
 }
 
@@ -132,7 +132,7 @@ impl<'a> ExternalEngine<'a> {
         Ok(searched)
     }
 
-    /// Counts a file in which the engine gave up. Returns an error if there were too many.
+    /// Counts a file in which the engine gave up. Returns an error if there are too many.
     pub(super) fn give_up(&self, file: &str, notes: &mut Notes) -> Result<(), ExternalError> {
         notes.incomplete = true;
         notes.warn(format!(
@@ -150,8 +150,8 @@ impl<'a> ExternalEngine<'a> {
     /// other process can open it.
     fn hand_over(&self, text: &[u8]) -> std::io::Result<OwnedFd> {
         let mut file = std::fs::File::from(memfd_create("forage-text", MemfdFlags::CLOEXEC)?);
-        // After an empty line, no bytes are taken for a byte-order mark. This matters because the text is
-        // already decoded.
+        // We write an empty line first, so that no bytes are taken for a byte-order mark. This matters
+        // because the text is already decoded.
         file.write_all(b"\n")?;
         file.write_all(text)?;
         if let Some(last) = &self.arguments.last_line {
@@ -161,8 +161,8 @@ impl<'a> ExternalEngine<'a> {
         Ok(file.into())
     }
 
-    /// Interprets an ended run by the lines that it reported. The exit code alone is ambiguous: a search with
-    /// matches and an unreadable file gives 1 in ugrep and 2 in ripgrep.
+    /// Interprets an ended run by the lines that it reported. The exit code alone is ambiguous. For example,
+    /// a search with matches and an unreadable file gives 1 in ugrep and 2 in ripgrep.
     fn judge(
         &self,
         ended: ProcessEnd,
@@ -223,8 +223,8 @@ impl<'a> ExternalEngine<'a> {
     }
 }
 
-/// Returns the start of the line that is `lines` lines after the one at `start`. Counting line feeds per
-/// chunk is several times faster than visiting each line.
+/// Finds the start of the line that is `lines` lines after the one at `start`. Counting line feeds per chunk
+/// is several times faster than visiting each line.
 fn skip_lines(text: &[u8], mut start: usize, mut lines: usize) -> usize {
     while lines > 0 {
         let stretch = &text[start..text.len().min(start + 512)];

@@ -1,5 +1,6 @@
-//! Searches files too large to be read whole: the embedded engine's piecewise search with the external
-//! engine's lines. The engine searches each block of whole lines before the next block is read.
+//! Searches files that are too large to be read whole. This is the embedded engine's piecewise search with
+//! the external engine's lines. The engine must search each block of whole lines before the next block is
+//! read.
 
 use std::io::{self, Read};
 

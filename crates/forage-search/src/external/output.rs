@@ -1,8 +1,8 @@
 //! Parses the output of an engine: the numbers at the start of its lines.
 //!
 //! Both engines write `NUMBER:text` for a matching line. ugrep writes `NUMBER|text` for the other lines of a
-//! match that crosses a line end. The text is discarded as it arrives, so neither its length nor its content
-//! matters. A line without the expected start is only counted.
+//! match that crosses a line end. We discard the text as it arrives, so neither its length nor its content
+//! matters. We only count a line without the expected start.
 
 /// A parser for output that arrives in pieces of any size.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,7 +72,7 @@ impl LineNumbers {
         }
     }
 
-    /// Ends the output: nothing more can arrive that would retract the last line.
+    /// Ends the output and reports the last line, which nothing can retract any more.
     pub(super) fn end(&mut self, mut found: impl FnMut(u64)) {
         if matches!(self.state, State::Digits) {
             self.noise += 1;

@@ -1,5 +1,5 @@
-//! One run of an engine. The process gets nothing from us except the text, we never block on its output, and
-//! it is killed with all its children when the run ends, however it ends.
+//! One run of an engine. The process gets nothing from us except the text, and we never block on its output.
+//! However the run ends, we kill the process with all its children.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -40,7 +40,7 @@ impl ProcessHalt<'_> {
 pub(super) struct ProcessEnd {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
-    /// The beginning of its stderr output.
+    /// The beginning of the engine's stderr output.
     pub(super) stderr: Vec<u8>,
     /// True if the engine was killed because the search must end.
     pub(super) halted: bool,
@@ -48,7 +48,7 @@ pub(super) struct ProcessEnd {
     pub(super) flooded: bool,
 }
 
-/// Returns the version output of a program, at most `max` bytes.
+/// Reads the version output of a program, at most `max` bytes.
 pub(super) fn version(program: &Path, halt: ProcessHalt<'_>, max: usize) -> io::Result<Vec<u8>> {
     let text = memfd_create("forage-nothing", MemfdFlags::CLOEXEC)?;
     let mut printed = Vec::new();
@@ -81,8 +81,8 @@ pub(super) fn run(
         wait_for_something(&stdout, &stderr, exit.as_ref());
         let exited = running.has_exited();
         if exited {
-            // We kill the group because children of the engine can hold the pipes open, but the engine's own
-            // output has been written by now.
+            // We kill the group, as children of the engine can hold the pipes open. The engine's own output
+            // has been written by now.
             running.kill_group();
         }
         let max = if exited { limits::EXTERNAL_LEFT_BYTES } else { limits::EXTERNAL_READ_BYTES };
@@ -124,12 +124,12 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
         .stderr(Stdio::piped())
         .process_group(0);
     let inherit = move || {
-        // SAFETY: the handle is open: it is borrowed from its owner until the child was started, and no
+        // SAFETY: the handle is open: it is borrowed from its owner until the child has started, and no
         // handle is closed between `fork` and `exec`.
         #[expect(unsafe_code, reason = "a closure between `fork` and `exec` can't hold a borrow")]
         let handle = unsafe { BorrowedFd::borrow_raw(handle) };
-        // This must happen in the child: in the parent, a child that another thread starts at this moment
-        // would inherit the handle too.
+        // This must happen in the child. If the parent did it, a child that another thread starts at this
+        // moment would inherit the handle too.
         fcntl_setfd(handle, FdFlags::empty())?;
         // Its own process group shields the engine from signals of the terminal, so it must not outlive us
         // when we are interrupted or killed. The signal is sent when the parent thread ends; that thread
@@ -194,7 +194,7 @@ impl Pipe {
 struct RunningProcess(Child);
 
 impl RunningProcess {
-    /// Returns true if the engine has exited. It is not reaped, so that its process and group ids can't be
+    /// Returns true if the engine has exited. We do not reap it, so that its process and group ids can't be
     /// reused yet.
     fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -215,7 +215,7 @@ impl RunningProcess {
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
-        // After `end` the process is reaped and its id may belong to another process.
+        // After `end` the process is reaped, so its id may belong to another process, which we must not kill.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             self.kill_group();
             let _ = self.0.wait();

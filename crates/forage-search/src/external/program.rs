@@ -14,7 +14,7 @@ pub enum ProgramKind {
 }
 
 impl ProgramKind {
-    /// Returns the display name, which records also use.
+    /// The display name, which records also use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ugrep => "ugrep",
@@ -30,7 +30,7 @@ pub struct Program {
     kind: ProgramKind,
 }
 
-/// The reasons for which a program is rejected as an engine. Each message says what to do instead.
+/// Reasons why we reject a program as an engine. Each message says what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// The program is `ug`, which loads `.ugrep` files.
@@ -101,9 +101,9 @@ pub enum ProgramError {
 impl Program {
     /// Finds an engine.
     ///
-    /// `name` is an absolute path, or a bare name that is looked up in the absolute directories of
-    /// `search_path` (relative ones are ignored). `roots` are the canonical paths of the directories that
-    /// will be searched; programs inside them are rejected.
+    /// `name` must be an absolute path, or a bare name that is looked up in the absolute directories of
+    /// `search_path` (relative ones are ignored). `roots` must be the canonical paths of the directories that
+    /// will be searched; we reject programs inside them.
     pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ProgramError> {
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             return Err(ProgramError::Unsupported);
@@ -132,13 +132,13 @@ impl Program {
         Err(refused.unwrap_or_else(|| ProgramError::NotFound { name: name.display().to_string(), searched }))
     }
 
-    /// Returns the absolute path of the program.
+    /// The absolute path of the program.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the first line of the program's version output, or `None` if it prints nothing by the
-    /// deadline. The program runs under the same restrictions as for a search, with an empty text.
+    /// Runs the program to read the first line of its version output. Returns `None` if it prints nothing by
+    /// the deadline. The program runs under the same restrictions as for a search, with an empty text.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
         let halt = super::process::ProcessHalt { stop, ended: &false.into() };
@@ -148,20 +148,20 @@ impl Program {
         Some(text.lines().next()?.trim().to_owned()).filter(|line| !line.is_empty())
     }
 
-    /// External engines are not supported on this system.
+    /// Returns `None`, because external engines are not supported on this system.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub fn version(&self, _: &forage_base::Stop) -> Option<String> {
         None
     }
 
-    /// Returns the kind of engine.
+    /// The kind of engine.
     pub fn kind(&self) -> ProgramKind {
         self.kind
     }
 }
 
-/// Returns the engine for a program's name. `ugrep-indexer`, `ugrep+` and `rga` are different programs; the
-/// last two run filters over files.
+/// Determines the engine from a program's name. Note that `ugrep-indexer`, `ugrep+` and `rga` are different
+/// programs; the last two run filters over files.
 fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
     let shown = || name.display().to_string();
     let file = name.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -180,8 +180,8 @@ fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
 }
 
 /// Returns `path` if it is an executable file, and neither it nor the target of its links is inside a root.
-/// The path itself is run, not its target, because the program's behavior depends on the name under which it
-/// is invoked.
+/// We run the path itself, not its target: the program's behavior depends on the name under which it is
+/// invoked.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program comes from the user's configuration, not a repository"

@@ -34,7 +34,7 @@ struct ExternalSession<'a> {
 /// Searches the files below `start` with an external engine.
 ///
 /// `receive` gets the files in path order, and can end the search by returning a break. An error ends the
-/// search too, after the results found before it were delivered.
+/// search too, after the results found before it have been delivered.
 #[expect(clippy::too_many_arguments, reason = "the embedded engine's arguments and the engine")]
 pub fn search(
     program: &Program,
@@ -58,8 +58,8 @@ pub fn search(
     let (mut walk, sent) = std::thread::scope(|scope| {
         let end = EndOnDrop(&ended);
         let threads = options.thread_count();
-        // With these capacities we limit the batches that wait to be searched, and the outcomes that wait for
-        // earlier ones.
+        // These capacities limit the batches that wait to be searched, and the outcomes that wait for earlier
+        // ones.
         let (work, batches) = sync_channel(threads);
         let (sender, outcomes) = sync_channel(2 * threads);
         let walker = scope.spawn(move || session.walk(&work, &sender, root, start, options));
@@ -226,7 +226,7 @@ impl ExternalSession<'_> {
         Ok((report, sent))
     }
 
-    /// Returns a finder that locates matches within a line, if our engine can compile the pattern.
+    /// Creates a finder that locates matches within a line, if our engine can compile the pattern.
     fn finder(&self) -> Option<LineFinder<'_>> {
         self.engine.pattern().map(|pattern| LineFinder::new(pattern, self.halt.stop))
     }
@@ -245,7 +245,7 @@ enum OutputPiece {
 }
 
 impl OutputPiece {
-    /// Returns the approximate memory size in bytes.
+    /// Estimates the memory size in bytes.
     fn weight(&self) -> usize {
         let held = match self {
             Self::Text { text, .. } => text.len(),

@@ -3,7 +3,7 @@
 //!
 //! Layer `n` contains the nodes reached with `n` edits. The automaton reads bytes: a class becomes a trie of
 //! UTF-8 sequences, and an edit consumes such a sequence or a single byte. It may therefore take a multi-byte
-//! character apart, with each byte counting as one edit. That never costs less than one edit for the whole
+//! character apart, with each byte counting as one edit. This never costs less than one edit for the whole
 //! character, so it adds no false matches. The exceptions are assertions inside the character and bytes that
 //! the pattern names explicitly; see [`Automaton::is_exact`].
 
@@ -24,8 +24,8 @@ use crate::stepped::{LazySearch, SteppedEnd};
 #[derive(Debug)]
 pub(super) struct Automaton {
     strict: DFA,
-    /// An automaton without assertions about words, for text that is not ASCII, on which an automaton can't
-    /// test them.
+    /// An automaton without assertions about words. We use it for text that is not ASCII, because an
+    /// automaton can't test them there.
     loose: Option<DFA>,
     is_careful: bool,
     /// The maximum work per byte, which is the number of states that can be active.
@@ -82,14 +82,14 @@ impl Automaton {
         !self.is_careful || text.is_ascii()
     }
 
-    /// Returns the number of bytes that can be processed between two deadline checks.
+    /// The number of bytes that can be processed between two deadline checks.
     pub(super) fn quick_bytes(&self) -> usize {
         usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX)
     }
 
-    /// Returns the end of the match in `line[start..end]` that ends first. The offset may be off by about a
-    /// byte; see [`Automaton::is_exact`]. Assertions see the whole line. Also returns `None` if the search
-    /// had to end.
+    /// Finds the end of the match in `line[range]` that ends first. The offset may be off by about a byte;
+    /// see [`Automaton::is_exact`]. Assertions see the whole line. Also returns `None` if the search had to
+    /// end.
     pub(super) fn first_end(
         &self,
         cache: &mut AutomatonCache,
@@ -113,7 +113,7 @@ impl Automaton {
         }
     }
 
-    /// Returns the first match at or after `start`, which must be the beginning of a line, across all lines.
+    /// Finds the first match at or after `start`, across all lines. `start` must be the beginning of a line.
     /// Also returns `None` if the search had to end.
     pub(super) fn next_hit(
         &self,

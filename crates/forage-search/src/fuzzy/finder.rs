@@ -41,12 +41,12 @@ impl<'p> FuzzyFinder<'p> {
         }
     }
 
-    /// Returns true if a line, given without its line feed, matches.
+    /// Returns true if `line`, which must be given without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
         self.first_end(line).is_some()
     }
 
-    /// Returns the end of the match that ends first in a line, accurate to about one character.
+    /// Finds the end of the match that ends first in a line, accurate to about one character.
     fn first_end(&self, line: &[u8]) -> Option<usize> {
         let edits = self.fuzzy.edits();
         let mut scratch = self.scratch.borrow_mut();
@@ -76,11 +76,11 @@ impl<'p> FuzzyFinder<'p> {
         self.fuzzy.automata[edits].first_end(&mut scratch.caches[edits], line, range, &self.pace)
     }
 
-    /// Returns a lower bound, not below `from`, for the start of a match that ends at `end` or later, if no
-    /// match ends before.
+    /// Computes a lower bound for the start of a match that ends at `end` or later, if no match ends before.
+    /// The bound is not below `from`.
     fn earliest_start(&self, line: &[u8], from: usize, end: usize, edits: usize) -> usize {
         let Some(longest) = self.fuzzy.graph.longest else { return from };
-        // We allow one extra character, because `end` may be inside one.
+        // We allow one extra character, as `end` may be inside one.
         let characters = longest.saturating_add(edits + 1);
         let bytes = if line.is_ascii() { characters } else { characters.saturating_mul(4) };
         border_before(line, end.saturating_sub(bytes)).max(from)
@@ -92,7 +92,7 @@ impl<'p> FuzzyFinder<'p> {
             Some(SearchedText { prefilter, .. }) if prefilter.applies_to(text) => {
                 self.by_candidates(prefilter, text, found)
             }
-            // A carriage return before the line feed must not be treated like one before other text.
+            // We must not treat a carriage return before the line feed like one before other text.
             _ if self.fuzzy.graph.has_return_looks => self.line_by_line(text, found),
             _ => self.by_automaton(text, found),
         }
@@ -158,12 +158,12 @@ impl<'p> FuzzyFinder<'p> {
             .all(|line| (!self.is_match(&text[line.clone()]) || found(line)) && !self.is_stopped());
     }
 
-    /// Returns the best match of a line: the first of those with the fewest edits.
+    /// Finds the best match of a line: the first of those with the fewest edits.
     pub(crate) fn best_span(&self, line: &[u8]) -> Option<Span> {
         self.rounds(line, 1).into_iter().next()
     }
 
-    /// Returns the matches of a line, ordered by distance and then by position.
+    /// Finds the matches of a line, ordered by distance and then by position.
     pub(crate) fn best_first(&self, line: &[u8]) -> Vec<Span> {
         self.rounds(line, limits::LINE_SPANS)
     }
@@ -173,12 +173,12 @@ impl<'p> FuzzyFinder<'p> {
         bytes > self.fuzzy.automata[self.fuzzy.edits()].quick_bytes()
     }
 
-    /// Returns true if a search ended within a line, so that finding nothing there means nothing.
+    /// Returns true if a search ended within a line. In this case, a missing match there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         self.pace.is_stopped()
     }
 
-    /// Returns the first `max` matches in the order in which they are found: by distance, then by position.
+    /// Finds the first `max` matches in this order: by distance, then by position.
     fn rounds(&self, line: &[u8], max: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         let Some(window) = self.window(line) else { return spans };
@@ -229,7 +229,7 @@ impl<'p> FuzzyFinder<'p> {
         scratch.simulation.search(&search, steps)
     }
 
-    /// Returns the part of a line to search for matches, or `None` if the line has no match.
+    /// Chooses the part of a line to search for matches. Returns `None` if the line has no match.
     fn window(&self, line: &[u8]) -> Option<Range<usize>> {
         if line.len() <= limits::FUZZY_WINDOW_BYTES {
             return Some(0..line.len());

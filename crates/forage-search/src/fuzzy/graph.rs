@@ -78,7 +78,7 @@ pub(super) fn decode(text: &[u8], at: usize) -> (GraphSymbol, usize) {
     character.map_or((RAW + GraphSymbol::from(first), 1), |character| (character.into(), length))
 }
 
-/// Returns the last character boundary at or before `at`.
+/// Finds the last character boundary at or before `at`.
 pub(super) fn border_before(text: &[u8], at: usize) -> usize {
     let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
     // Three bytes that can't begin a character are never followed by another byte of the same character.
@@ -107,7 +107,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Returns an approximate upper bound for the size in bytes of one layer of an automaton.
+    /// Estimates an upper bound for the size in bytes of one layer of an automaton.
     pub(super) fn layer_bytes(&self) -> u64 {
         // Any character takes some ten states, and a range of a class about one.
         const NODE_BYTES: u64 = 700;
@@ -148,7 +148,7 @@ impl Graph {
     }
 }
 
-/// Returns true for assertions that test for word characters.
+/// Recognizes assertions that test for word characters.
 pub(super) fn is_word_look(look: TextLook) -> bool {
     !matches!(
         look,
@@ -161,8 +161,8 @@ pub(super) fn is_word_look(look: TextLook) -> bool {
     )
 }
 
-/// Returns the lengths of the shortest and the longest string that a node matches, in characters. A node that
-/// can't match counts as one character, because an edit can delete it.
+/// Computes the lengths of the shortest and the longest string that a node matches, in characters. A node
+/// that can't match counts as one character, because an edit can delete it.
 fn lengths(hir: &Hir) -> (usize, Option<usize>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => (0, Some(0)),
@@ -248,7 +248,7 @@ impl GraphBuilder {
     }
 
     fn add_repetition(&mut self, repetition: &Repetition, next: NodeId) -> Result<NodeId, TooLarge> {
-        // Copies count even if they add no nodes, so that a huge repetition count can't keep us busy.
+        // We count copies even if they add no nodes, so that a huge repetition count can't keep us busy.
         if repetition.max.unwrap_or(repetition.min) as usize > self.limit {
             return Err(TooLarge);
         }
@@ -273,7 +273,7 @@ impl GraphBuilder {
     }
 }
 
-/// Maps line assertions to text assertions: a line is its own haystack.
+/// Maps line assertions to text assertions, as a line is its own haystack.
 fn text_look(look: Look) -> TextLook {
     match look {
         Look::Start | Look::StartLF => TextLook::StartLF,

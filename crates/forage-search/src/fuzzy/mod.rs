@@ -56,7 +56,7 @@ use pieces::PatternPieces;
 #[derive(Debug)]
 pub(crate) struct Fuzzy {
     graph: Graph,
-    /// One automaton per number of edits. The last one decides, the others help to locate spans.
+    /// One automaton per number of edits. The last one decides lines, and the others help to locate spans.
     automata: Vec<Automaton>,
     pieces: Option<SearchedText>,
 }
@@ -75,7 +75,7 @@ impl SearchedText {
     }
 }
 
-/// The reasons for which a pattern can't be searched for with edits.
+/// Reasons why a pattern can't be searched for with edits.
 #[derive(Debug)]
 pub(crate) enum FuzzyError {
     /// The shortest string that the pattern matches has this many characters, which is not more than the
@@ -110,7 +110,7 @@ impl FuzzyPlan {
         Ok(Self { graph, edits, pieces: pieces.and_then(SearchedText::new) })
     }
 
-    /// Returns an approximate upper bound for the size of the automata in bytes.
+    /// Estimates an upper bound for the size of the automata in bytes.
     pub(crate) fn automata_bytes(&self) -> u64 {
         // An automaton with `n` edits has `n` + 1 layers.
         let layers = (1..=self.edits as u64 + 1).sum::<u64>() * self.automata_per_layer();
@@ -121,14 +121,14 @@ impl FuzzyPlan {
         if self.graph.has_word_looks { 2 } else { 1 }
     }
 
-    /// Returns the size in bytes of the cache of each automaton.
+    /// Computes the cache size in bytes of each automaton.
     fn cache_bytes(&self, budget: &PatternBudget) -> usize {
         let automata = (self.edits + 1) * self.automata_per_layer() as usize;
         let share = budget.cache_bytes(0) * limits::CACHES_PER_PATTERN / automata;
         share.clamp(*limits::FUZZY_CACHE_BYTES.start(), *limits::FUZZY_CACHE_BYTES.end())
     }
 
-    /// Returns the size in bytes of the caches of one thread.
+    /// Computes the size in bytes of the caches of one thread.
     pub(crate) fn thread_bytes(&self, budget: &PatternBudget) -> u64 {
         let automata = (self.edits as u64 + 1) * self.automata_per_layer();
         self.cache_bytes(budget) as u64 * automata
@@ -170,12 +170,12 @@ impl Fuzzy {
         self.pieces.as_ref().map(|searched| searched.literals.as_slice())
     }
 
-    /// Returns the maximum number of edits of a match.
+    /// The maximum number of edits of a match.
     pub(crate) fn edits(&self) -> usize {
         self.automata.len() - 1
     }
 
-    /// Describes how lines are found.
+    /// Describes how we find lines.
     pub(crate) fn describe(&self) -> String {
         let edits = self.edits();
         let plural = if edits == 1 { "" } else { "s" };

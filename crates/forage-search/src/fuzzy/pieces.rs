@@ -2,9 +2,9 @@
 //!
 //! An edit changes at most one of several adjacent pieces of the pattern: an insertion between two pieces
 //! changes neither, and an insertion inside a piece changes only this one. So at least one of `k + 1` pieces
-//! occurs unchanged in the text. For example, every match of `retry_count` within one edit contains `retry`
-//! or `_count` (Wu and Manber, «Fast text searching allowing errors», 1992). Assertions between the letters
-//! are ignored because they contain no text.
+//! must occur unchanged in the text. For example, every match of `retry_count` within one edit contains
+//! `retry` or `_count` (Wu and Manber, «Fast text searching allowing errors», 1992). We ignore assertions
+//! between the letters because they contain no text.
 
 use regex_syntax::hir::{Hir, HirKind};
 
@@ -21,8 +21,8 @@ const MAX_PLACES: usize = 12;
 /// Maximum number of copies of a repeated part to analyze.
 const MAX_COPIES: u32 = 8;
 
-/// Returns strings such that every match of `hir` within `edits` edits contains at least one of them, chosen
-/// to be rare in source code. Returns `None` if there are none.
+/// Chooses strings that are rare in source code, such that every match of `hir` within `edits` edits contains
+/// at least one of them. Returns `None` if there are no such strings.
 pub(super) fn pieces(hir: &Hir, edits: usize) -> Option<PatternPieces> {
     let PieceChoice { cost, mut literals } = choices(hir, edits + 1).pop().flatten()?;
     remove_implied(&mut literals);
@@ -81,14 +81,14 @@ impl PatternPlace {
     }
 }
 
-/// Returns the best choices of up to `max` pieces from `hir`.
+/// Finds the best choices of up to `max` pieces from `hir`.
 fn choices(hir: &Hir, max: usize) -> Choices {
     let mut places = Vec::new();
     add_places(hir, max, &mut places);
     let mut best: Vec<Choices> = Vec::with_capacity(places.len() + 1);
     best.push((0..=max).map(|count| (count == 0).then(PieceChoice::nothing)).collect());
     for end in 1..=places.len() {
-        // Either without the last position, with the pieces inside it, or with a piece that ends there.
+        // We can leave out the last position, use the pieces inside it, or end a piece there.
         let mut here = best[end - 1].clone();
         for (inside, choice) in places[end - 1].inner.iter().enumerate() {
             offer(&mut here, &best[end - 1], choice.as_ref(), inside);

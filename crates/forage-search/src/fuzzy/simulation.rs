@@ -41,7 +41,7 @@ pub(super) struct SimulationSearch<'a> {
     pub(super) range: Range<usize>,
     pub(super) edits: usize,
     pub(super) wanted: WantedMatch,
-    /// Ends the search without a match.
+    /// Ends the search without a match when time runs out.
     pub(super) pace: &'a Pace,
 }
 
@@ -65,8 +65,8 @@ impl FuzzySimulation {
         }
     }
 
-    /// Returns the wanted match. Each visited state takes one of `steps`; if they run out, the best match so
-    /// far is returned.
+    /// Finds the wanted match. Each visited state takes one of `steps`. If they run out, this returns the
+    /// best match so far.
     pub(super) fn search(&mut self, search: &SimulationSearch<'_>, steps: &mut u64) -> Option<Range<usize>> {
         let SimulationSearch { graph, line, ref range, edits, wanted, pace } = *search;
         let states = graph.nodes.len() * (edits + 1);

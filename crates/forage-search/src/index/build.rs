@@ -26,7 +26,7 @@ pub struct Built {
 }
 
 /// Reads the files below a root that a search can visit, i.e. all that ignore rules do not hide. With a base
-/// index `below`, reads only files that it does not have in their current state.
+/// index `below`, this only reads files that it does not have in their current state.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ impl BuildWorker<'_> {
             StateReliability::All => self.reader.read(&mut file),
         };
         let Ok(mut text) = text else { return WalkStep::Nothing };
-        // The file is being changed.
+        // The file changed while we read it.
         if file.state_now() != Some(state) {
             text = BuildText::unread(Content::Young);
         }
@@ -117,7 +117,7 @@ impl BuildWorker<'_> {
     }
 }
 
-/// Returns the state of a file before it is read, and how reliably it reflects changes.
+/// Returns the state of a file before we read it, and how reliably this state reflects changes.
 fn settled(file: &OpenedFile) -> Option<(FileState, StateReliability)> {
     if file.size() > limits::LARGE_FILE_BYTES {
         // Every search reads such a file, so we need not wait for its pages to be written back.
@@ -187,7 +187,7 @@ impl TextReader {
     /// Adds the trigrams of a large file whose beginning is already in the buffer. Returns its number of
     /// lines and the checksum of its bytes.
     ///
-    /// Returns `None` if every search must read the file anyway, because it has to report for example a long line or
+    /// Returns `None` if every search must read the file anyway, e.g. because it has to report a long line or
     /// a NUL byte, or if the trigrams would not exclude anything.
     fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut BuildParts) -> Option<(u64, u32)> {
         if file.size() > limits::LARGE_FILE_BYTES {

@@ -16,7 +16,7 @@ pub struct IndexedFile<'a> {
     pub path: &'a [u8],
     /// The state in which the file was read.
     pub state: FileState,
-    /// The kind of its content: indexed, or the reason for which it is not.
+    /// The kind of its content: indexed, or the reason why it is not.
     pub content: Content,
     /// The number of lines, if known.
     pub lines: Option<u32>,
@@ -75,7 +75,7 @@ impl SegmentBuilder {
         true
     }
 
-    /// Returns the number of files.
+    /// The number of files.
     pub fn len(&self) -> u32 {
         self.count
     }

@@ -82,13 +82,12 @@ impl Listed {
         &self.listing
     }
 
-    /// Returns the number of files that an update would add to the index.
     pub(super) fn strangers(&self) -> u64 {
         self.strangers
     }
 
-    /// Returns the files that a search must visit, given the candidates of each layer by query. Without
-    /// candidates, returns all files that are searched.
+    /// Chooses the files that a search must visit, given the candidates of each layer by query. Without
+    /// candidates, these are all files that are searched.
     pub(super) fn choose(
         self: &Arc<Self>,
         candidates: Option<&[Vec<LayerCandidates>]>,
@@ -155,7 +154,7 @@ impl ListedFiles {
         is_known.then(|| self.by_query.is_empty() || may_match(&self.by_query, number, wanted))
     }
 
-    /// Returns the layer that knows the text of a file, and the file's number there.
+    /// Looks up the layer that knows the text of a file, and the file's number there.
     pub(super) fn place(&self, entry: &Entry<'_>) -> Option<(usize, u32)> {
         let (layer, file) = (*self.listed.places.get(entry.number? as usize)?)?;
         Some((usize::from(layer), file))

@@ -38,9 +38,9 @@ use crate::notebook::is_notebook;
 
 /// The index of a root: a base layer, and layers above it with the files that changed since.
 ///
-/// Its data about a file holds for the state in which the file was read. A file is left unread only if it is
-/// known to be in that state, either by reading its metadata or because its tree is watched. An index may
-/// therefore be outdated or even belong to another tree; it is then merely less useful.
+/// Its data about a file holds for the state in which the file was read. We leave a file unread only if we
+/// know it to be in that state, either by reading its metadata or because its tree is watched. An index may
+/// therefore be outdated or even belong to another tree. This only makes it less useful.
 #[derive(Debug)]
 pub struct Index {
     /// The layers, newest first; unset while they are being opened.
@@ -140,8 +140,8 @@ impl Index {
 
     /// Creates an index that `open` fills on another thread.
     ///
-    /// Searches start without it, because some find enough before it is available. Exhaustive searches wait
-    /// for it.
+    /// Searches start without it, and some will find enough before it is available. Exhaustive searches must
+    /// wait for it.
     pub fn opening(open: impl FnOnce(&Snapshot) -> Vec<Segment> + Send + 'static) -> Arc<Self> {
         let index = Arc::new(Self::empty());
         let ends = NotifyOnDrop(Arc::clone(&index));
@@ -154,7 +154,7 @@ impl Index {
             }
             drop(index.layers.set(open(&index.snapshot)));
         };
-        // If no thread can be spawned there is no index, and without an index every file is read.
+        // If no thread can be spawned, there is no index, and we read every file.
         drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
         index
     }
@@ -177,18 +177,18 @@ impl Index {
         self.found.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns options for a walk that does not list directories that are known to be unchanged.
+    /// Creates options for a walk that does not list directories known to be unchanged.
     pub fn walk_options(&self, options: &WalkOptions) -> WalkOptions {
         WalkOptions { snapshot: Some(Arc::clone(&self.snapshot)), ..options.clone() }
     }
 
-    /// Returns the layers, newest first.
+    /// The layers, newest first.
     pub fn layers(&self) -> &[Segment] {
         self.layers.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the number of files seen by searches so far that an update would add to the index: they are
-    /// missing, have changed, or had just been changed when they were indexed.
+    /// The number of files seen by searches so far that an update would add to the index: they are missing,
+    /// have changed, or had just been changed when they were indexed.
     pub fn strangers(&self) -> u64 {
         self.strangers.load(Ordering::Relaxed)
     }
@@ -204,13 +204,13 @@ impl Index {
         LookupCursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
     }
 
-    /// Returns the current listing of the tree if it is watched. No change has been reported for as long as
-    /// this returns the same listing.
+    /// Returns the current listing of the tree if it is watched. As long as this returns the same listing, no
+    /// change has been reported.
     pub fn watched(&self, options: &WalkOptions) -> Option<Arc<FileListing>> {
         self.watched.as_ref()?.listing(options)
     }
 
-    /// Returns the mapping for the current listing of the tree, or `None` if the tree must be walked.
+    /// Looks up the mapping for the current listing of the tree. Returns `None` if the tree must be walked.
     fn listed(&self, options: &WalkOptions) -> Option<Arc<Listed>> {
         let layers = self.layers.get()?;
         let listing = self.watched.as_ref()?.listing(options)?;
@@ -240,7 +240,7 @@ impl Index {
         self.watched.as_ref().is_some_and(|watched| watched.detect_unreported_changes(options, since, stop))
     }
 
-    /// Returns the listing and the files of it that a search must visit, or `None` if the tree must be
+    /// Chooses the files of the current listing that a search must visit. Returns `None` if the tree must be
     /// walked.
     pub(crate) fn choose(
         &self,
@@ -265,8 +265,8 @@ impl Index {
         result
     }
 
-    /// Describes how the index served the last search, for example the number of candidates. Returns `None` if it
-    /// was not used.
+    /// Describes how the index served the last search, e.g. the number of candidates. Returns `None` if the
+    /// search did not use it.
     pub fn explain(&self) -> Option<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if asked.is_empty() {
@@ -300,8 +300,8 @@ impl Index {
     }
 }
 
-/// Returns true if a walk visits only files that belong in an index. Hidden files that globs and options
-/// include are never indexed.
+/// Checks that a walk visits only files that belong in an index. Note that hidden files that globs and
+/// options include are never indexed.
 fn counts(options: &WalkOptions) -> bool {
     !options.no_ignore && options.globs.is_none()
 }
@@ -315,7 +315,7 @@ pub(crate) struct Selection<'a> {
     candidates: OnceLock<Option<Vec<Vec<LayerCandidates>>>>,
 }
 
-/// The result for a file that need not be read.
+/// The outcome for a file that need not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnreadFile {
     /// Nothing in the file matches.
@@ -345,10 +345,10 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// A worker's position in an index. It is fast if the files of a directory are looked up consecutively.
+/// A worker's position in an index. Lookups are fast if the files of a directory come consecutively.
 pub struct LookupCursor<'a> {
     index: &'a Index,
-    /// If set, files that may match one of its queries are treated as unknown, because they must be read.
+    /// If set, we treat files that may match one of its queries as unknown, because they must be read.
     selection: Option<&'a Selection<'a>>,
     /// True if the walk visits only files that belong in an index.
     counts: bool,
@@ -364,7 +364,7 @@ struct UnchangedFile<'a> {
     content: Content,
 }
 
-/// The reason for which a file must be read.
+/// The reason why a file must be read.
 enum Unknown {
     /// It may match, or the index can't decide.
     Open,
@@ -375,7 +375,7 @@ enum Unknown {
 impl UnchangedFile<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.content {
-            // A file that had just been changed is unknown, and so is one whose state is not reliable.
+            // We can't rely on the index if the file had just been changed or its state is unreliable.
             Content::Large | Content::Young | Content::Unreliable => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
                 Some(UnreadFile::Skipped(SkipReason::TooLarge))
@@ -387,16 +387,16 @@ impl UnchangedFile<'_> {
 }
 
 impl<'a> LookupCursor<'a> {
-    /// Returns the number of lines of a text file of at most `max_file_bytes` bytes, or `None` if the file
-    /// must be read to count them.
+    /// Looks up the number of lines of a text file of at most `max_file_bytes` bytes. Returns `None` if the
+    /// file must be read to count them.
     pub fn lines(&mut self, entry: &Entry<'_>, max_file_bytes: u64) -> Option<u64> {
         let known = self.known(entry, 0)?;
         let counts = known.content == Content::Indexed && known.state.size <= max_file_bytes;
         known.layer.lines(known.file).filter(|_| counts).map(u64::from)
     }
 
-    /// Returns the result for a file that need not be read, or `None` if it must be read. `wanted` has a bit
-    /// for each query that still matters.
+    /// Returns the outcome for a file that need not be read, or `None` if it must be read. `wanted` must have
+    /// a bit for each query that still matters.
     pub(crate) fn unread(
         &mut self,
         entry: &Entry<'_>,
@@ -417,8 +417,8 @@ impl<'a> LookupCursor<'a> {
         self.find(file.path, wanted, || file.state()).ok()?.unread(max_file_bytes)
     }
 
-    /// Returns the ranges of a file in this state that can contain a match of the single query of the search,
-    /// or `None` if they are unknown.
+    /// Finds the ranges of a file in this state that can contain a match of the search's only query. Returns
+    /// `None` if they are unknown.
     pub(crate) fn stretches(
         &self,
         entry: &Entry<'_>,
@@ -441,7 +441,7 @@ impl<'a> LookupCursor<'a> {
     fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<UnchangedFile<'a>> {
         match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
             Ok(known) => return Some(known),
-            // A file without a state and a hidden file are never indexed.
+            // Files without a state and hidden files are never indexed.
             Err(Unknown::Stranger { has_state })
                 if self.counts && entry.hidden_by.is_none() && (has_state || entry.state().is_some()) =>
             {
@@ -452,7 +452,7 @@ impl<'a> LookupCursor<'a> {
         None
     }
 
-    /// Returns the file with this path if its state is unchanged and it can't match a wanted query.
+    /// Finds the file with this path if its state is unchanged and it can't match a wanted query.
     fn find(
         &mut self,
         path: &[u8],

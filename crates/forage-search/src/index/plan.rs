@@ -2,10 +2,10 @@
 //!
 //! The method is Russ Cox's («Regular Expression Matching with a Trigram Index», 2012). For each part of the
 //! pattern we keep all strings that it matches while they are few, and otherwise the strings that its matches
-//! begin and end with. Where two parts meet, their ends are joined, so that trigrams across the border are
+//! begin and end with. Where two parts meet, we join their ends, so that trigrams across the border are
 //! required too. For example, every match of `foo(bar|baz)` contains the trigrams `foo`, `oob` and `oba`.
 //!
-//! A query may accept a file without a match. It must never reject a file with one.
+//! A query may accept a file without a match, but it must never reject a file with one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -30,7 +30,7 @@ const MAX_COPIES: u32 = 4;
 /// Maximum number of trigrams of a query. Dropping the rest makes the query faster but less selective.
 const MAX_TRIGRAMS: usize = 4_096;
 
-/// Maximum number of trigrams in a fuzzy condition, because each has one bit.
+/// Maximum number of trigrams in a fuzzy condition. Each has one bit of a mask.
 const MAX_FUZZY_GRAMS: usize = 64;
 
 /// A condition on the trigrams of a file.
@@ -55,7 +55,7 @@ pub enum TrigramQuery {
 pub struct FuzzyGrams(Vec<Option<Trigram>>);
 
 impl FuzzyGrams {
-    /// Returns each trigram with a bit for each of its positions, and the bits of all positions with a known
+    /// Maps each trigram to a mask of its positions. Also returns the mask of all positions with a known
     /// trigram.
     pub(super) fn places(&self) -> (BTreeMap<Trigram, u64>, u64) {
         let (mut places, mut all) = (BTreeMap::new(), 0);
@@ -69,8 +69,8 @@ impl FuzzyGrams {
     }
 }
 
-/// Returns true if `edits` edits can destroy the trigrams at all these positions. An edit destroys those that
-/// contain its character, which are at most three adjacent ones.
+/// Returns true if `edits` edits can destroy the trigrams at all these positions. An edit destroys the
+/// trigrams that contain its character, which are at most three adjacent ones.
 pub(super) fn can_be_destroyed(mut places: u64, edits: usize) -> bool {
     for _ in 0..edits {
         if places == 0 {
@@ -103,7 +103,7 @@ impl fmt::Display for TrigramQuery {
 }
 
 impl TrigramQuery {
-    /// Returns a condition that holds for every file in which the pattern matches a line.
+    /// Builds a condition that holds for every file in which the pattern matches a line.
     pub fn from_pattern(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
             // The index contains the decoded text, not the bytes.
@@ -116,12 +116,12 @@ impl TrigramQuery {
         }
     }
 
-    /// Returns the condition for a match within some edits: it contains the pattern's trigrams except for
-    /// those that the edits destroy.
+    /// Builds the condition for a match within some edits: the file must contain the pattern's trigrams
+    /// except for those that the edits destroy.
     ///
     /// Counting them is the q-gram lemma (Ukkonen, «Approximate string-matching with q-grams and maximal
-    /// matches», 1992). We also use that destroyed trigrams are adjacent. For an identifier of 20 characters
-    /// and two edits this leaves a fifth of the candidates of counting alone.
+    /// matches», 1992). We also use the fact that destroyed trigrams are adjacent. For an identifier of 20
+    /// characters and two edits, this leaves a fifth of the candidates of counting alone.
     fn from_fuzzy(hir: &Hir, edits: usize) -> Self {
         if let HirKind::Alternation(branches) = hir.kind() {
             let branch = |hir: &Hir| Self::from_fuzzy(hir, edits);
@@ -141,8 +141,8 @@ impl TrigramQuery {
         PlanPart::from_hir(hir).opened().simplified().query
     }
 
-    /// Returns the condition that one of the literals occurs. In a case-folded literal, `s` and `k` each also
-    /// match a non-ASCII character.
+    /// Builds the condition that one of the literals occurs. Note that `s` and `k` in a case-folded literal
+    /// each also match a non-ASCII character.
     fn from_literals(literals: &[Literal]) -> Self {
         literals.iter().fold(Self::Nothing, |query, literal| {
             let runs = literal.bytes.split(|byte| literal.fold && matches!(byte, b's' | b'k' | b'S' | b'K'));
@@ -167,7 +167,7 @@ impl TrigramQuery {
         }
     }
 
-    /// Returns the number of trigrams.
+    /// Counts the trigrams.
     fn len(&self) -> usize {
         match self {
             Self::Any | Self::Nothing => 0,
@@ -245,7 +245,7 @@ type PlanStrings = BTreeSet<Vec<u8>>;
 #[derive(Clone, Debug)]
 struct PlanPart {
     ends: MatchEnds,
-    /// The condition that the part imposes on the text around a match.
+    /// The condition that this part imposes on the text around a match.
     query: TrigramQuery,
 }
 
@@ -337,7 +337,7 @@ impl PlanPart {
             return Self { ends: MatchEnds::Exact(joined(first, second)), query }.simplified();
         }
         // A part with a complete set of strings contributes all of its text to the border. If this gives too
-        // many strings, each part states its own requirements.
+        // many strings, each part must state its own requirements.
         if small(self.suffixes(), other.prefixes()) {
             query = query.and(one_of(&joined(self.suffixes(), other.prefixes())));
         } else {
@@ -411,19 +411,20 @@ fn joined(first: &PlanStrings, second: &PlanStrings) -> PlanStrings {
     first.iter().flat_map(|one| second.iter().map(move |other| join(one, other))).collect()
 }
 
-/// Returns the condition that one of the strings occurs.
+/// Builds the condition that one of the strings occurs.
 fn one_of(strings: &PlanStrings) -> TrigramQuery {
     strings.iter().fold(TrigramQuery::Nothing, |query, string| query.or(trigrams_of(string)))
 }
 
-/// Returns the condition that all trigrams of a string occur; always true for a string without trigrams.
+/// Builds the condition that all trigrams of a string occur. This is always true for a string without
+/// trigrams.
 fn trigrams_of(string: &[u8]) -> TrigramQuery {
     string
         .array_windows()
         .fold(TrigramQuery::Any, |query, &bytes: &[u8; 3]| query.and(TrigramQuery::Has(Trigram::new(bytes))))
 }
 
-/// Returns the characters of a class as strings, if there are few.
+/// Lists the characters of a class as strings, if there are few.
 fn characters(class: &Class) -> Option<PlanStrings> {
     let mut strings = PlanStrings::new();
     match class {
@@ -510,7 +511,7 @@ mod tests {
         }
     }
 
-    /// Returns whether the pattern matches a line of the text, and whether the index would accept the file.
+    /// Checks whether the pattern matches a line of the text, and whether the index would accept the file.
     fn both(pattern: &Pattern, text: &[u8]) -> (bool, bool) {
         let mut matches = false;
         LineFinder::new(pattern, &Stop::never()).each(text, &Stop::never(), |_| {
@@ -607,7 +608,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
-        /// Generates edited variants of the pattern, with letters that repeat or fold to others.
+        /// This generates edited variants of the pattern, with letters that repeat or fold to others.
         #[test]
         fn never_rejects_a_fuzzy_match(
             text in prop_oneof!["[a-cAé]{6,20}", "[aksSKſé]{6,20}", "[a-cAé]{60,80}"],
@@ -633,7 +634,7 @@ mod tests {
         }
     }
 
-    /// The property above can fail: the query of another pattern rejects files with matches.
+    /// The control for the properties above: queries do reject files, so these properties can fail.
     #[test]
     fn rejects_files_of_other_patterns() {
         for (source, text) in [("foobar", "foo bar"), ("foo.*bar", "bar\nfo"), (r"walk\(", "walk")] {

@@ -17,7 +17,7 @@ const MAX_LISTS: usize = 4 << 20;
 /// The posting lists of all trigrams.
 ///
 /// A part adds to about a thousand lists that are scattered in memory. We therefore collect parts and sort
-/// their pairs by trigram, so that each list is touched once for hundreds of parts.
+/// their pairs by trigram, so that we touch each list only once for hundreds of parts.
 #[derive(Default)]
 pub(super) struct Postings {
     /// Pairs of trigram and part, ordered by part.
@@ -67,7 +67,7 @@ impl Postings {
         self.pending.clear();
     }
 
-    /// Returns the non-empty lists with their trigram numbers, in ascending order.
+    /// Iterates over the non-empty lists with their trigram numbers, in ascending order.
     pub(super) fn lists(&self) -> impl Iterator<Item = (u32, &PostingList)> {
         let slots = self.pages.iter().enumerate().flat_map(|(page, slots)| (page * PAGE..).zip(slots));
         slots
@@ -75,7 +75,7 @@ impl Postings {
             .map(|(number, slot)| (number as u32, &self.lists[*slot as usize - 1]))
     }
 
-    /// Returns the bytes of a list.
+    /// Copies the bytes of a list.
     pub(super) fn bytes_of(&self, list: &PostingList) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(list.bytes as usize);
         let mut number = list.first;
@@ -114,7 +114,7 @@ const BLOCK_BYTES: usize = 60;
 const CHUNK_BLOCKS: usize = 16 << 10;
 
 /// The bytes of all lists, in linked blocks. A growable buffer per list would leave half of its memory
-/// unused, and there are hundreds of thousands.
+/// unused, and there are hundreds of thousands of lists.
 #[derive(Default)]
 struct PostingBlocks {
     chunks: Vec<Vec<PostingBlock>>,
@@ -128,7 +128,7 @@ struct PostingBlock {
 }
 
 impl PostingBlocks {
-    /// Adds an empty block.
+    /// Adds an empty block and returns its number.
     fn push(&mut self) -> u32 {
         let number = self.count;
         if (number as usize).is_multiple_of(CHUNK_BLOCKS) {

@@ -1,23 +1,23 @@
 //! One index file: written once, read at random.
 //!
 //! ```text
-//! header      magic, version, offset, length and checksum of each section, checksum of all that
-//! files       a record of 52 bytes per file, in path order; its last two numbers are the number of parts up to its end
-//!             and the checksum of its bytes, 0 if not all of them were read
+//! header      magic, version, offset, length and checksum of each section, checksum of all this
+//! files       a record of 52 bytes per file, in path order; its last two numbers are the number of parts up
+//!             to its end and the checksum of its bytes, 0 if not all of them were read
 //! paths       the paths of all files, concatenated
-//! dictionary  a record of 16 bytes per trigram, in ascending order: number, parts, length and checksum of its posting
-//!             list
-//! pages       a record of 16 bytes per 128 trigrams of the dictionary: number of the first, checksum, and the offset of
-//!             its first posting list
-//! parts       a record of 8 bytes per part: the end of the part in its file in bytes, and the line feeds before it;
-//!             0 if text and bytes differ
+//! dictionary  a record of 16 bytes per trigram, in ascending order: number, parts, length and checksum of
+//!             its posting list
+//! pages       a record of 16 bytes per 128 trigrams of the dictionary: number of the first, checksum, and
+//!             the offset of its first posting list
+//! parts       a record of 8 bytes per part: the end of the part in its file in bytes, and the line feeds
+//!             before it; 0 if text and bytes differ
 //! postings    the posting lists, concatenated
 //! ```
 //!
 //! All numbers are little-endian. A posting list contains the differences of ascending part numbers, or a
-//! bitmap of all parts if that is shorter. The dictionary and the posting lists are read and checked on
-//! demand, one page and one list at a time; everything else is checked on opening. Damage by a disk or a
-//! crash is therefore detected before it can change an answer.
+//! bitmap of all parts if this is shorter. The dictionary and the posting lists are read and checked on
+//! demand, one page and one list at a time; everything else is checked on opening. We therefore detect damage
+//! by a disk or a crash before it can change an answer.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -35,7 +35,7 @@ use super::plan::{TrigramQuery, can_be_destroyed};
 use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
-/// The format version. Must be increased when the format or the meaning of its content changes; files of
+/// The format version. This must be increased when the format or the meaning of its content changes. Files of
 /// other versions are rebuilt.
 pub(super) const VERSION: u32 = 5;
 pub(super) const SECTIONS: usize = 6;
@@ -48,7 +48,7 @@ pub(super) const PAGE_BYTES: usize = 128 * TRIGRAM_BYTES;
 const PAGE_RECORD_BYTES: usize = 16;
 const PART_END_BYTES: usize = 8;
 
-/// The content of a file as an index knows it: its trigrams, or the reason for which it has none.
+/// The content of a file as an index knows it: its trigrams, or the reason why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// The trigrams of the file are in the index.
@@ -73,7 +73,7 @@ impl Content {
 pub struct PartEnd {
     /// Bytes of the file before the end.
     pub bytes: u32,
-    /// Line feeds in them.
+    /// Line feeds before the end.
     pub feeds: u32,
 }
 
@@ -98,7 +98,7 @@ pub trait ReadAt {
     /// Returns an error if they can't be read or there are fewer bytes.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Returns the bytes of an existing range.
+    /// Reads the bytes of an existing range.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ pub trait ReadAt {
         Ok(buffer.into())
     }
 
-    /// Returns the total number of bytes.
+    /// Determines the total number of bytes.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ pub trait ReadAt {
     fn byte_len(&self) -> io::Result<u64>;
 }
 
-/// The reasons for which an index can't be used. A caller should then scan instead, and build a new index.
+/// Reasons why an index can't be used. A caller should then scan instead, and build a new index.
 #[derive(Debug, Error)]
 pub enum TrigramIndexError {
     /// The index can't be read.
@@ -206,7 +206,7 @@ impl Segment {
         let mut part_count = 0;
         for record in files.chunks_exact(FILE_BYTES) {
             let end = u32_at(record, 44);
-            // The writer counts up and respects the limit.
+            // The writer counts up and respects the limit, so any other number is damage.
             if end < part_count || end > MAX_PARTS {
                 return Err(TrigramIndexError::Damaged);
             }
@@ -219,7 +219,7 @@ impl Segment {
         Ok(Self { reader, files, paths, dictionary, pages_read, pages, part_ends, postings, part_count })
     }
 
-    /// Returns the number of files.
+    /// The number of files.
     pub fn len(&self) -> u32 {
         (self.files.len() / FILE_BYTES) as u32
     }
@@ -229,12 +229,12 @@ impl Segment {
         self.files.is_empty()
     }
 
-    /// Returns the number of parts of all files.
+    /// The number of parts of all files.
     pub(super) fn part_count(&self) -> u32 {
         self.part_count
     }
 
-    /// Returns the path of a file.
+    /// Looks up the path of a file.
     pub fn path(&self, file: u32) -> Option<&[u8]> {
         let end_of = |file: u32| Some(u32_at(self.record(file)?, 32) as usize);
         let start = match file.checked_sub(1) {
@@ -244,7 +244,7 @@ impl Segment {
         self.paths.get(start..end_of(file)?)
     }
 
-    /// Returns the state in which a file was indexed, and the kind of its content.
+    /// Looks up the state in which a file was indexed, and the kind of its content.
     pub fn state(&self, file: u32) -> Option<(FileState, Content)> {
         let record = self.record(file)?;
         let time = |at: usize| u64_at(record, at).cast_signed();
@@ -257,17 +257,17 @@ impl Segment {
         Some((state, *Content::ALL.get(u32_at(record, 36) as usize)?))
     }
 
-    /// Returns the number of lines of a file, if known.
+    /// Looks up the number of lines of a file, if known.
     pub fn lines(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 40)).filter(|lines| *lines != NO_LINES)
     }
 
-    /// Returns the CRC-32 of a file's bytes; 0 if not all of them were read.
+    /// Looks up the CRC-32 of a file's bytes; 0 if not all of them were read.
     pub(super) fn checksum(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 48))
     }
 
-    /// Returns the file with this path. The search starts at `near` and the file before it.
+    /// Finds the file with this path. The search starts at `near` and the file before it.
     pub fn find(&self, path: &[u8], near: u32) -> Option<u32> {
         for near in [near, near.wrapping_sub(1)] {
             if self.path(near) == Some(path) {
@@ -286,7 +286,7 @@ impl Segment {
         self.files.get(start..start + FILE_BYTES)
     }
 
-    /// Returns the files that may have a match. Files with unknown content are not included.
+    /// Finds the files that may have a match. Files with unknown content are not included.
     ///
     /// # Errors
     ///
@@ -295,13 +295,13 @@ impl Segment {
         Ok(self.files_of(&self.parts(query, &Stop::never())?))
     }
 
-    /// Returns the files that have one of these parts.
+    /// Finds the files that have one of these parts.
     pub(super) fn files_of(&self, parts: &NumberSet) -> NumberSet {
         let mut files = NumberSet::none(self.len());
         let ends_before = |file: u32, part| self.parts_up_to(file).is_some_and(|end| end <= part);
         let mut file = 0;
         parts.for_each(|part| {
-            // A galloping search: with many parts the next file is near, with few there is time.
+            // This is a galloping search: with many parts the next file is near, with few there is time.
             let mut step = 1;
             while ends_before(file + step - 1, part) {
                 file += step;
@@ -313,12 +313,12 @@ impl Segment {
         files
     }
 
-    /// Returns the number of parts of all files up to and including this one.
+    /// Counts the parts of all files up to and including this one.
     fn parts_up_to(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 44))
     }
 
-    /// Returns the part numbers of a file.
+    /// The part numbers of a file.
     pub(super) fn parts_of(&self, file: u32) -> Option<Range<u32>> {
         let first = match file.checked_sub(1) {
             Some(before) => self.parts_up_to(before)?,
@@ -327,14 +327,14 @@ impl Segment {
         Some(first..self.parts_up_to(file)?)
     }
 
-    /// Returns the end of a part.
+    /// Looks up the end of a part.
     pub(super) fn part_end(&self, part: u32) -> Option<PartEnd> {
         let at = part as usize * PART_END_BYTES;
         let record = self.part_ends.get(at..at + PART_END_BYTES)?;
         Some(PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) })
     }
 
-    /// Returns the ranges of a file that consist of these parts, or `None` if they are unknown.
+    /// Merges these parts of a file into ranges. Returns `None` if the ranges are unknown.
     pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<FilePart>> {
         let mut stretches: Vec<FilePart> = Vec::new();
         let mut start = PartEnd::default();
@@ -355,7 +355,7 @@ impl Segment {
         Some(stretches)
     }
 
-    /// Returns the parts that may have a match. A match is within a line, and so within one part. If the call
+    /// Finds the parts that may have a match. A match is within a line, and so within one part. If the call
     /// must end, the result may contain more parts.
     pub(super) fn parts(&self, query: &TrigramQuery, stop: &Stop) -> Result<NumberSet, TrigramIndexError> {
         if stop.check().is_some() {
@@ -388,7 +388,7 @@ impl Segment {
             }
             TrigramQuery::All(queries) => {
                 let mut queries: Vec<&TrigramQuery> = queries.iter().collect();
-                // We process the rarest first, because the others are then hardly worth reading.
+                // We process the rarest first, which makes the others hardly worth reading.
                 queries.sort_by_cached_key(|query| self.estimate(query));
                 let mut parts: Option<NumberSet> = None;
                 for query in queries {
@@ -410,12 +410,12 @@ impl Segment {
         }
     }
 
-    /// Returns an upper bound for the number of parts that fulfill the query.
+    /// Estimates an upper bound for the number of parts that fulfill the query.
     fn estimate(&self, query: &TrigramQuery) -> u32 {
         match query {
             TrigramQuery::Any => self.part_count,
             TrigramQuery::Nothing => 0,
-            // An error is reported when the list is read.
+            // If the list can't be read, we will report this when we read it.
             TrigramQuery::Has(trigram) => {
                 self.list(*trigram).map_or(self.part_count, |list| list.map_or(0, |list| list.parts))
             }
@@ -428,7 +428,7 @@ impl Segment {
                 let has = |(trigram, places): (&Trigram, &u64)| {
                     u64::from(self.estimate(&TrigramQuery::Has(*trigram))) * u64::from(places.count_ones())
                 };
-                // Each matching part contains at least this many of them.
+                // Each matching part must contain at least this many of them.
                 let least = u64::from(all.count_ones()).saturating_sub(3 * *edits as u64).max(1);
                 let max = places.iter().map(has).sum::<u64>() / least;
                 u32::try_from(max).unwrap_or(u32::MAX).min(self.part_count)
@@ -439,7 +439,7 @@ impl Segment {
         }
     }
 
-    /// Checks the parts that [`Segment::open`] does not check.
+    /// Checks everything that [`Segment::open`] does not check.
     ///
     /// # Errors
     ///
@@ -448,8 +448,7 @@ impl Segment {
         self.for_each_list(|_, _| {})
     }
 
-    /// Calls a function for each pair of a trigram and a part that contains it, ordered by trigram and then
-    /// by part.
+    /// Calls `give` with each trigram and the parts that contain it, both in ascending order.
     pub(super) fn for_each_list(
         &self,
         mut give: impl FnMut(u32, &mut dyn Iterator<Item = u32>),
@@ -474,7 +473,7 @@ impl Segment {
         list.len() == self.part_count.div_ceil(8) as usize
     }
 
-    /// Returns a page of the dictionary.
+    /// Returns a page of the dictionary, which we read and check only once.
     fn page(&self, page: usize) -> Result<&[u8], TrigramIndexError> {
         let kept = &self.pages_read[page];
         if let Some(page) = kept.get() {
@@ -491,7 +490,7 @@ impl Segment {
         }
     }
 
-    /// Returns the posting list of a trigram, or `None` if no part contains it.
+    /// Looks up the posting list of a trigram. Returns `None` if no part contains it.
     fn list(&self, trigram: Trigram) -> Result<Option<List>, TrigramIndexError> {
         let begins_before = |page| u32_at(&self.pages, page * PAGE_RECORD_BYTES) <= trigram.number();
         let behind = partition(self.pages_read.len(), begins_before);
@@ -548,7 +547,8 @@ impl List {
     }
 }
 
-/// Returns the first index below `count` for which `is_before` is false. It must be false for all later ones.
+/// Finds the first index for which `is_before` is false, or `count` if there is none. `is_before` must be
+/// false for all later indices.
 fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {

@@ -16,12 +16,12 @@ impl Trigram {
         Self(u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// Returns its number, which is below [`Trigram::COUNT`].
+    /// The number of the trigram, which is below [`Trigram::COUNT`].
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// Returns its bytes, with letters in lower case.
+    /// The bytes of the trigram, with letters in lower case.
     pub fn bytes(self) -> [u8; 3] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]
@@ -35,7 +35,7 @@ impl fmt::Display for Trigram {
     }
 }
 
-/// Collects the distinct trigrams of texts. It takes 2 MiB and should be reused.
+/// Collects the distinct trigrams of texts. This takes 2 MiB and should be reused.
 pub struct Trigrams {
     /// A bitmap of the trigrams seen so far. Its length is constant so that indexing needs no bounds check.
     seen: Box<[u64; Trigram::COUNT / 64]>,
@@ -52,7 +52,7 @@ impl Default for Trigrams {
 }
 
 impl Trigrams {
-    /// Returns the distinct trigrams of `text` within lines, in order of first occurrence.
+    /// Finds the distinct trigrams of `text` within lines, in order of first occurrence.
     pub fn distinct(&mut self, text: &[u8]) -> &[Trigram] {
         for trigram in self.found.drain(..) {
             self.seen[trigram.0 as usize / 64] = 0;

@@ -15,10 +15,10 @@ use crate::limits;
 pub struct Verification {
     /// Number of files that were read and compared.
     pub compared: u64,
-    /// Their bytes.
+    /// Number of bytes of these files.
     pub bytes: u64,
-    /// Number of files that have changed since they were indexed or can't be read. Every search reads them,
-    /// or reports them.
+    /// Number of files that have changed since they were indexed or can't be read. Every search will read or
+    /// report them.
     pub changed: u64,
     /// Number of files whose text differs from the index although their state is unchanged.
     pub different: u64,
@@ -50,8 +50,8 @@ impl Verification {
 /// Recomputes all data of unchanged files from their text, including every posting list, and compares it with
 /// the index.
 ///
-/// Uses [`limits::VERIFIED_AT_ONCE`] pairs of memory, and reads the posting lists once for each batch of that
-/// size.
+/// This uses [`limits::VERIFIED_AT_ONCE`] pairs of memory, and reads the posting lists once for each batch of
+/// that size.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ fn compare(
 }
 
 /// Opens a file that searches leave unread because of the index, and returns its indexed content. Returns
-/// `None` if its state has changed.
+/// `None` if the state of the file has changed.
 fn trusted(root: &Root, index: &Segment, file: u32) -> Option<(OpenedFile, Content)> {
     let (state, content) = index.state(file)?;
     let path = RelPath::from_bytes(index.path(file)?, &RelPath::root()).ok()?;
@@ -183,7 +183,7 @@ impl VerifyBatch {
 /// The result of scrubbing one file of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reread {
-    /// Searches do not trust the index for this file, or its state has changed: they read it anyway.
+    /// Searches do not trust the index for this file, or its state has changed, so they will read it anyway.
     Unused,
     /// The file has the indexed bytes, this many of them.
     Same(u64),
@@ -210,7 +210,7 @@ pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) 
             checksum.update(buffer);
             bytes += buffer.len() as u64;
         }
-        // The file is being changed, and its state will show it.
+        // If the state differs, the file is being changed, and searches will notice this.
         (opened.state_now() == state).then(|| match checksum.finalize() == expected {
             true => Reread::Same(bytes),
             false => Reread::Different,

@@ -71,7 +71,7 @@ impl EvidenceLine {
         self.terms != 0 || self.is_ranked
     }
 
-    /// Cuts a very long line to the part around its first match. More is kept than is shown, because a secret
+    /// Cuts a very long line to the part around its first match. We keep more than is shown, because a secret
     /// may extend from there into the shown part.
     pub(super) fn shorten(&mut self) {
         let feed = usize::from(self.bytes.last() == Some(&b'\n'));
@@ -84,7 +84,7 @@ impl EvidenceLine {
         let from = (middle.saturating_sub(3)..=middle).rev().find(|&at| is_border(at)).unwrap_or(middle);
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
-        // A cut word may be half of a secret, which no rule would recognize.
+        // A cut word may be half of a secret, which no rule would recognize, so we remove it.
         let max = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
         let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), max) } else { from };
         let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), max) } else { to };
@@ -136,8 +136,8 @@ impl FileEvidence {
         });
     }
 
-    /// Like [`FileEvidence::retain`] while the file is still being read: its last lines may be context of the
-    /// next match.
+    /// Like [`FileEvidence::retain`], but for a file that is still being read. Its last lines may be context
+    /// of the next match.
     pub(super) fn retain_so_far(&mut self, mask: u64) {
         let last = self.lines.last().map_or(0, |line| line.number);
         let mut near = Nearby::new(&self.lines, mask, self.context);
@@ -147,7 +147,7 @@ impl FileEvidence {
         });
     }
 
-    /// Returns the bytes that ripgrep prints for the terms in `mask`, and the number of groups.
+    /// Counts the bytes that ripgrep prints for the terms in `mask`, and the groups of lines.
     pub(super) fn printed_bytes(&self, mask: u64) -> (u64, u64) {
         let mut printed = Printed::new(0u64);
         printed.file(self, mask);
@@ -155,13 +155,13 @@ impl FileEvidence {
         (printed.output, groups)
     }
 
-    /// Returns the approximate memory size in bytes.
+    /// Estimates the memory size in bytes.
     pub(super) fn weight(&self) -> usize {
         self.lines.iter().map(|line| line.bytes.len() + size_of::<EvidenceLine>()).sum::<usize>()
             + size_of::<Self>()
     }
 
-    /// Returns the bytes printed around a line: path, number, separators and the final line feed.
+    /// Counts the bytes printed around a line: path, number, separators and the final line feed.
     pub(super) fn head_bytes(&self, line: &EvidenceLine) -> u64 {
         self.printed_path.len() as u64 + u64::from(line.number.max(1).ilog10()) + 4
     }
@@ -171,7 +171,7 @@ impl FileEvidence {
         self.lines.iter().any(|line| line.is_ranked)
     }
 
-    /// Returns the number of lines that a term matches, including those that are not in `lines`.
+    /// Looks up the number of lines that a term matches, including those that are not in `lines`.
     pub fn lines_of(&self, term: usize) -> u64 {
         let matches = self.matched.iter().find(|matches| usize::from(matches.term) == term);
         matches.map_or(0, |matches| u64::from(matches.lines))
@@ -182,13 +182,13 @@ impl FileEvidence {
         self.matched.retain(|matches| mask >> matches.term & 1 == 1);
     }
 
-    /// Returns the groups of adjacent lines.
+    /// Iterates over the groups of adjacent lines.
     pub fn groups(&self) -> impl Iterator<Item = &[EvidenceLine]> {
         self.lines.chunk_by(|a, b| a.number + 1 == b.number)
     }
 }
 
-/// Decides for ascending line numbers if each line is context of a match.
+/// Decides for ascending line numbers whether each line is context of a match.
 pub(super) struct Nearby {
     matches: std::iter::Peekable<std::vec::IntoIter<u64>>,
     last: Option<u64>,
@@ -202,7 +202,7 @@ impl Nearby {
         Self::from_lines(matches, context)
     }
 
-    /// Creates it from the numbers of the matching lines, in ascending order.
+    /// Takes the numbers of the matching lines, which must be in ascending order.
     pub(super) fn from_lines(matches: Vec<u64>, context: u64) -> Self {
         Self { matches: matches.into_iter().peekable(), last: None, context }
     }
@@ -251,7 +251,7 @@ impl AccountOutput for u64 {
     }
 }
 
-/// Returns the length of a text after replacing each invalid sequence by U+FFFD.
+/// Computes the length of a text after replacing each invalid sequence by U+FFFD.
 pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     let replacement = char::REPLACEMENT_CHARACTER.len_utf8();
     let length = |chunk: std::str::Utf8Chunk<'_>| {
@@ -260,8 +260,8 @@ pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     bytes.utf8_chunks().map(length).sum::<usize>() as u64
 }
 
-/// Returns the maximum number of bytes of a line in a model's input. Control and invisible characters are
-/// escaped there, for example as `\x1B` or `\u{202E}`.
+/// Computes the maximum number of bytes of a line in a model's input. Control and invisible characters are
+/// escaped there, e.g. as `\x1B` or `\u{202E}`.
 pub(super) fn sent_bytes(line: &[u8]) -> u64 {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let written_out = |c: char| match c {
@@ -336,8 +336,8 @@ mod tests {
     }
 
     proptest! {
-        /// The kept part of a long line contains its match and whole characters, and its marks keep their
-        /// positions.
+        /// The kept part of a long line must contain its match and whole characters, and its marks must keep
+        /// their positions.
         #[test]
         fn shortened_line_keeps_its_match(
             text in proptest::collection::vec("[a-zé€\u{1f600}]", 9_000..24_000),

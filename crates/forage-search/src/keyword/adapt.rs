@@ -1,8 +1,8 @@
 //! Chooses evidence within a byte budget if the terms match more than that.
 //!
 //! The goal is that the evidence includes the relevant files, with enough of each to judge it. The
-//! requirement's rule keeps or drops whole terms, and so loses a file whose words are a little too common.
-//! Here a term is reduced in steps, and if even its bare lines are too many, we choose files instead of
+//! requirement's rule keeps or drops whole terms, so it loses a file whose words are a little too common.
+//! Here we reduce a term in steps instead. If even its bare lines are too many, we choose files rather than
 //! terms:
 //!
 //! 1. A term on nearly every line does not distinguish files, and is left out ([`refuse`]).
@@ -31,7 +31,7 @@ use super::second_pass::SecondPass;
 use super::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermStatus, mask_of, score};
 use crate::limits;
 
-/// Bytes before a file's lines: a heading with its absolute path.
+/// Bytes of the heading before a file's lines, in addition to the root's path.
 const HEADING_BYTES: u64 = 16;
 
 /// Extra bytes of a line without adjacent lines, for the separator.
@@ -47,14 +47,14 @@ struct TermTally {
     files: u64,
     /// Bytes of its lines without context, including overhead.
     bare: u64,
-    /// Sum of its shares of the files' lines.
+    /// Sum of the shares of the files' lines that it matches.
     share: f64,
     /// True if it was not counted completely in every file.
     is_part: bool,
 }
 
 /// Replaces the evidence by a choice based on the counts of all files. Returns false if time ran out before
-/// any file was read again.
+/// any file could be read again.
 #[must_use]
 pub(super) fn adapt(
     gathered: &mut KeywordFindings,
@@ -109,7 +109,7 @@ pub(super) fn adapt(
     true
 }
 
-/// Returns the totals of each term, and copies them to the reports.
+/// Computes the totals of each term, and copies them to the reports.
 fn tally(gathered: &mut KeywordFindings, heading: u64) -> Vec<TermTally> {
     let mut tallies = vec![TermTally::default(); gathered.terms.len()];
     for matches in gathered.files.iter().flat_map(|file| &file.matched) {
@@ -143,7 +143,7 @@ fn refuse(gathered: &mut KeywordFindings, tallies: &[TermTally], bounds: &Keywor
     }
 }
 
-/// Returns the complete terms: the rarest ones that fit, into half of the budget if other terms need the
+/// Chooses the complete terms: the rarest ones that fit, into half of the budget if other terms need the
 /// rest.
 fn complete(tallies: &[TermTally], usable: u64, bounds: &KeywordOptions) -> u64 {
     let mut terms: Vec<usize> = bits(usable).filter(|&term| !tallies[term].is_part).collect();
@@ -160,7 +160,7 @@ fn complete(tallies: &[TermTally], usable: u64, bounds: &KeywordOptions) -> u64 
     if all == usable { all } else { within(bounds.evidence_bytes / 2) }
 }
 
-/// Returns the files that may be shown, best first: those with complete terms, and as many of the others as
+/// Selects the files that may be shown, best first: those with complete terms, and as many of the others as
 /// fit.
 fn to_read<'a>(
     files: &'a [FileEvidence],
@@ -188,7 +188,7 @@ struct KeywordChoice<'a> {
     /// Bytes of the evidence chosen so far.
     total: u64,
     complete: u64,
-    /// Terms that are shown only in the best files, as a bitmap.
+    /// Terms that we show only in the best files, as a bitmap.
     others: u64,
     heading: u64,
     bounds: &'a KeywordOptions,
@@ -222,12 +222,12 @@ impl KeywordChoice<'_> {
         }
     }
 
-    /// Returns the bytes that may still be spent; the total must stay below the limit.
+    /// The bytes that may still be spent. Note that the total must stay below the limit.
     fn room(&self) -> u64 {
         self.bounds.evidence_bytes.saturating_sub(1).saturating_sub(self.total)
     }
 
-    /// Returns the budget of all terms that are not complete.
+    /// The budget of all terms that are not complete.
     fn room_of_others(&self) -> u64 {
         self.bounds.term_bytes.saturating_mul(u64::from(self.others.count_ones()))
     }
@@ -240,7 +240,7 @@ impl KeywordChoice<'_> {
         self.total = self.allocations.iter().map(|allocation| allocation.cost).sum();
     }
 
-    /// Shows the given part of a file if this costs at most `room`. Returns true if it did.
+    /// Shows the given part of a file if this costs at most `room`. Returns true if it does.
     fn try_to_show(&mut self, index: usize, reach: Vec<Option<u64>>, room: u64) -> bool {
         let allocation = &mut self.allocations[index];
         let (before, after) = (allocation.cost, allocation.cost_of(&reach, self.heading));
@@ -276,7 +276,7 @@ impl KeywordChoice<'_> {
                 |allocation: &Allocation| allocation.cost_of(&steps.reach(allocation, lines), self.heading);
             self.allocations.iter().map(cost).sum()
         };
-        // Binary search for the smallest sufficient number of steps; more steps never cost more.
+        // This is a binary search for the smallest sufficient number of steps. More steps never cost more.
         let (mut low, mut high) = (0, steps.count());
         while low < high {
             let middle = low.midpoint(high);
@@ -303,7 +303,7 @@ impl KeywordChoice<'_> {
         AdaptSteps { terms, levels, own, broadest }
     }
 
-    /// Returns the first level at which a term alone stays within its limit.
+    /// Finds the first level at which a term alone stays within its limit.
     fn own_level(&self, term: usize, levels: &[u64]) -> usize {
         let fits = |&context: &u64| {
             let of = |terms: u64| (terms >> term & 1 == 1).then_some(context);
@@ -347,12 +347,12 @@ struct AdaptSteps {
 }
 
 impl AdaptSteps {
-    /// Returns the number of steps after which no term has any context.
+    /// The number of steps after which no term has any context.
     fn count(&self) -> usize {
         self.terms.len() * (self.levels.len() - 1)
     }
 
-    /// Returns the lines of context of each term after `steps` steps.
+    /// Computes the lines of context of each term after `steps` steps.
     fn after(&self, steps: usize) -> Vec<u64> {
         let mut lines = vec![0; self.terms.len()];
         for (place, &index) in self.broadest.iter().enumerate() {
@@ -362,7 +362,7 @@ impl AdaptSteps {
         lines
     }
 
-    /// Returns the reach of each line of a file if the terms have this much context. A file without matches
+    /// Computes the reach of each line of a file if the terms have this much context. A file without matches
     /// of these terms keeps its reach.
     fn reach(&self, allocation: &Allocation, lines: &[u64]) -> Vec<Option<u64>> {
         let of = |mask: u64| {
@@ -374,7 +374,7 @@ impl AdaptSteps {
     }
 }
 
-/// Returns the levels of context to try, from all to none.
+/// Lists the levels of context to try, from all to none.
 fn levels(context: u64) -> Vec<u64> {
     let mut levels: Vec<u64> = [10, 7, 5, 3, 2, 1, 0].iter().map(|tenths| context * tenths / 10).collect();
     levels.dedup();

@@ -24,18 +24,17 @@ impl Allocation {
         self.reach.iter().any(Option::is_some)
     }
 
-    /// Returns the reach of each line.
     pub(super) fn reach(&self) -> &[Option<u64>] {
         &self.reach
     }
 
-    /// Returns the matching lines with the context that `context` returns for their terms.
+    /// Selects the matching lines with the context that `context` returns for their terms.
     pub(super) fn with_context(&self, context: impl Fn(u64) -> Option<u64>) -> Vec<Option<u64>> {
         let lines = self.file.lines.iter();
         lines.map(|line| if line.terms == 0 { None } else { context(line.terms) }).collect()
     }
 
-    /// Returns the current selection plus the `count` most valuable lines with `context` lines around them.
+    /// Adds the `count` most valuable lines, with `context` lines around them, to the current selection.
     pub(super) fn with_best(
         &self,
         count: usize,
@@ -59,7 +58,7 @@ impl Allocation {
         self.reach = reach;
     }
 
-    /// Returns the cost of a selection in bytes, with `heading` bytes for the file itself. This is an upper
+    /// Computes the cost of a selection in bytes, with `heading` bytes for the file itself. This is an upper
     /// bound.
     pub(super) fn cost_of(&self, reach: &[Option<u64>], heading: u64) -> u64 {
         let (mut cost, mut previous) = (0, None);
@@ -73,7 +72,7 @@ impl Allocation {
         if cost > 0 { cost + heading } else { 0 }
     }
 
-    /// Returns for each line if it is shown.
+    /// Decides for each line whether we show it.
     fn shown(&self, reach: &[Option<u64>]) -> Vec<bool> {
         let lines = &self.file.lines;
         let mut shown = vec![false; lines.len()];
@@ -90,7 +89,7 @@ impl Allocation {
         shown
     }
 
-    /// Returns the evidence with the shown lines marked, or `None` if no line is shown.
+    /// Marks the shown lines and returns the evidence. Returns `None` if no line is shown.
     pub(super) fn finish(mut self) -> Option<FileEvidence> {
         let shown = self.shown(&self.reach);
         self.file.lines.iter_mut().zip(&shown).for_each(|(line, &is_shown)| line.is_shown = is_shown);

@@ -26,17 +26,17 @@ pub(super) struct Gathering {
     pub(super) term_bytes: u64,
     /// Lines of context.
     pub(super) context: u64,
-    /// If true, terms that a file makes too broad are still counted.
+    /// If true, we still count terms that a file makes too broad.
     pub(super) counts_all: bool,
     /// Maximum number of bytes of a line to count as printed; longer lines are shown in part.
     pub(super) line_bytes: u64,
-    /// If true, long lines count with the length that is shown when deciding if a term is too broad.
+    /// If true, a long line counts only with its shown length when we decide whether a term is too broad.
     pub(super) cuts_lines: bool,
 }
 
 impl Gathering {
-    /// Returns the length above which only a part of a line is kept. The requirement's rule prints all of it.
-    /// Beyond the limit of a term, a line makes it too broad anyway.
+    /// The length above which we keep only a part of a line. The requirement's rule prints all of it. A line
+    /// beyond the limit of a term makes it too broad anyway.
     fn longest_line(&self) -> usize {
         match (self.counts_all, self.cuts_lines) {
             (false, _) => usize::MAX,
@@ -56,11 +56,11 @@ pub(super) struct LineSelection<'a> {
     pub(super) weight_of: LineWeight<'a>,
 }
 
-/// Returns the value of a line that these terms match.
+/// Computes the value of a line that these terms match.
 pub(super) type LineWeight<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
 
 impl LineSelection<'_> {
-    /// Returns the indices of the chosen lines in order. `lines` yields the terms of each line.
+    /// Chooses lines and returns their indices in order. `lines` must yield the terms of each line.
     fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
         for (index, terms) in lines.enumerate() {
@@ -85,9 +85,9 @@ pub(super) struct TermFinder<'p> {
     /// The start of the search, to which printed paths are relative.
     start: &'p RelPath,
     gathering: Gathering,
-    /// The terms that are searched for together by their literals, and the filter that finds them.
+    /// The terms that we search for together by their literals, and the filter that finds them.
     together: Option<(Vec<usize>, Prefilter)>,
-    /// The terms that are searched for one by one.
+    /// The terms that we search for one by one.
     alone: Vec<usize>,
     pace: Pace,
 }
@@ -102,13 +102,13 @@ pub(super) struct KeywordHit {
 /// The matching lines of a file, collected term by term.
 struct Hits {
     found: Vec<KeywordHit>,
-    /// The last line that matches a term with enough lines. It is kept only if another term matches it too.
+    /// The last line that matches a term with enough lines. We only keep it if another term matches it too.
     passed: Option<KeywordHit>,
     /// The counts of each term.
     counts: Vec<Count>,
     /// The terms that this file alone makes too broad, as a bitmap. Their lines must not accumulate.
     over: u64,
-    /// The terms that are no longer searched for in this file, as a bitmap.
+    /// The terms that we no longer search for in this file, as a bitmap.
     full: u64,
     /// The terms whose lines are kept instead of only counted, as a bitmap.
     wanted: u64,
@@ -144,7 +144,7 @@ impl Hits {
         }
     }
 
-    /// Adds a line. Returns false if the term need not be searched for any more.
+    /// Adds a line. Returns false if we need not search for the term any more.
     fn add(&mut self, term: usize, line: &Range<usize>) -> bool {
         let bytes = line.len() as u64 + 1;
         let Some(count) = self.counts.get_mut(term) else { return false };
@@ -174,8 +174,8 @@ impl Hits {
         true
     }
 
-    /// Adds a line of a term that already has enough. It is kept only if other terms match it too, because
-    /// such a line is the most informative.
+    /// Adds a line of a term that already has enough. We only keep this line if other terms match it too,
+    /// because such a line is the most informative.
     fn pass(&mut self, term: usize, line: &Range<usize>) {
         match self.found.last_mut() {
             Some(last) if last.line.start == line.start => last.terms |= 1 << term,
@@ -188,13 +188,13 @@ impl Hits {
         }
     }
 
-    /// Returns all terms with matches, as a bitmap.
+    /// All terms with matches, as a bitmap.
     fn terms(&self) -> u64 {
         let matching = self.counts.iter().enumerate().filter(|(_, count)| count.lines > 0);
         matching.fold(0, |terms, (term, _)| terms | 1 << term)
     }
 
-    /// Returns the counts of each term in a text.
+    /// Computes the counts of each term in a text.
     fn matched(&self, text: &[u8]) -> Vec<TermMatches> {
         if !self.gathering.counts_all {
             return self.matched_in(|_| 0);
@@ -204,7 +204,7 @@ impl Hits {
         self.matched_in(|end| if end == usize::MAX { all } else { lines_to(end) })
     }
 
-    /// Returns the counts of each term. `lines_to` returns the number of lines up to an offset.
+    /// Computes the counts of each term. `lines_to` must return the number of lines up to an offset.
     fn matched_in(&self, lines_to: impl Fn(usize) -> usize) -> Vec<TermMatches> {
         let matches = |term: usize| {
             let count = self.counts[term];
@@ -289,8 +289,8 @@ impl<'p> TermFinder<'p> {
             |terms: &[(usize, &Hir)]| Prefilter::new(&terms.iter().map(|(_, hir)| *hir).collect::<Vec<_>>());
         let mut prefilter = filter(&together);
         if prefilter.is_none() && !together.is_empty() {
-            // If we get here, some literal is too common to be searched for together with others: only its
-            // term is searched for alone.
+            // If we get here, some literal is too common to be searched for together with others, so we
+            // search for its term alone.
             let mut kept = Vec::new();
             for term in together {
                 kept.push(term);
@@ -307,7 +307,7 @@ impl<'p> TermFinder<'p> {
             prefilter.map(|prefilter| (together.iter().map(|(index, _)| *index).collect(), prefilter));
     }
 
-    /// Searches a decoded text. Only lines that match the terms in `wanted` are returned.
+    /// Searches a decoded text. We only return lines that match the terms in `wanted`.
     pub(super) fn search(
         &mut self,
         path: &RelPath,
@@ -349,7 +349,7 @@ impl<'p> TermFinder<'p> {
         let chosen: Vec<KeywordHit> = chosen.into_iter().map(|index| all[index].clone()).collect();
         let mut file = self.file(path, self.evidence(text, &chosen));
         for line in &mut file.lines {
-            // A context line of a chosen line may itself be a match.
+            // A context line of a chosen line may itself match.
             let found = all.binary_search_by_key(&line.start, |hit| hit.line.start as u64);
             line.terms = found.map_or(0, |index| all[index].terms);
             line.is_shown = false;
@@ -405,7 +405,7 @@ impl<'p> TermFinder<'p> {
                 if self.matches(term, &text[line.clone()]) {
                     hits.add(term, &line);
                 }
-                // Another term's finder may have noticed the deadline for this one.
+                // The finder of this term may have noticed the deadline before the prefilter does.
                 if self.finders[term].as_ref().is_some_and(LineFinder::is_stopped) {
                     return usize::MAX;
                 }
@@ -424,8 +424,8 @@ impl<'p> TermFinder<'p> {
         self.finders.get(term).and_then(Option::as_ref).is_some_and(|finder| finder.is_match(line))
     }
 
-    /// Searches a file too large to be held in memory. If the file makes a term too broad, either the first
-    /// lines of the term are kept or none.
+    /// Searches a file too large to be held in memory. If the file makes a term too broad, `keeps_first`
+    /// decides whether we keep the first lines of the term.
     pub(super) fn search_pieces(
         &mut self,
         path: &RelPath,
@@ -457,8 +457,8 @@ impl<'p> TermFinder<'p> {
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
     }
 
-    /// Returns the counts of the terms in the collected lines. For an abandoned term we only know that it has
-    /// too many.
+    /// Computes the counts of the terms in the collected lines. For an abandoned term we only know that it
+    /// has too many.
     fn matched_of(&self, file: &FileEvidence) -> Vec<TermMatches> {
         let terms = file.lines.iter().fold(file.over, |terms, line| terms | line.terms);
         let matches = |term: usize| {
@@ -482,7 +482,7 @@ impl<'p> TermFinder<'p> {
         FileEvidence { path, printed_path, lines, matched: Vec::new(), context, over: 0, binary: 0 }
     }
 
-    /// Returns the matching lines with their context.
+    /// Collects the matching lines with their context.
     pub(super) fn evidence(&self, text: &[u8], hits: &[KeywordHit]) -> Vec<EvidenceLine> {
         let context = self.gathering.context;
         let mut lines = Vec::new();
@@ -517,7 +517,7 @@ impl<'p> TermFinder<'p> {
         lines
     }
 
-    /// Returns the offset of the first match of any of the terms, for a line too long to be shown whole.
+    /// Finds the offset of the first match of any of the terms, for a line too long to be shown whole.
     fn first_match(&self, terms: u64, line: &[u8]) -> usize {
         if line.len() <= SHORT_LINE_BYTES {
             return 0;
@@ -540,7 +540,7 @@ struct AnyTerm<'a, 'p> {
 
 impl MatchingLines for AnyTerm<'_, '_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
-        // The collector counts the printed bytes, so there is no limit here.
+        // The collector counts the printed bytes, so we need no limit here.
         let gathering = Gathering { term_bytes: u64::MAX, ..self.finder.gathering };
         let mut hits = Hits::new(0, self.finder.patterns.len(), gathering, u64::MAX);
         (hits.over, hits.full) = (self.over.get(), self.over.get());
@@ -559,7 +559,7 @@ struct Collector<'a, 'p> {
     any: &'a AnyTerm<'a, 'p>,
     file: FileEvidence,
     bytes: usize,
-    /// The number of bytes at which broad terms are abandoned again.
+    /// The number of bytes at which we abandon broad terms again.
     room: usize,
     keeps_first: bool,
 }
@@ -604,7 +604,7 @@ impl LineSink for Collector<'_, '_> {
     }
 }
 
-/// Returns the indices of the set bits.
+/// Iterates over the indices of the set bits.
 pub(super) fn bits(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |index| mask >> index & 1 == 1)
 }

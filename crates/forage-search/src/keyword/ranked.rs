@@ -11,17 +11,17 @@ use super::second_pass::reopen;
 use super::{KeywordFindings, KeywordOptions};
 use crate::limits;
 
-/// Chooses lines of a text. Takes the index of the path and the text; returns 0-based line numbers in
-/// ascending order.
+/// Chooses lines of a text. The function gets the index of the path and the text, and must return 0-based
+/// line numbers in ascending order.
 pub type ChooseLines<'a> = dyn Fn(usize, &[u8]) -> Vec<usize> + 'a;
 
 impl KeywordFindings {
     /// Adds files that have no evidence yet, each with the lines that `choose` selects and
     /// [`limits::RANKED_CONTEXT`] lines around them.
     ///
-    /// `choose` gets the index of the file in `paths` and its text. Files that are gone, binary or too large
-    /// to be held in memory are left out, and so is everything after the deadline. Returns the number of
-    /// files added.
+    /// `choose` gets the index of the file in `paths` and its text. We leave out files that are gone, binary
+    /// or too large to be held in memory, and everything after the deadline. Returns the number of files
+    /// added.
     pub fn add_ranked(
         &mut self,
         root: &Arc<Root>,
@@ -60,7 +60,7 @@ impl KeywordFindings {
     }
 }
 
-/// Returns the chosen lines of a text with their context, or `None` if no line is chosen.
+/// Collects the chosen lines of a text with their context. Returns `None` if no line is chosen.
 fn evidence(finder: &TermFinder<'_>, path: &RelPath, text: &[u8], chosen: &[usize]) -> Option<FileEvidence> {
     let mut hits = Vec::with_capacity(chosen.len());
     let (mut start, mut next) = (0, chosen.iter().peekable());

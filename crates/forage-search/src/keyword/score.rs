@@ -2,8 +2,8 @@
 
 use super::{FileEvidence, TermReport};
 
-/// Returns the weight of a match of each term, in the order of the terms. It combines the caller's order of
-/// importance with the rarity of the term among `files` files (BM25 inverse document frequency).
+/// Computes the weight of a match of each term, in the order of the terms. This combines the caller's order
+/// of importance with the rarity of the term among `files` files (BM25 inverse document frequency).
 pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
     let weight = |(place, term): (usize, &TermReport)| {
         let importance = 1.0 / (1.0 + place as f64 / 4.0);
@@ -13,10 +13,10 @@ pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
     terms.iter().enumerate().map(weight).collect()
 }
 
-/// Returns the indices of the files by descending score, with ties in path order.
+/// Ranks the files by descending score, with ties in path order, and returns their indices.
 ///
-/// A term counts with its weight, dampened by its number of lines. Files that match several terms come first,
-/// and a match of a term in the path counts as one more match.
+/// A term counts with its weight, dampened by its number of lines. Files that match several terms come first.
+/// A match of a term in the path counts as one more match.
 pub fn order(files: &[FileEvidence], terms: &[TermReport], weights: &[f64]) -> Vec<usize> {
     let names: Vec<String> = terms.iter().map(|term| term.term.to_lowercase()).collect();
     let mut scored: Vec<(f64, usize)> =
@@ -38,8 +38,8 @@ fn score(file: &FileEvidence, weights: &[f64], names: &[String]) -> f64 {
     sum * (1.0 + 0.25 * f64::from(distinct.saturating_sub(1))) * prior(&path)
 }
 
-/// Returns the prior probability that a file of this kind is relevant: tests and generated files contain the
-/// words without being the thing itself.
+/// Estimates how likely a file of this kind is relevant. Tests and generated files contain the words without
+/// being the thing itself.
 fn prior(path: &str) -> f64 {
     let test = ["test", "spec", "fixture", "mock", "example"].iter().any(|word| path.contains(word));
     let generated = [".lock", ".min.js", ".min.css", ".snap", "-lock.json", ".svg", "changelog"]

@@ -25,9 +25,9 @@ pub(super) struct SecondPass<'a> {
 }
 
 impl SecondPass<'_> {
-    /// Returns the best lines for `terms` of several files, in their order. Leaves out files that are gone or
-    /// have changed, and everything after the deadline. `wish` returns the selection for the file at an
-    /// index. Returns `None` if time ran out before any file was read.
+    /// Reads the best lines for `terms` of several files, in their order. `selection` must return the
+    /// selection for the file at an index. We leave out files that are gone or no longer match, and
+    /// everything after the deadline. Returns `None` if time ran out before any file was read.
     pub(super) fn read<'w>(
         &self,
         paths: &[RelPath],
@@ -79,8 +79,8 @@ impl SecondPass<'_> {
     }
 }
 
-/// Opens a chosen file and reads as much as may be held in memory. Returns `None` if it is gone or exceeds
-/// the limit.
+/// Opens a chosen file and reads as much as may be held in memory. Returns `None` if this file is gone or
+/// exceeds the limit.
 pub(super) fn reopen(
     root: &Root,
     path: &RelPath,

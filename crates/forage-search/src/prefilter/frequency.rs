@@ -3,8 +3,8 @@
 //! A prefilter is worth its cost only if its candidates are rare, and we must estimate this before reading
 //! anything. The model is a Markov chain over eight kinds of byte: the kind of a byte depends on the previous
 //! kind, and the byte depends only on its kind. Treating bytes as independent would be far off for exactly
-//! the windows that matter: one byte in seventeen is a capital letter, but two capitals in three are followed
-//! by another.
+//! the windows that matter. For example, one byte in seventeen is a capital letter, but two capitals in three
+//! are followed by another.
 
 /// A set of byte values, stored as a bitmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ impl ByteSet {
     }
 }
 
-/// Returns the share of text positions at which `sequence` matches, from 0 to 1; 1 for the empty sequence.
+/// Estimates the share of text positions at which `sequence` matches, from 0 to 1; 1 for the empty sequence.
 pub(super) fn rate(sequence: impl IntoIterator<Item = ByteSet>) -> f64 {
     let mut state: Option<[f64; KINDS]> = None;
     for set in sequence {
@@ -72,14 +72,14 @@ pub(super) fn rate(sequence: impl IntoIterator<Item = ByteSet>) -> f64 {
     state.map_or(1.0, |state| state.iter().sum())
 }
 
-/// Returns the share of text positions that contain `byte`.
+/// Looks up the share of text positions that contain `byte`.
 pub(super) fn byte_rate(byte: u8) -> f64 {
     f64::from(PER_MILLION[usize::from(byte)]) / 1e6
 }
 
 const KINDS: usize = 8;
 
-/// Returns the row and column of `byte` in [`FOLLOWS`].
+/// Maps `byte` to its row and column in [`FOLLOWS`].
 const fn kind(byte: u8) -> usize {
     match byte {
         b'a'..=b'z' => 0,
@@ -103,8 +103,8 @@ const KIND_TOTALS: [f64; KINDS] = {
     totals
 };
 
-/// Occurrences per million bytes, at least 1. Counted over 18.6 MB: Linux sources and documentation, and
-/// published Rust and Python packages, in about equal parts of kernel and of the rest.
+/// Occurrences per million bytes, at least 1, counted over 18.6 MB of text: Linux sources and documentation,
+/// and published Rust and Python packages, in about equal parts of kernel and of the rest.
 #[rustfmt::skip]
 const PER_MILLION: [u32; 256] = [
     1, 1, 1, 1, 1, 1, 1, 1, 1, 15119, 31278, 1, 1, 1, 1, 1,

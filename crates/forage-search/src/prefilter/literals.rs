@@ -35,13 +35,13 @@ const MAX_PRODUCT: usize = 16;
 pub(crate) const MAX_LITERALS: usize = 64;
 /// Maximum number of members of a class, after folding, that is expanded to one literal each.
 const MAX_CLASS_LITERALS: usize = 4;
-/// Maximum length in bytes of a literal built by concatenation: longer ones are not more selective.
+/// Maximum length in bytes of a literal built by concatenation. Longer ones are not more selective.
 const MAX_JOINED_BYTES: usize = 256;
 /// Maximum number of copies of a repeated part to expand.
 const MAX_COPIES: u32 = 8;
 /// Minimum length in bytes of a literal worth searching for.
 const MIN_LITERAL_BYTES: usize = 2;
-/// Candidates per byte above which the regex engine alone is faster: about one on every other line.
+/// Candidates per byte above which the regex engine alone is faster. This is about one on every other line.
 pub(super) const MAX_CANDIDATE_RATE: f64 = 1.0 / 64.0;
 /// The rate below which literals count as equally rare, because the frequency model knows few words.
 const RATE_FLOOR: f64 = 1e-6;
@@ -50,11 +50,11 @@ const RARE_ENOUGH: f64 = 1.0 / 2048.0;
 /// Penalty factor for the rate of a two-byte literal, because its fingerprint has no byte to spare.
 const SHORT_LITERAL_PENALTY: f64 = 4.0;
 
-/// Returns the rarest set of literals such that every match of `hir` contains at least one.
+/// Finds the rarest set of literals such that every match of `hir` contains at least one.
 ///
-/// This requires that matches contain no newline, and that the text contains neither U+017F nor U+212A if a
-/// folded literal contains `s` or `k`: these two are the only characters outside ASCII that fold to ASCII
-/// letters. Returns `None` if there is no such set, or only one that would be found on nearly every line.
+/// Matches must not contain a newline. If a folded literal contains `s` or `k`, the text must contain neither
+/// U+017F nor U+212A. These two are the only characters outside ASCII that fold to ASCII letters. Returns
+/// `None` if there is no such set, or only one that would be found on nearly every line.
 pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
     if let Some(bytes) = whole_literal(hir) {
         return Some(LiteralSet { literals: vec![Literal { bytes, fold: false }], whole: true });
@@ -65,7 +65,7 @@ pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
     found.is_selective().then_some(found)
 }
 
-/// Returns all strings that `hir` matches if there are few; the empty string may be among them.
+/// Lists all strings that `hir` matches if there are few. Note that the empty string may be among them.
 ///
 /// The requirements are those of [`required_literals`].
 pub(crate) fn exact_strings(hir: &Hir) -> Option<Vec<Literal>> {
@@ -76,7 +76,7 @@ pub(crate) fn exact_strings(hir: &Hir) -> Option<Vec<Literal>> {
 }
 
 impl LiteralSet {
-    /// Returns the estimated candidates per byte of text.
+    /// Estimates the candidates per byte of text.
     pub(super) fn rate(&self) -> f64 {
         self.literals.iter().map(Literal::rate).sum()
     }
@@ -87,8 +87,8 @@ impl LiteralSet {
             && self.rate() < MAX_CANDIDATE_RATE
     }
 
-    /// Returns true if no other search need be considered. This excludes two-byte literals, for which the
-    /// frequency model is unreliable: it considers `0x` rare.
+    /// Returns true if we need not consider any other search. This excludes two-byte literals, for which the
+    /// frequency model is unreliable. For example, it considers `0x` rare.
     pub(super) fn is_surely_rare(&self) -> bool {
         self.literals.iter().all(|literal| literal.bytes.len() > MIN_LITERAL_BYTES)
             && self.rate() <= RARE_ENOUGH
@@ -105,13 +105,13 @@ impl Literal {
         Literal { bytes, fold }
     }
 
-    /// Concatenates two literals. If only one is folded the result is folded, which may find more but never
-    /// less.
+    /// Concatenates two literals. If only one of them is folded, the result is folded. This may find more but
+    /// never less.
     fn join(&self, tail: &Literal) -> Literal {
         Literal::new([self.bytes.as_slice(), &tail.bytes].concat(), self.fold || tail.fold)
     }
 
-    /// Returns the bytes that may occur at each position.
+    /// Lists the bytes that may occur at each position.
     pub(super) fn byte_sets(&self) -> impl Iterator<Item = ByteSet> {
         self.bytes.iter().map(|&byte| {
             let mut set = ByteSet::single(byte);
@@ -122,7 +122,7 @@ impl Literal {
         })
     }
 
-    /// Returns the estimated occurrences per byte of text.
+    /// Estimates the occurrences per byte of text.
     pub(crate) fn rate(&self) -> f64 {
         frequency::rate(self.byte_sets()).max(words::least_rate(&self.bytes, self.fold))
     }
@@ -144,7 +144,7 @@ impl Literal {
     }
 }
 
-/// Removes duplicates and every literal that contains another, because the shorter one finds it too.
+/// Removes duplicates and every literal that contains another. The shorter one finds it too.
 pub(crate) fn remove_implied(literals: &mut Vec<Literal>) {
     literals.sort_by_key(|literal| (literal.bytes.len(), !literal.fold));
     let mut kept: Vec<Literal> = Vec::with_capacity(literals.len());
@@ -247,7 +247,7 @@ impl LiteralShape {
         }
     }
 
-    /// Returns the best set of strings such that each match contains one, or `None` if nothing is known.
+    /// Chooses the best set of strings such that each match contains one. Returns `None` if nothing is known.
     fn into_required(self) -> Option<LiteralStrings> {
         match self {
             LiteralShape::Exact(strings) => better(None, Some(strings)),
@@ -323,7 +323,7 @@ impl LiteralShape {
     }
 }
 
-/// Returns the union of all sets, or `None` if one is missing or there are too many strings.
+/// Computes the union of all sets. Returns `None` if one is missing or there are too many strings.
 fn union(sets: impl Iterator<Item = Option<LiteralStrings>>) -> Option<LiteralStrings> {
     let mut all = LiteralStrings::new();
     for set in sets {
@@ -351,7 +351,7 @@ pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal
     Some(joined)
 }
 
-/// Returns the rarer of two sets. A set that contains the empty string gives no information and never wins.
+/// Chooses the rarer of two sets. A set that contains the empty string gives no information and never wins.
 fn better(left: Option<LiteralStrings>, right: Option<LiteralStrings>) -> Option<LiteralStrings> {
     let informative = |set: &LiteralStrings| set.iter().all(|string| !string.bytes.is_empty());
     match (left.filter(informative), right.filter(informative)) {
@@ -365,7 +365,7 @@ fn better(left: Option<LiteralStrings>, right: Option<LiteralStrings>) -> Option
     }
 }
 
-/// Returns the expected candidates per byte of a set, for comparison only.
+/// Estimates the candidates per byte of a set, for comparison only.
 fn cost(set: &LiteralStrings) -> f64 {
     let one = |string: &Literal| match string.bytes.len() {
         0 | 1 => 1.0,
@@ -375,7 +375,7 @@ fn cost(set: &LiteralStrings) -> f64 {
     set.iter().map(one).sum()
 }
 
-/// Returns the members of a small class: one folded literal for a letter that is present in both cases,
+/// Expands a small class to its members: one folded literal for a letter that is present in both cases,
 /// otherwise the encoded character. Returns `None` for a class that is large, empty or contains a newline.
 fn class_literals(class: &Class) -> Option<LiteralStrings> {
     // Each folded letter represents up to three members, the third being one of the two non-ASCII characters.
@@ -403,8 +403,8 @@ fn class_literals(class: &Class) -> Option<LiteralStrings> {
     }
     let in_both_cases =
         |byte: u8| ascii.contains(&byte.to_ascii_lowercase()) && ascii.contains(&byte.to_ascii_uppercase());
-    // The two non-ASCII characters need no literal besides their folded letter, because text that contains
-    // one is not searched with the prefilter.
+    // The two non-ASCII characters need no literal besides their folded letter: we don't use the prefilter on
+    // text that contains one.
     other.retain(|character| match character.as_slice() {
         LONG_S => !in_both_cases(b's'),
         KELVIN_SIGN => !in_both_cases(b'k'),

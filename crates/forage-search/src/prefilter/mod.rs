@@ -1,8 +1,8 @@
 //! Candidate search ahead of the regex engine.
 //!
 //! Line search over text in memory spends nearly all of its time on lines that do not match. A [`Prefilter`]
-//! searches for something that every match must contain — a literal, one of several literals, or a run of
-//! byte classes — many times faster than a regex engine. The engine then decides only the lines found.
+//! searches for something that every match must contain: a literal, one of several literals, or a run of byte
+//! classes. This is many times faster than a regex engine, which must then check only the lines found.
 //!
 //! A prefilter may report lines that do not match, but it must never miss one that does.
 
@@ -32,7 +32,7 @@ pub(crate) use literals::{
     Literal, LiteralSet, MAX_LITERALS, exact_strings, product, remove_implied, required_literals,
 };
 
-/// How much rarer than a pattern's literals its class window must be to be preferred.
+/// How much rarer than a pattern's literals its class window must be for us to prefer it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const WINDOW_ADVANTAGE: f64 = 16.0;
 /// A search for the lines on which one of several patterns may match.
@@ -49,7 +49,8 @@ pub(crate) struct Prefilter {
     has_foreign_folds: bool,
     /// True if all strings searched for are ASCII.
     is_ascii: bool,
-    /// True if such a character can occur in a match, even if the engine searches for it too.
+    /// True if a non-ASCII character that folds to an ASCII letter can occur in a match, even if the engine
+    /// searches for it too.
     folds_foreign: bool,
     confirms: bool,
 }
@@ -72,14 +73,14 @@ enum PrefilterEngine {
 impl Prefilter {
     /// Builds the search for patterns. None of their matches may contain a newline.
     ///
-    /// Returns `None` if the matches of some pattern have nothing rare in common; the caller may then search
-    /// for the other patterns only. A class window is used for a single pattern only.
+    /// Returns `None` if the matches of some pattern have nothing rare in common. The caller may then search
+    /// for the other patterns only. We only use a class window for a single pattern.
     pub(crate) fn new(hirs: &[&Hir]) -> Option<Prefilter> {
         Prefilter::build(hirs, true)
     }
 
-    /// Like [`Prefilter::new`]. Without `vectors` it uses only the portable searches, so that they can be
-    /// tested on any processor.
+    /// Like [`Prefilter::new`], but without `vectors` this uses only the portable searches, so that we can
+    /// test them on any processor.
     fn build(hirs: &[&Hir], vectors: bool) -> Option<Prefilter> {
         if let [hir] = hirs {
             let set = required_literals(hir);
@@ -140,8 +141,8 @@ impl Prefilter {
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         if prefilter.has_foreign_folds && matches!(prefilter.engine, PrefilterEngine::Teddy(_)) {
-            // We treat lines with one of the two characters as candidates too, because this costs less than a
-            // pass over the text to rule them out.
+            // We treat lines with one of the two characters as candidates too. This costs less than a pass
+            // over the text to rule them out.
             let mut all = literals.to_vec();
             for pattern in foreign.into_iter().collect::<BTreeSet<_>>() {
                 let exact = |bytes: &[u8]| Literal { bytes: bytes.to_vec(), fold: false };
@@ -185,7 +186,7 @@ impl Prefilter {
 
     /// Returns true if `haystack` may be searched with this prefilter.
     ///
-    /// U+017F and U+212A match `s` and `k` in case-insensitive patterns, but the vector searches fold only
+    /// U+017F and U+212A match `s` and `k` in case-insensitive patterns, but the vector searches only fold
     /// ASCII. If they do not search for these two as well, one pass over the text at the speed of `memchr`
     /// must rule them out.
     pub(crate) fn applies_to(&self, haystack: &[u8]) -> bool {
@@ -196,8 +197,8 @@ impl Prefilter {
             })
     }
 
-    /// Returns true if no pattern matches in a text with these bytes, in UTF-8 or any encoding that extends
-    /// ASCII, because the ASCII characters of every match are missing.
+    /// Returns true if the ASCII characters of every match are missing from these bytes. In this case no
+    /// pattern matches the text, in UTF-8 or any encoding that extends ASCII.
     pub(crate) fn rules_out(&self, raw: &[u8], pace: &Pace) -> bool {
         if !self.is_ascii || !extends_ascii(raw) || (self.folds_foreign && !raw.is_ascii()) {
             return false;
@@ -290,13 +291,13 @@ impl Prefilter {
         }
     }
 
-    /// Returns the length in bytes of the longest string searched for.
+    /// The length in bytes of the longest string searched for.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Returns true if every candidate is a match, so that none needs the regex engine. This holds for a
-    /// single pattern that is one case-sensitive literal without assertions.
+    /// Returns true if every candidate is a match, so that none needs the regex engine. This is only the case
+    /// for a single pattern that is one case-sensitive literal without assertions.
     pub(crate) fn confirms(&self) -> bool {
         self.confirms
     }
@@ -319,7 +320,7 @@ impl Prefilter {
     }
 }
 
-/// Returns the part of a long literal to search for instead: the rarest one of the maximum length.
+/// Chooses the part of a long literal to search for instead: the rarest one of the maximum length.
 fn shortened(literal: &Literal) -> Literal {
     let part = |bytes: &[u8]| Literal::new(bytes.to_vec(), literal.fold);
     match literal.bytes.len() {

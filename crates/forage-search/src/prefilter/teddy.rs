@@ -17,8 +17,8 @@ use super::vector::{self, LANES, LoadedTable, NibbleTable, Processor, Vector};
 const BUCKETS: usize = 8;
 /// Maximum number of bytes of a literal that are looked up before it is compared.
 const FINGERPRINT_BYTES: usize = 4;
-/// Comparisons per byte of text up to which we may omit a byte of the fingerprint: one in about sixty
-/// vectors.
+/// Comparisons per byte of text up to which we may omit a byte of the fingerprint. This is one comparison in
+/// about sixty vectors.
 const NARROW_RATE: f64 = 1.0 / 2048.0;
 /// Bytes to process after non-ASCII text before testing for ASCII again.
 const FOREIGN_BYTES: usize = 1024;
@@ -76,7 +76,7 @@ impl Teddy {
                 mode,
             )
         };
-        // Fewer lookups are faster, if few enough positions survive.
+        // Fewer lookups are faster if few enough positions survive them.
         let cheap = |width, mode| {
             let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, mode))?;
             (groups.iter().map(|group| group.cost(mode)).sum::<f64>() < NARROW_RATE)
@@ -211,7 +211,8 @@ impl Teddy {
         Err(start)
     }
 
-    /// Compares the literals at every surviving position. Returns where the callback wants to continue.
+    /// Compares the literals at every surviving position. Returns the position where the callback wants to
+    /// continue.
     fn report<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
@@ -262,7 +263,7 @@ impl TeddyBlock {
         TeddyBlock { start, lanes: buckets.nonzero_lanes(), buckets: buckets.to_bytes() }
     }
 
-    /// Returns the first of two vectors with a surviving bucket.
+    /// Selects the first of two vectors that has a surviving bucket.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -277,7 +278,7 @@ impl TeddyBlock {
     }
 }
 
-/// Returns the surviving buckets of the 32 positions from `offset` on, using the first `WIDTH` tables.
+/// Computes the surviving buckets of the 32 positions from `offset` on, using the first `WIDTH` tables.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -286,7 +287,7 @@ fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
     block: &[u8; LENGTH],
     offset: usize,
 ) -> Vector {
-    // Unrolled by hand: iterator adapters may not be inlined, because they lack the target feature.
+    // This is unrolled by hand: iterator adapters may not be inlined, because they lack the target feature.
     let first = tables[0].classify(vector::load(block, offset));
     let mut buckets = first.and(tables[1].classify(vector::load(block, offset + 1)));
     if WIDTH > 2 {
@@ -333,7 +334,7 @@ impl Needle {
         else {
             return false;
         };
-        // A byte equals a lower-case letter after setting the case bit only if it is that letter in either
+        // After setting the case bit, a byte equals a lower-case letter only if it is that letter in either
         // case.
         text.iter().zip(&self.bytes).zip(&self.case_bits).all(|((&found, &byte), &bit)| found | bit == byte)
     }
@@ -361,7 +362,7 @@ impl Nibbles {
         self.high & ASCII_NIBBLES != 0
     }
 
-    /// Returns the share of text positions whose byte is in the rectangle.
+    /// Estimates the share of text positions whose byte is in the rectangle.
     fn rate(self) -> f64 {
         if self.low == u16::MAX && self.high == u16::MAX {
             return 1.0;
@@ -383,8 +384,8 @@ struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Returns the fingerprint of `width` bytes of one literal, at the offset where it is rarest. After the
-    /// end of the literal any byte may follow.
+    /// Finds the fingerprint of `width` bytes of one literal, at the offset where it is rarest. Note that any
+    /// byte may follow after the end of the literal.
     fn rarest(literal: &Literal, width: usize, mode: LookupMode) -> Fingerprint {
         let nibbles: Vec<Nibbles> = literal
             .byte_sets()
@@ -407,7 +408,7 @@ impl Fingerprint {
             .fold(at(0), |best, other| if other.rate(mode) < best.rate(mode) { other } else { best })
     }
 
-    /// Returns the share of text positions that survive the lookups.
+    /// Estimates the share of text positions that survive the lookups.
     fn rate(&self, mode: LookupMode) -> f64 {
         let low_only = mode == LookupMode::LowNibbles && self.is_ascii;
         let seen = |nibbles: &Nibbles| match low_only {
@@ -425,7 +426,7 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the expected number of comparisons per byte of text for this bucket.
+    /// Estimates the number of comparisons per byte of text for this bucket.
     fn cost(&self, mode: LookupMode) -> f64 {
         self.rate(mode) * self.members.len() as f64
     }

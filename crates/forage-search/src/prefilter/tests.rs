@@ -13,7 +13,6 @@ fn parse(pattern: &str) -> Hir {
         .unwrap_or_else(|error| panic!("{pattern}: {error}"))
 }
 
-/// Returns true if the processor supports the vector searches.
 fn has_vectors() -> bool {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     let has_them = super::vector::Processor::detect().is_some();
@@ -27,7 +26,7 @@ fn build(patterns: &[&str], vectors: bool) -> Option<Prefilter> {
     Prefilter::build(&hirs.iter().collect::<Vec<_>>(), vectors)
 }
 
-/// Returns all candidates from `from`; with `skip_lines` at most one per line.
+/// Collects all candidates from `from`; with `skip_lines` at most one per line.
 fn candidates(prefilter: &Prefilter, haystack: &[u8], from: usize, skip_lines: bool) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     prefilter.candidates(haystack, from, |pattern, position| {
@@ -41,7 +40,7 @@ fn line_end(haystack: &[u8], position: usize) -> usize {
     memchr::memchr(b'\n', &haystack[position..]).map_or(haystack.len(), |length| position + length)
 }
 
-/// Returns the start and end of every line from `from`, which must be the start of a line.
+/// Finds the start and end of every line from `from`, which must be the start of a line.
 fn lines(haystack: &[u8], from: usize) -> Vec<(usize, usize)> {
     let mut start = from;
     let mut lines = Vec::new();
@@ -228,8 +227,8 @@ fn haystack() -> impl Strategy<Value = Vec<u8>> {
         "\u{10348}",
     ]);
     let plain = prop::collection::vec(fragment.clone(), 0..60).prop_map(|parts| parts.concat().into_bytes());
-    // Most text contains neither of the two non-ASCII characters, and folded searches are only tested on such
-    // text.
+    // Most text should contain neither of the two non-ASCII characters, because folded searches are only
+    // tested on such text.
     let ascii_folds = plain.clone().prop_map(|text| {
         let text = String::from_utf8_lossy(&text).replace(['ſ', '\u{212a}'], "k");
         text.into_bytes()
@@ -358,7 +357,7 @@ fn finds_literals_at_ascii_transitions() {
     }
 }
 
-/// A prefilter that silently disappeared would only be noticed as slowness.
+/// If a prefilter silently disappeared, we would only notice that searches are slow.
 #[test]
 fn typical_patterns_are_prefiltered() {
     let eight = "(?i)page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_charge|reclaim|vmscan";
@@ -467,7 +466,8 @@ fn only_a_bare_literal_confirms() {
     assert!(!build(&["struct device", "timeout"], true).unwrap().confirms());
 }
 
-/// With capacity for two more literals the characters are found; otherwise the search does not apply.
+/// With capacity for two more literals, we search for these characters too; otherwise the search does not
+/// apply.
 #[test]
 fn foreign_folds_are_candidates_or_disable_the_search() {
     let vectors = build(&["(?i)task", "(?i)other"], true).unwrap();
@@ -511,7 +511,7 @@ fn maximum_position_ends_the_search() {
     }
 }
 
-/// Uses more literals than buckets, and more than fit at all.
+/// This uses more literals than there are buckets, and more than fit at all.
 #[test]
 fn many_patterns_keep_their_numbers() {
     for count in [9, 64, 65, 200] {

@@ -1,7 +1,7 @@
 //! The vector operations that both vector searches share, and the proof that the processor supports them:
 //! AVX2 or NEON.
 //!
-//! A vector has 32 bytes on both, which are two registers of NEON.
+//! A vector has 32 bytes on both. On NEON, this takes two registers.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -25,7 +25,7 @@ pub(super) struct NibbleTable {
     pub(super) high: [u8; 16],
 }
 
-/// Returns the first `LENGTH` bytes of `rest`, padded with zeros.
+/// Copies the first `LENGTH` bytes of `rest`, padded with zeros.
 pub(super) fn padded<const LENGTH: usize>(rest: &[u8]) -> [u8; LENGTH] {
     let mut block = [0; LENGTH];
     let length = rest.len().min(LENGTH);

@@ -58,10 +58,10 @@ impl WindowRun {
         WindowRun { rectangles, offset: offset as u32, shifts }
     }
 
-    /// Returns one bit for every position at which a window may begin according to this run.
+    /// Sets one bit for every position at which a window may begin according to this run.
     ///
-    /// There are always three shifts, some of them by zero: this is cheaper than a loop with an unpredictable
-    /// end.
+    /// There are always three shifts, some of them by zero, because this is cheaper than a loop with an
+    /// unpredictable end.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi2"))]
     fn starts(&self, mut members: u64) -> u64 {
@@ -73,8 +73,8 @@ impl WindowRun {
 }
 
 impl ScanWindow {
-    /// Creates the rarest window that every match of `hir` contains. Returns `None` if none is rare enough,
-    /// or if the processor lacks the instructions.
+    /// Finds the rarest window that every match of `hir` contains. Returns `None` if none is rare enough, or
+    /// if the processor lacks the instructions.
     pub(super) fn new(hir: &Hir) -> Option<ScanWindow> {
         let processor = Processor::detect()?;
         let mut has_foreign_folds = false;
@@ -106,12 +106,12 @@ impl ScanWindow {
         best
     }
 
-    /// Returns the length of the window in bytes.
+    /// The length of the window in bytes.
     pub(super) fn length(&self) -> usize {
         self.length
     }
 
-    /// Returns the estimated candidates per byte of text.
+    /// The estimated candidates per byte of text.
     pub(super) fn rate(&self) -> f64 {
         self.rate
     }
@@ -167,8 +167,8 @@ impl ScanWindow {
         }
     }
 
-    /// Returns the distance between blocks. They overlap, so that a window that crosses the end of a block is
-    /// found in the next one.
+    /// The distance between blocks. Blocks overlap so that a window that crosses the end of one is found in
+    /// the next.
     fn stride(&self) -> usize {
         BLOCK_BYTES - (self.length - 1)
     }
@@ -205,7 +205,7 @@ impl ScanWindow {
         }
     }
 
-    /// Returns one bit for every byte of the block at which a window begins and fits into the block.
+    /// Sets one bit for every byte of the block at which a window begins and fits into the block.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -231,7 +231,7 @@ struct WindowBlock {
     found: u64,
 }
 
-/// Returns one bit for every byte that is in one of the rectangles.
+/// Sets one bit for every byte that is in one of the rectangles.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -241,7 +241,7 @@ fn class_lanes(low: Vector, high: Vector, rectangles: Vector) -> u64 {
     u64::from(low) | u64::from(high) << LANES
 }
 
-/// Returns the nibble table for the sets of a window, and the window encoded with it. Returns `None` if the
+/// Builds the nibble table for the sets of a window, and encodes the window with it. Returns `None` if the
 /// sets need too many rectangles.
 fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<WindowRun>)> {
     let mut table = NibbleTable::default();
@@ -288,7 +288,7 @@ fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<WindowRun>)> {
 /// One byte of a match, or `None` for any number of arbitrary bytes.
 type WindowStep = Option<ByteSet>;
 
-/// Returns the bytes that every match of `hir` goes through, in order.
+/// Lists the bytes that every match of `hir` goes through, in order.
 fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
     let mut steps = match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Vec::new(),
@@ -307,8 +307,8 @@ fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
             let copies = repetition.min.min(MAX_COPIES);
             let one = steps(&repetition.sub, has_foreign_folds);
             let mut all = one.repeat(copies as usize);
-            // More copies may follow: text before this part is adjacent to the first copies, text after it to
-            // the last ones, and we know nothing about the bytes between those.
+            // More copies may follow. Text before this part is adjacent to the first copies and text after it
+            // to the last ones, but we know nothing about the bytes between those.
             if repetition.max != Some(copies) {
                 let last = all.clone();
                 all.push(None);
@@ -326,7 +326,7 @@ fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
     steps
 }
 
-/// Merges branches of equal length byte by byte. If lengths differ, nothing is known.
+/// Merges branches of equal length byte by byte. If lengths differ, we know nothing.
 fn merge_branches(branches: &[Vec<WindowStep>]) -> Vec<WindowStep> {
     let Some((first, others)) = branches.split_first() else {
         return vec![None];
@@ -369,9 +369,8 @@ fn class_step(class: &Class, has_foreign_folds: &mut bool) -> WindowStep {
     without_newline(set)
 }
 
-/// Removes the newline from a set. A match contains no newline, and a window must not either, because it
-/// could begin on the line before the match. A set with only a newline ends the window, so no set of a window
-/// is empty.
+/// Removes the newline from a set. A match contains no newline, and a window must not either: it could begin
+/// on the line before the match. A set with only a newline ends the window, so no set of a window is empty.
 fn without_newline(mut set: ByteSet) -> WindowStep {
     set.remove(b'\n');
     (set != ByteSet::default()).then_some(set)

@@ -1,7 +1,7 @@
 //! Frequencies of common source-code keywords.
 //!
-//! The byte model considers every long string rare, including `static int `. A literal that consists only of
-//! common words is assumed to be as frequent as the rarest of them.
+//! The byte model considers every long string rare, including `static int `. We assume that a literal that
+//! consists only of common words is as frequent as the rarest of them.
 
 /// Words with their occurrences per million bytes in the language that uses them most: C (Linux), Rust
 /// (crates), Python (its library) and JavaScript (packages), 12 MB of each.
@@ -74,11 +74,11 @@ const WORDS: &[(&str, u32)] = &[
     ("unwrap", 250),
 ];
 
-/// Minimum length in bytes of a word that counts; the letters of shorter ones occur in many words.
+/// Minimum length in bytes of a word that counts. The letters of shorter ones occur in many words.
 const MIN_WORD_BYTES: usize = 3;
 
-/// Returns the minimum rate, in occurrences per byte, of a literal that consists only of common words or
-/// parts of them. Returns 0 if it has another word or none at all.
+/// Estimates the minimum rate, in occurrences per byte, of a literal that consists only of common words or
+/// parts of them. This is 0 if the literal has another word or none at all.
 pub(super) fn least_rate(literal: &[u8], fold: bool) -> f64 {
     let words = literal.split(|&byte| !is_word(byte)).filter(|word| word.len() >= MIN_WORD_BYTES);
     let least = words.map(|word| per_million(word, fold)).min().unwrap_or(0);
@@ -89,7 +89,7 @@ fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns the occurrences per million bytes of the commonest word that contains `part`; 0 if there is none.
+/// Looks up the occurrences per million bytes of the commonest word that contains `part`; 0 if there is none.
 fn per_million(part: &[u8], fold: bool) -> u32 {
     let same = |a: &[u8]| if fold { a.eq_ignore_ascii_case(part) } else { a == part };
     let holds = |word: &str| word.as_bytes().windows(part.len()).any(same);

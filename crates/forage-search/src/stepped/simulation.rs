@@ -1,6 +1,6 @@
 //! Simulates all states of an automaton over a text, byte by byte.
 //!
-//! This is the slowest search, but it can handle any text. It is used for text that lazy automata can't
+//! This is the slowest search, but it can handle any text. We use it for text that lazy automata can't
 //! handle.
 
 use std::ops::Range;
@@ -26,9 +26,9 @@ pub(super) struct SteppedSimulation {
 #[derive(Debug, Default)]
 struct Threads {
     list: Vec<(StateID, usize)>,
-    /// For each state, true if it was reached at this position.
+    /// True for each state that was reached at this position.
     reached: Vec<bool>,
-    /// All states that are set in `reached`, though most of them do not wait for a byte.
+    /// All states that are set in `reached`. Note that most of them do not wait for a byte.
     set: Vec<StateID>,
 }
 
@@ -43,7 +43,7 @@ impl Threads {
 }
 
 impl SteppedSimulation {
-    /// Returns the leftmost match of `nfa` at or after `at`; with `earliest`, any match.
+    /// Finds the leftmost match of `nfa` at or after `at`; with `earliest`, any match.
     pub(super) fn find(
         &mut self,
         nfa: &NFA,
@@ -123,7 +123,7 @@ impl SteppedSimulation {
     }
 }
 
-/// Returns the successor of `state` for a byte.
+/// Looks up the successor of `state` for a byte.
 fn step(state: &State, byte: u8) -> Option<StateID> {
     match state {
         State::ByteRange { trans } => trans.matches_byte(byte).then_some(trans.next),

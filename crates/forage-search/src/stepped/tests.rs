@@ -86,7 +86,7 @@ fn found(pattern: &Pattern, hir_is_used: bool, line: &[u8]) -> Vec<(usize, usize
         }
         let next = match hir_is_used {
             true => regex.find(&mut cache, line, at, &pace),
-            // Tests the simulation alone, which few texts need otherwise.
+            // This tests the simulation alone, which few texts need otherwise.
             false => cache.simulation.find(regex.nfa(), line, at, false, &pace),
         };
         let next = next.unwrap();
@@ -101,7 +101,7 @@ fn found(pattern: &Pattern, hir_is_used: bool, line: &[u8]) -> Vec<(usize, usize
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
 
-    /// A search in stretches finds the same as ripgrep's matcher.
+    /// A search in stretches must find the same matches as ripgrep's matcher.
     #[test]
     fn finds_what_the_matcher_finds(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 1..6),
@@ -139,7 +139,7 @@ proptest! {
     }
 }
 
-/// Long lines are searched in stretches, and all matches of the matcher are found in them.
+/// Long lines are searched in stretches, and these must find all matches of the matcher.
 #[test]
 fn long_lines_have_the_same_matches() {
     let line = "some words, und wörter, 12 handle_request(ab); ".repeat(40_000).into_bytes();
@@ -170,7 +170,7 @@ fn long_lines_have_the_same_matches() {
     }
 }
 
-/// Nothing is found once the call has to end, however short the line is.
+/// Once the call has to end, the search stops within a long line and finds nothing.
 #[test]
 fn search_ends_in_the_middle_of_a_line() {
     let stop = Stop::never();

@@ -26,7 +26,7 @@ fn adaptive(term_bytes: u64, evidence_bytes: u64) -> KeywordOptions {
     KeywordOptions { term_bytes, evidence_bytes, breadth: Breadth::Adaptive, ..KeywordOptions::default() }
 }
 
-/// Returns the shown lines of each file, for comparison.
+/// Collects the shown lines of each file, for comparison.
 fn shown(gathered: &KeywordFindings) -> Vec<(String, Vec<u64>)> {
     let lines = |file: &forage_search::keyword::FileEvidence| {
         file.lines.iter().filter(|line| line.is_shown).map(|line| line.number).collect()
@@ -34,8 +34,9 @@ fn shown(gathered: &KeywordFindings) -> Vec<(String, Vec<u64>)> {
     gathered.files.iter().map(|file| (file.path.display().into_owned(), lines(file))).collect()
 }
 
-/// Checks on random trees and limits: the budget is respected, the number of threads does not matter, the
-/// result equals the requirement's if that has everything, and every line shown for a term matches it.
+/// Checks the choice on random trees and limits. It must respect the budget and not depend on the number of
+/// threads. The result must equal the requirement's if this includes everything, and every line shown for a
+/// term must match it.
 #[test]
 fn chosen_evidence_invariants() {
     let (mut chosen, mut whole) = (0, 0);
@@ -181,7 +182,7 @@ fn large_files_and_long_lines_stay_within_budget() {
     assert_eq!(line.cut.before + line.bytes.len() + line.cut.after, 180_006);
 }
 
-/// A search that reaches its time limit shows the lines that it has found for a broad term, and does not
+/// A search that reaches its time limit must show the lines that it has found for a broad term, and must not
 /// refuse any term.
 #[test]
 fn shows_results_found_before_the_time_limit() {
@@ -208,7 +209,7 @@ fn shows_results_found_before_the_time_limit() {
     assert!(stopped > 0, "no search was ended by its time limit");
 }
 
-/// In a large file full of each term, the line that contains all of them is shown, wherever it is.
+/// In a large file full of each term, the line that contains all of them must be shown, wherever it is.
 #[test]
 fn finds_best_line_at_the_end_of_a_large_file() {
     let directory = tempfile::tempdir().unwrap();

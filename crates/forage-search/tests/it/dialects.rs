@@ -18,7 +18,7 @@ const LINES: &[u8] = b"foo\nfoo bar\nFoo, Bar\n(foo)\n\nfoo_bar\n\xc3\xa9foo\nfo
     \xce\xa3\xcf\x83\xcf\x82\n\xf0\x9f\x98\x80 emoji\n\xff\xfefoo\nfoo\xff\n\xffbar\xff foo\n12 \xd9\xa3\nA.B[c]{2}*+?^$|\\\n\
     <foo>\n#x -y ~z\n--pre=x\n-f/etc/passwd\n--\n-\na/b\nfoo\nbar\nab ab\naaa\n\xe2\x80\x8djoin\nfin";
 
-/// The numbers of those that are not UTF-8.
+/// The numbers of the lines that are not UTF-8.
 const BROKEN_LINES: std::ops::RangeInclusive<u64> = 22..=24;
 
 const TELLING: &[&str] = &[
@@ -166,7 +166,7 @@ fn shared_syntax_means_the_same() {
     assert!(found > 3_000, "only {found} records were compared");
 }
 
-/// Returns the lines that an engine finds in one file, or its error.
+/// Searches one file with an engine. Returns the lines that it finds, or its error, and its notes.
 fn lines(
     name: &str,
     pattern: &str,
@@ -205,7 +205,7 @@ fn ugrep_misses_empty_match_after_invalid_utf8() {
     let text = [b"\xffbar\nbar\n", "éèêë\n".as_bytes()].concat();
     check(r"\b", &text, [Ok(&[1, 2, 3]), Ok(&[1, 2, 3]), Ok(&[2, 3])]);
     check("^$|bar", &text, [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
-    // The empty match makes the difference, not the bytes.
+    // The empty match makes this difference, not the bytes.
     check("bar", &text, [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[1, 2])]);
 }
 
@@ -275,7 +275,7 @@ fn ugrep_giving_up_on_long_lines_is_reported() {
 
 #[test]
 fn ugrep_uses_its_own_unicode_version() {
-    // U+10D4A is a letter since Unicode 16.
+    // U+10D4A has been a letter since Unicode 16.
     check(r"x\w", "x\u{10d4a}\nxy\n".as_bytes(), [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
 }
 
@@ -325,7 +325,7 @@ fn invalid_patterns_start_no_engine() {
             let error = lines(name, pattern, PatternOptions::default(), b"a\nb\n").0.unwrap_err();
             assert!(error.contains(words), "{name}: {pattern:?}: {error}");
         }
-        // Also if there is nothing to search.
+        // This must also hold if there is nothing to search.
         let directory = tempfile::tempdir().unwrap();
         let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
         let request = request("a(", PatternOptions::default());

@@ -1,4 +1,4 @@
-//! Tests that files in other encodings than UTF-8 are found as if they were UTF-8, with and without an index.
+//! Tests that files in encodings other than UTF-8 are found as if they were UTF-8, with and without an index.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -1,4 +1,5 @@
-//! Compares the external engines with the embedded one: the records are equal, except for named differences.
+//! Compares the external engines with the embedded one: the records must be equal, except for named
+//! differences.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -18,7 +19,7 @@ use forage_search::{
 use crate::search::{GLOBS, LITERALS, PATTERNS, open};
 use crate::trees::{Random, text, tree};
 
-/// Returns the installed engine. Panics if there is none, because then nothing would be compared.
+/// Finds the installed engine. Panics if there is none, because we would then compare nothing.
 pub(crate) fn engine(name: &str) -> Program {
     let variable = format!("FORAGE_TEST_{}", name.to_uppercase());
     let wanted = std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from);
@@ -112,7 +113,8 @@ fn external_results_equal_embedded() {
                     run(program, &request, &root, &case.walk, &case.scan, &Stop::never()).unwrap();
                 let what = format!("seed {seed}, {}: {}", program.kind().name(), case.shown);
                 let mut embedded = embedded.clone();
-                // Listed in docs/engines.md and asserted by `ugrep_misses_empty_match_after_invalid_utf8`.
+                // This is listed in docs/engines.md and asserted by
+                // `ugrep_misses_empty_match_after_invalid_utf8`.
                 if program.kind() == ProgramKind::Ugrep
                     && !case.options.literal
                     && CAN_BE_EMPTY.contains(&case.text)
@@ -132,7 +134,7 @@ fn external_results_equal_embedded() {
             }
         }
     }
-    // The comparison is meaningful only if there was something to compare.
+    // This comparison is meaningful only if there was something to compare.
     assert!(found > 15_000 && requests > 600, "only {found} events of {requests} requests were compared");
     assert!(left_out < found / 20, "{left_out} of {found} events were left out of the comparison");
 }
@@ -153,7 +155,7 @@ fn embedded(
     (files, report.skipped)
 }
 
-/// Patterns that match the empty text elsewhere than at the start of a line.
+/// Patterns that match the empty text at places other than the start of a line.
 pub(crate) const CAN_BE_EMPTY: &[&str] = &["x*", "a|^$|b", "^$|bar", "$", r"\b", r"\B"];
 
 fn is_broken(root: &Path, path: &[u8]) -> bool {
@@ -183,8 +185,8 @@ fn large_file_equals_embedded() {
     let mut text = Vec::new();
     let mut borders = Vec::new();
     for number in 1u64.. {
-        // Lines of 64 bytes, so that the border of a piece is between two lines; both match, and so do the
-        // lines around them.
+        // These lines have 64 bytes, so that the border of a piece is between two lines. Both match, and so
+        // do the lines around them.
         let border = (text.len() + 64) % (4 << 20) == 0 || text.len() % (4 << 20) == 0;
         let word = if border || number % 9_973 == 0 { "needle" } else { "straws" };
         if border {
@@ -226,7 +228,7 @@ fn large_file_equals_embedded() {
         assert!(found > 25 * (1 + context), "{found}");
     }
     compare(&ScanOptions { max_file_matches: 5, before_context: 1, ..ScanOptions::default() });
-    // A NUL byte near the end: no engine counts anything in the file.
+    // With this NUL byte near the end, no engine counts anything in the file.
     let late = text.len() - 100;
     text[late] = 0;
     fs::write(directory.path().join("large.txt"), &text).unwrap();
@@ -255,7 +257,7 @@ fn start_may_be_a_file_but_must_exist() {
     }
 }
 
-/// If the deadline cuts an answer, the result is a prefix of the full answer.
+/// If the deadline cuts an answer, the result must be a prefix of the full answer.
 #[test]
 fn deadline_gives_a_prefix() {
     let directory = tempfile::tempdir().unwrap();
@@ -355,7 +357,7 @@ fn rejects_programs_inside_roots() {
     assert!(inside(resolve(&root.join("ripgrep"), &[])));
     std::os::unix::fs::symlink(&root, place.join("alias")).unwrap();
     assert!(inside(resolve(&place.join("alias/ripgrep"), &[])));
-    // The real program later in the path is still found.
+    // The real program later in the path must still be found.
     let good =
         resolve(Path::new("rg"), &[Path::new("."), Path::new(""), &root, &bin, real.parent().unwrap()]);
     assert_eq!(good.unwrap().path(), real);

@@ -1,5 +1,5 @@
-//! Fuzz tests: with arbitrary bytes in the files of an index, a search with it returns the same as one
-//! without.
+//! Fuzz tests: even if the files of an index contain arbitrary bytes, a search with this index must return
+//! the same as one without it.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn damaged_index_files_change_no_answer() {
     assert!(!without.0.is_empty());
     let (mut opened, mut filled) = (0_u64, 0_u64);
     target!(&[layers.clone(), directories.clone()].concat(), |input| {
-        // Replaces one of the two files and leaves the other intact.
+        // This replaces one of the two files and leaves the other intact.
         let (layer, snapshot) = (Segment::open(input.to_vec()).ok(), Snapshot::default());
         let is_filled = snapshot.fill(input.to_vec());
         opened += u64::from(layer.is_some());

@@ -27,7 +27,7 @@ fn found(root: &Path, pattern: &Pattern, scan: &ScanOptions) -> Vec<FileEvents> 
     files
 }
 
-/// Returns the number and the spans of each matching line of a text.
+/// Searches a text, and returns the number and the spans of each matching line.
 fn lines(text: impl AsRef<[u8]>, pattern: &str, options: &PatternOptions) -> Vec<(u64, Vec<Span>)> {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("text"), text).unwrap();
@@ -116,7 +116,7 @@ fn more_edits_find_no_fewer_lines() {
     }
 }
 
-/// A file that is read in pieces gives the same lines as many small files with the same text.
+/// A file that is read in pieces must give the same lines as many small files with the same text.
 #[test]
 fn large_files_match_like_small_ones() {
     let mut random = Random::new(11);

@@ -15,7 +15,7 @@ use crate::trees::{Random, tree};
 /// A file, and the rule that hides it.
 type WalkedFile = (String, Option<Arc<str>>);
 
-/// Returns the files that a walk visits.
+/// Lists the files that a walk visits.
 fn walked(root: &Path, start: &RelPath, options: &WalkOptions) -> (Vec<WalkedFile>, WalkReport) {
     let mut found = Vec::new();
     let visit = |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| {

@@ -88,7 +88,8 @@ pub(crate) fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: 
             (0..1 + random.below(4)).map(|_| random.pick(crate::search::PATTERNS).to_owned()).collect();
         let gathered = |index: Option<&Arc<Index>>| {
             let options = KeywordOptions { index: index.cloned(), ..KeywordOptions::default() };
-            // One thread: which files are still opened when all terms are abandoned depends on timing.
+            // We use one thread, because it depends on timing which files are still opened when all terms are
+            // abandoned.
             let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
             gather(&open(root), &RelPath::root(), &walk, &terms, &options, &Stop::never()).unwrap()
         };
@@ -167,7 +168,7 @@ pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
             "cut"
         }
         3 => {
-            // A change that only shows in the time of the last metadata change.
+            // This change only shows in the time of the last metadata change.
             let (time, text) = (modified(&file), of_same_size(random));
             fs::write(&file, text).unwrap();
             set_modified(&file, time);
@@ -248,7 +249,8 @@ fn an_index_changes_no_answer() {
                     edits.push(change(&mut random, root));
                 }
                 if random.one_in(3) {
-                    // Build it like an update: read what the base does not have in its current state.
+                    // Like an update, this only reads files that the base does not have in their current
+                    // state.
                     let changes = segment(root, Some(&Segment::open(base.clone()).unwrap()));
                     // The snapshot of the directories may be outdated or current.
                     let now = if random.one_in(2) { snapshot(root) } else { directories.clone() };
@@ -262,7 +264,7 @@ fn an_index_changes_no_answer() {
     assert!(known > 3_000, "the indexes hold only {known} files");
 }
 
-/// Large files are searched in pieces, and are left unread unless they must be reported anyway.
+/// Large files are searched in pieces, and must be left unread unless they have to be reported anyway.
 #[test]
 fn large_file_is_indexed_by_all_pieces() {
     let directory = tempfile::tempdir().unwrap();
@@ -355,13 +357,13 @@ fn exhaustive_search_waits_for_the_index_until_its_deadline() {
         std::thread::sleep(Duration::from_millis(200));
         vec![Segment::open(bytes).unwrap()]
     });
-    // Another search has started to open it.
+    // Another search has started to open this index.
     std::thread::sleep(search_limits::INDEX_LONG_HEAD_START.0 * 2);
     assert!(slow.layers().is_empty());
     assert_eq!(run(&slow, &Stop::never()).stopped, None);
     assert_eq!(slow.layers().len(), 1);
 
-    // One that never ends, and one that panics.
+    // In these two cases, opening never ends, or it panics.
     let (held, holds) = std::sync::mpsc::channel::<()>();
     let hanging = Index::opening(move |_| {
         let _ = holds.recv();

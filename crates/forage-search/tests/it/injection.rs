@@ -1,5 +1,5 @@
-//! Attacks by a hostile request or repository through an external engine. Each has a control: the attack
-//! succeeds if the defense is off.
+//! Attacks by a hostile request or repository through an external engine. Each test has a control, in which
+//! the attack succeeds because the defense is off.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::external::{engine, request, run};
 use crate::processes::{alone, write_program};
 use crate::search::ours;
 
-/// Creates a script that creates a mark when it runs and passes on its input.
+/// Writes a script that creates a mark file when it runs, and passes on its input.
 fn canary(directory: &Path) -> (PathBuf, PathBuf) {
     let (script, mark) = (directory.join("canary.sh"), directory.join("mark"));
     write_program(&script, &format!("echo ran > {}\nexec /bin/cat", mark.display()));
@@ -82,7 +82,7 @@ fn hostile_patterns_are_data() {
             }
         }
     }
-    // The control: without `-e`, and with the path in place of the pattern, it runs.
+    // The control: without `-e`, and with the path in place of the pattern, the program runs.
     by_hand(engine("rg").path(), &["-n", &patterns[0], "."], &root, &[]);
     assert!(take_mark(&mark), "rg --pre no longer runs a program: the test shows nothing");
     by_hand(engine("ugrep").path(), &["-r", &format!("{} %", patterns[1]), "other"], &root, &[]);

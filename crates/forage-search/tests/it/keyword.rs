@@ -112,7 +112,7 @@ const TERMS: &[&str] = &[
     "K_",
 ];
 
-/// These limits are low enough for small trees to reach them. The exact limits of the requirement are tested
+/// These limits are low enough for small trees to reach them. We test the exact limits of the requirement
 /// below with the same code.
 #[test]
 fn evidence_equals_the_procedure() {
@@ -138,7 +138,7 @@ fn evidence_equals_the_procedure() {
     );
 }
 
-/// Writes a file whose ripgrep output for `needle` has exactly `bytes` bytes.
+/// Writes a file whose ripgrep output for `word` has exactly `bytes` bytes.
 fn exactly(root: &Path, name: &str, word: &str, bytes: usize) {
     let mut text = String::new();
     let mut number = 1;
@@ -258,7 +258,7 @@ fn terms_share_the_memory_of_one_call() {
     assert!(format!("{}", PatternError::TooLargeTogether).contains("too large together"), "{message:?}");
 }
 
-/// For a file too large to be read whole the evidence comes from the piecewise search, in which an abandoned
+/// For a file too large to be read whole the evidence comes from the piecewise search. There, an abandoned
 /// term must not take the context of another with it.
 #[test]
 fn large_file_equals_the_procedure() {

@@ -165,6 +165,6 @@ fn notebook_without_cells_is_searched_as_stored() {
         ]
     );
     assert!(files.iter().all(|file| file.is_stored_notebook));
-    // Only the third notebook has something left out.
+    // Only the third notebook has omitted parts.
     assert!(report.contains("skipped: Skipped([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])"), "{report}");
 }

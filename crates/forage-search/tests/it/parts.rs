@@ -34,7 +34,7 @@ fn long_text(random: &mut Random) -> Vec<u8> {
             [vec![0xff, 0xfe], text.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat()
         }
         2 => [long.clone(), b"\0".to_vec(), long].concat(),
-        // A line longer than a part.
+        // This line is longer than a part.
         3 => [long.clone(), vec![b'm'; 2 * limits::PART_BYTES], b"foo bar\n".to_vec(), long].concat(),
         _ => long,
     }
@@ -45,7 +45,7 @@ fn edit(random: &mut Random, file: &Path) -> &'static str {
     let at = random.below(bytes.len().max(1)).min(bytes.len());
     match random.below(4) {
         0 => {
-            // Keep the length.
+            // This keeps the length.
             let put = text(random, 1);
             let end = bytes.len().min(at + put.len());
             bytes[at..end].copy_from_slice(&put[..end - at]);
@@ -100,7 +100,7 @@ fn parts_match_like_whole_files() {
                 }
                 for _ in 0..6 {
                     check(root, &mut random, &walked, &format!("seed {seed} {edits:?}"));
-                    // No context, and the whole tree: the most frequent kind of request.
+                    // The most frequent kind of request has no context and searches the whole tree.
                     let request = random_request(&mut random);
                     let scan =
                         ScanOptions { before_context: 0, after_context: 0, after: None, ..request.scan };
@@ -117,7 +117,7 @@ fn parts_match_like_whole_files() {
     }
 }
 
-/// The control: a search relies on the index's data about parts until the file changes.
+/// The control: a search must rely on the index's data about parts until the file changes.
 #[test]
 fn line_numbers_of_parts_come_from_the_index() {
     let directory = tempfile::tempdir().unwrap();

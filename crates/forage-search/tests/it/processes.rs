@@ -24,8 +24,8 @@ struct Stage {
 }
 
 impl Stage {
-    /// Creates the stage. `script` is run by `sh`; `$0` is the program, and its last argument is the path of
-    /// the text.
+    /// Creates the stage. `sh` runs `script`, in which `$0` is the program, and the last argument is the path
+    /// of the text.
     fn new(name: &str, script: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("root")).unwrap();
@@ -49,7 +49,7 @@ impl Stage {
         run(&self.program, &request, &self.root(), &WalkOptions::default(), &ScanOptions::default(), stop)
     }
 
-    /// Returns the process group that the fake engine has recorded.
+    /// Reads the process group that the fake engine has recorded.
     fn group(&self) -> i32 {
         fs::read_to_string(self.file("group")).unwrap().lines().last().unwrap().parse().unwrap()
     }
@@ -68,8 +68,8 @@ pub(crate) fn write_program(path: &Path, script: &str) {
     assert!(shell.wait().unwrap().success());
 }
 
-/// Returns the remaining processes of a group: running ones, and dead ones that we should have reaped. (The
-/// dead children of a dead engine are reaped by init at some point.)
+/// Lists the remaining processes of a group: running ones, and dead ones that we should have reaped. (Note
+/// that init reaps the dead children of a dead engine at some point.)
 fn members(group: i32) -> Vec<String> {
     let own = std::process::id().to_string();
     let stat = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("stat")).ok();
@@ -82,8 +82,8 @@ fn members(group: i32) -> Vec<String> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(stat).filter_map(member).collect()
 }
 
-/// Asserts that the engine is gone when a call returns. Its children got the same signal and must be gone a
-/// moment later.
+/// Asserts that the engine is gone when a call returns. Its children got the same signal, so they must be
+/// gone a moment later.
 fn assert_gone(group: i32) {
     let left = members(group);
     assert!(left.iter().all(|stat| !stat.starts_with(&format!("{group} "))), "not reaped: {left:?}");
@@ -94,14 +94,16 @@ fn assert_gone(group: i32) {
     }
 }
 
-/// Long enough for a busy machine, and short compared to the thousand seconds that these engines would run.
+/// This is long enough for a busy machine, and short compared to the thousand seconds that these engines
+/// would run.
 const SOON: Duration = Duration::from_secs(15);
 
 /// Deadline for calls whose engine must have started before it, even on a busy machine.
 const STARTED: Duration = Duration::from_secs(2);
 
-/// Children in its own group, ignored signals, endless output, and no end by itself. It appends to the file,
-/// because the file would be empty if the engine were killed between opening and writing it.
+/// An engine with children in its own group, ignored signals and endless output, which never ends on its own.
+/// It appends to the group file, because this file would be empty if we killed the engine between opening and
+/// writing it.
 const HOSTILE: &str = r#"trap '' TERM INT HUP PIPE
 echo $$ >> "${0%/*}/group"
 /bin/sleep 1000 &
@@ -163,7 +165,7 @@ fn is_left_open(target: &str) -> bool {
 #[test]
 fn hostile_engine_ends_at_the_deadline() {
     let stage = Stage::new("rg", HOSTILE);
-    // A long text, so that much output is not considered abnormal.
+    // The text is long, so that much output is not considered abnormal.
     fs::write(stage.root().join("a.txt"), "x\n".repeat(400_000)).unwrap();
     let began = Instant::now();
     let (files, report) = stage.run(&Stop::after(STARTED)).unwrap();
@@ -229,7 +231,7 @@ fn engine_with_closed_pipes_ends_at_the_deadline() {
     assert_gone(stage.group());
 }
 
-/// At the deadline all known results are delivered, and nothing after the first unknown one.
+/// At the deadline all known results must be delivered, and nothing after the first unknown one.
 #[test]
 fn the_deadline_leaves_no_hole() {
     // Texts that contain `SLEEP` hang after two lines; the others are searched at once.
@@ -342,7 +344,7 @@ fn garbage_is_left_out_and_reported() {
     // A number after the end of the text can't be followed by a smaller one: the third line is out of order.
     assert_eq!(numbers, [1]);
     assert!(report.notes[0].contains("no numbered lines of the text"), "{:?}", report.notes);
-    // Errors are kept up to a limit.
+    // We keep errors up to a limit.
     let stage =
         Stage::new("rg", "i=0; while [ $i -lt 4000 ]; do echo 0123456789 >&2; i=$((i+1)); done; echo 2:x");
     let (_, report) = stage.run(&Stop::never()).unwrap();
@@ -477,8 +479,8 @@ fn hundred_cancelled_calls_leak_nothing() {
     assert_gone(stage.group());
 }
 
-/// The status of a process killed by a signal, as reported by the standard library: the table of endings
-/// depends on it.
+/// The status of a process killed by a signal, as reported by the standard library. The table of endings
+/// depends on this.
 #[test]
 fn a_signal_is_no_exit_code() {
     let status = Command::new("/bin/sh").args(["-c", "kill -SEGV $$"]).status().unwrap();

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Runs `rg`; exit status 1 (nothing found) is not an error. Panics if ripgrep 15 is not installed.
+/// Runs `rg`. Note that exit status 1 (nothing found) is not an error. Panics if ripgrep 15 is not installed.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
     let program = std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into());
     let output = Command::new(&program)
@@ -31,8 +31,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
 /// A line as both sides report it: path, number, whether it matches, bytes, spans.
 pub(crate) type Record = (Vec<u8>, u64, bool, Vec<u8>, Vec<(usize, usize)>);
 
-/// Returns the records of `rg --json` for text files, and the number of files with both a match and a NUL
-/// byte.
+/// Collects the records of `rg --json` for text files. Also returns the number of files with both a match and
+/// a NUL byte.
 pub(crate) fn records(root: &Path, arguments: &[String]) -> (Vec<Record>, u64) {
     let mut all = vec!["--json".to_owned()];
     all.extend_from_slice(arguments);

@@ -80,7 +80,7 @@ pub(crate) fn ours(
     (records(&files), report.skipped)
 }
 
-/// Generates a random request in the form of both sides.
+/// Generates a random request for our engine, together with the same request as arguments of `rg`.
 fn request(random: &mut Random) -> (Pattern, WalkOptions, ScanOptions, Vec<String>) {
     let mut arguments: Vec<String> = Vec::new();
     let literal = random.one_in(5);
@@ -135,7 +135,7 @@ fn records_equal_ripgreps() {
             let (theirs, binary) = ripgrep::records(&root, &arguments);
             found += theirs.len();
             let (ours, skipped) = ours(&root, &walk, &pattern, &scan);
-            // Intended difference: a file with a NUL byte is counted and not searched. ripgrep reports
+            // Intended difference: we count a file with a NUL byte and do not search it. ripgrep reports
             // matches in the blocks before the one with the NUL byte.
             assert!(skipped.get(SkipReason::Binary) >= binary, "seed {seed}: {binary} binary files");
             binaries += binary;
@@ -156,6 +156,6 @@ fn records_equal_ripgreps() {
             }
         }
     }
-    // The comparison is meaningful only if there was something to compare.
+    // This comparison is meaningful only if there was something to compare.
     assert!(found > 15_000 && binaries > 0, "only {found} records and {binaries} binary files were compared");
 }

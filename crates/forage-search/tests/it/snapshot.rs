@@ -18,7 +18,7 @@ use crate::search::open;
 use crate::trees::{Random, tree};
 
 /// Returns everything that a walk reports, and the number of files from a snapshot. If there is a snapshot to
-/// `fill`, this happens in the middle.
+/// `fill`, we fill it in the middle of the walk.
 fn walked(
     root: &Path,
     start: &RelPath,
@@ -29,7 +29,7 @@ fn walked(
     let (met, known) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let dismiss = |(): &mut (), file: &PendingFile<'_>| {
         known.fetch_add(1, Ordering::Relaxed);
-        // Unvisited files are counted the way a visitor counts them below.
+        // We count unvisited files as the visitor below counts them.
         match file.path.ends_with(b".md") {
             true => VisitDecision::Skip(Some(SkipReason::Binary)),
             false => VisitDecision::Visit,
@@ -144,7 +144,7 @@ fn uncompiled_rules_count_against_limits() {
     assert_eq!(walked(root, &RelPath::root(), &with, None, usize::MAX).0, plain);
 }
 
-/// A directory that is not entered because a link leads back to it has its rules read once.
+/// If a link leads back to a directory, it is not entered again, and its rules must be read only once.
 #[test]
 fn cyclic_link_does_not_reread_rules() {
     let directory = tempfile::tempdir().unwrap();

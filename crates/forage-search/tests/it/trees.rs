@@ -105,7 +105,7 @@ fn line(random: &mut Random) -> Vec<u8> {
         line.extend_from_slice(random.pick(WORDS).as_bytes());
     }
     if random.one_in(40) {
-        // Enough letters to be damaged UTF-8 instead of another encoding.
+        // These are enough letters for the line to be damaged UTF-8 rather than another encoding.
         line.extend_from_slice(b"\xff\xfe foo");
         line.extend_from_slice("éèêëìíîï".as_bytes());
     }

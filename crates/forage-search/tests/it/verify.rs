@@ -18,7 +18,7 @@ use crate::trees::{Random, tree};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// A missing trigram: searches miss the file.
+    /// A missing trigram, which makes searches miss the file.
     LacksTrigram,
     MoreTrigrams,
     Checksum,
@@ -72,7 +72,7 @@ fn verify_names_every_faulty_file() {
     }
 }
 
-/// Includes files that are read in pieces.
+/// This includes files that are read in pieces.
 #[test]
 fn verify_accepts_a_correct_index() {
     let trees: Vec<_> = (0..20).map(|seed| tree(&mut Random::new(seed), true)).collect();

@@ -29,7 +29,7 @@ fn index_over(watched: &Arc<WatchedTree>, layers: &[&Vec<u8>]) -> Arc<Index> {
     Arc::new(Index::new(layers).watching(Arc::clone(watched)))
 }
 
-/// Changes directories, and files by other means than their names, and describes the change.
+/// Changes a directory, or a file through anything other than its name, and describes the change.
 pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     below(root, false, &mut files);
@@ -60,7 +60,7 @@ pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
             "a directory replaced"
         }
         2 => {
-            // A directory that is moved in and then changed.
+            // This directory is moved in and then changed.
             fill(random, &aside);
             if fs::rename(&aside, directory.join("come")).is_ok() {
                 fs::write(directory.join("come/deep/er/x.rs"), contents(random, true)).unwrap();
@@ -95,7 +95,7 @@ pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
             "written by another name"
         }
         8 => {
-            // Write through an open handle at an existing position.
+            // This writes through an open handle at an existing position.
             let mut open = fs::File::options().write(true).open(&file).unwrap();
             open.seek(std::io::SeekFrom::Start(1)).unwrap();
             open.write_all(b"needle foo\n").unwrap();
@@ -178,8 +178,8 @@ fn watched_tree_changes_no_answer() {
     assert!(answers > 1_800 && listed * 2 > answers, "of {answers} answers {listed} needed no walk");
 }
 
-/// A build writes 20,000 files while searches run: each search finds everything written before it began. Then
-/// it writes more files than the kernel's queue holds while no search runs.
+/// A build writes 20,000 files while searches run, and each search must find everything written before it
+/// began. Then, while no search runs, this test writes enough files to overflow the kernel's queue.
 #[test]
 fn finds_files_written_during_a_build() {
     const FILES: usize = 20_000;
@@ -229,7 +229,7 @@ fn finds_files_written_during_a_build() {
         searched.store(usize::MAX, Ordering::Release);
     });
     assert_eq!(missed, None);
-    // No search runs now.
+    // From here on, no search runs.
     (FILES / 2..FILES).for_each(write);
     assert_eq!(found(&format!("written_{}_", FILES - 1)), 1);
     assert_eq!(found("written_[0-9]+_"), FILES);
@@ -243,8 +243,8 @@ fn finds_files_written_during_a_build() {
     assert_eq!(found("written_[0-9]+_"), 0);
 }
 
-/// If a tree is too large to be compared in every call, a search must not report that there is no match in a
-/// file that was changed through a name outside of the tree.
+/// If a tree is too large to be compared in every call, a file may have changed through a name outside of the
+/// tree. A search must then not report that this file has no match.
 #[test]
 fn no_match_compares_states_in_the_same_call() {
     let (_directory, root) = tree(&mut Random::new(9), false);

@@ -16,7 +16,7 @@ use crate::query::Query;
 const CONTEXT_LINES: i64 = 10;
 
 impl Api {
-    /// Returns for each call the sizes of its files, and the output sizes of a line search without and with
+    /// Computes for each call the sizes of its files, and the output sizes of a line search without and with
     /// context.
     pub(super) fn cost(&self, query: &Query) -> Answered {
         let ids: Vec<&str> = query.needed("ids")?.split(',').collect();
@@ -37,8 +37,8 @@ impl Api {
     }
 }
 
-/// Returns the current size in bytes of each file that a call has shown, in its order. A file that is gone
-/// or must not be read has size 0.
+/// Looks up the current size in bytes of each file that a call has shown, in its order. The size is 0 if the
+/// file is gone or must not be read.
 fn file_bytes(context: &Context, head: &CallHead) -> Vec<u64> {
     let bytes = |file: &ShownFile| {
         let root = context.roots.all().get(file.root)?;
@@ -48,8 +48,8 @@ fn file_bytes(context: &Context, head: &CallHead) -> Vec<u64> {
     head.head.shown.iter().map(|file| bytes(file).unwrap_or(0)).collect()
 }
 
-/// Returns the bytes that a search for the same terms would print, without and with context, or `None` if
-/// the call is not a line search.
+/// Computes how many bytes a search for the same terms would print, without and with context. Returns `None`
+/// if the call is not a line search.
 fn grep_bytes(context: &Context, head: &CallHead) -> Option<(u64, u64)> {
     let arguments = &head.arguments;
     let patterns: Vec<&str> = match head.tool.as_str() {
@@ -61,7 +61,7 @@ fn grep_bytes(context: &Context, head: &CallHead) -> Option<(u64, u64)> {
     for pattern in patterns {
         let mut request = SearchRequest::new(pattern).context(CONTEXT_LINES);
         request.path = arguments["path"].as_str().map(str::to_owned);
-        // Each line is printed as `path:line:text`.
+        // We print each line as `path:line:text`.
         each(context, request, |records| {
             for record in records {
                 let data = &record.data;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{Answered, Api, Refusal};
 use crate::query::Query;
 
-/// Number of files that are ranked for the page.
+/// Number of files that we rank for the page.
 const FILES: i64 = 30;
 
-/// Number of files among which an expected file is searched.
+/// Number of files among which we look for an expected file.
 const FURTHER_FILES: i64 = 100;
 
 impl Api {
@@ -38,7 +38,7 @@ impl Api {
 }
 
 /// Describes the rank of an expected file, and the rules that contribute to the first file's score but not to
-/// its own. `alone` is the file ranked by itself, for use if it is not among `files`.
+/// its own. `alone` is the expected file ranked on its own, for use if it is not among `files`.
 fn expected(path: &str, files: &[RankedFile], alone: Option<&RankedFile>) -> Value {
     let at = files.iter().position(|file| file.path == path);
     let note = at.is_none().then(|| format!("it is not among the first {}", files.len()));

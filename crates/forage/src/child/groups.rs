@@ -1,4 +1,4 @@
-//! The process groups of all running children. However Forage ends, they end with it.
+//! The process groups of all running children, tracked so that they can be killed however Forage ends.
 
 #![cfg(unix)]
 
@@ -15,7 +15,7 @@ fn groups() -> MutexGuard<'static, Vec<Pid>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Spawns a child and registers its group. The lock prevents `end_all` from running between the two steps.
+/// Spawns a child and registers its group. The lock prevents `end_all` from running between these two steps.
 pub(super) fn started(start: impl FnOnce() -> std::io::Result<Child>) -> std::io::Result<Child> {
     let mut groups = groups();
     let child = start()?;
@@ -23,8 +23,8 @@ pub(super) fn started(start: impl FnOnce() -> std::io::Result<Child>) -> std::io
     Ok(child)
 }
 
-/// Kills a child's group and forgets it. `reap` waits for the group's first process, after which its id may
-/// belong to another process.
+/// Kills a child's group, forgets it, and calls `reap` to wait for the child. The group must be forgotten
+/// first, because its id may belong to another process once the child is reaped.
 pub(super) fn ended<T>(child: &mut Child, reap: impl FnOnce(&mut Child) -> T) -> T {
     let (mut groups, group) = (groups(), Pid::from_child(child));
     kill_group(child);
@@ -32,12 +32,12 @@ pub(super) fn ended<T>(child: &mut Child, reap: impl FnOnce(&mut Child) -> T) ->
     reap(child)
 }
 
-/// Kills all groups and prevents further ones from being spawned. The caller must then end the process.
+/// Kills all groups and prevents any new ones. The caller must then end this process.
 pub(super) fn end_all() {
     let groups = groups();
     for group in &*groups {
         let _ = kill_process_group(*group, Signal::KILL);
     }
-    // We keep the lock forever: a thread that is about to spawn a child must block until the process ends.
+    // Never release the lock: a thread that is about to spawn a child must block until this process ends.
     std::mem::forget(groups);
 }

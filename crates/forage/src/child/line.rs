@@ -1,29 +1,29 @@
-//! Parses one line of a server's output, as a client sees it.
+//! Parses the lines that a server sends to us as its client.
 
 use forage_tools::clip;
 use serde_json::{Value, json};
 
 use crate::limits::SERVER_ERROR_BYTES;
 
-/// The kinds of lines that a server sends.
+/// A line of a server's output.
 #[derive(Debug, PartialEq)]
 pub(super) enum ChildLine {
-    /// The response to the request with this number: its result or its error.
+    /// The response to our request with this number: a result or an error.
     Answer(u64, Result<Value, String>),
-    /// A request of the server: its id and, for a ping, the empty result to reply with. Other requests get an
-    /// error.
+    /// A request from the server: its id and, for a ping, the empty result to reply with. The reply to any
+    /// other request is an error.
     Request(Value, Option<Value>),
     /// A line that begins like a message but can't be parsed.
     Broken,
-    /// A line that is not a message at all.
+    /// A line that is not a message, e.g. log output.
     Noise,
-    /// A message that needs no reaction.
+    /// A message that needs no reply, e.g. a notification.
     Other,
 }
 
 pub(super) fn read(line: &[u8]) -> ChildLine {
     let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
-        // A server may write log lines between its messages; we ignore those.
+        // Some servers write log lines between their messages. We ignore these.
         return if line.starts_with(b"{\"") { ChildLine::Broken } else { ChildLine::Noise };
     };
     if !message.is_object() {
@@ -36,7 +36,7 @@ pub(super) fn read(line: &[u8]) -> ChildLine {
             _ => ChildLine::Other,
         };
     }
-    // Some servers return the number as a string.
+    // Some servers send our number back as a string.
     let id = message["id"].as_u64().or_else(|| message["id"].as_str()?.parse().ok());
     let Some(id) = id else {
         return if message["jsonrpc"] == "2.0" { ChildLine::Other } else { ChildLine::Noise };

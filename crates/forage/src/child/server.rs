@@ -1,8 +1,8 @@
-//! A client's view of a program that serves the Model Context Protocol over its standard streams: requests
-//! and responses, its other output, and its end.
+//! A client for a program that serves MCP over its standard streams. It sends requests, waits for responses,
+//! collects other output, and ends the program.
 //!
-//! The sandbox prevents a thread inside it from signalling processes outside. So the thread that ends the
-//! process is started before the sandbox, like the process itself.
+//! A thread inside the sandbox can't signal processes outside of it. So the thread that ends the server must
+//! be started before we enter the sandbox, like the server itself.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -24,15 +24,15 @@ use crate::limits::{
 /// Pause between two polls.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The reason for which no request is answered any more, if we know no other.
+/// The default reason why no request is answered any more.
 const ENDED: &str = "it has ended";
 
-/// The reasons for which a request has no result.
+/// Why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
     /// The server responded with this error.
     Refused(String),
-    /// The server sent something unreadable, which may have been the response.
+    /// The server sent something that we can't parse, and this may have been the response.
     Unreadable,
     /// We no longer read from the server, for this reason.
     Ended(&'static str),
@@ -40,31 +40,30 @@ pub(crate) enum NoAnswer {
     Late,
 }
 
-/// The senders that wait for responses, by request number; or the reason for which no request is answered any
-/// more.
+/// The pending requests by number, each with the channel for its response. Once we have stopped reading from
+/// the server, this holds the reason instead.
 type WaitingReplies = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, NoAnswer>>>, &'static str>>>;
 
-/// The queue to the writer thread. A server that does not read its input blocks only that thread.
+/// The queue to the writer thread. A server that does not read its input should block only that thread.
 type Input = Arc<Mutex<Option<SyncSender<String>>>>;
 
-/// The channel that requests the end of the process, and the thread that waits for this and ends it.
+/// The channel whose end tells a thread to end the server, and that thread.
 type ServerEnd = (Sender<()>, JoinHandle<Option<ExitStatus>>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The server's output apart from its responses.
+/// The server's output other than messages.
 #[derive(Debug, Default)]
 struct Beside {
     stderr: Vec<u8>,
     stderr_has_ended: bool,
-    /// The first line that is not a message.
+    /// The first line on standard output that is not a message.
     noise: Option<Vec<u8>>,
 }
 
-/// A running server. When this is dropped, in whatever way, the server and all processes of its group are
-/// ended.
+/// A running server. Dropping this ends the server and all processes of its group, even during a panic.
 pub(crate) struct ChildServer {
     input: Input,
     waiting: WaitingReplies,
@@ -100,12 +99,13 @@ impl ChildServer {
         Ok(Self { input, waiting, beside, asked: AtomicU64::new(0), end: Mutex::new(Some((end, ender))) })
     }
 
-    /// Sends a message. If the server has ended, this is noticed when its response is awaited.
+    /// Sends a message. This does not report whether the server is still running; [`Self::ask`] does.
     pub(crate) fn say(&self, message: &Value) {
         say(&self.input, message);
     }
 
-    /// Sends a request and waits for its result until `is_over` returns true.
+    /// Sends a request and waits for its result until `is_over` returns true. We then tell the server that
+    /// the request is cancelled.
     pub(crate) fn ask(
         &self,
         method: &str,
@@ -140,26 +140,26 @@ impl ChildServer {
         result
     }
 
-    /// Returns the beginning of the first line that is not a message. Some clients ignore such lines, others
-    /// end the session.
+    /// Returns the beginning of the first line that is not a message. Note that some clients ignore such
+    /// lines, whereas others end the session.
     pub(crate) fn noise(&self) -> Option<String> {
         let beside = lock(&self.beside);
         beside.noise.as_ref().map(|line| String::from_utf8_lossy(line).into_owned())
     }
 
-    /// Returns the end of the server's output on standard error.
+    /// Returns the tail of the server's output on standard error.
     pub(crate) fn stderr(&self) -> String {
         String::from_utf8_lossy(&lock(&self.beside).stderr).into_owned()
     }
 
-    /// Ends the server and the processes of its group, and returns once they are gone. Returns the server's
-    /// exit status if it exited on its own after its input was closed. Pending requests get an error.
+    /// Ends the server and the processes of its group, and waits until they are gone. Pending requests get an
+    /// error. Returns the server's exit status if it exited on its own after we closed its input.
     pub(crate) fn end(&self) -> Option<ExitStatus> {
         let (end, ender) = lock(&self.end).take()?;
         drop(end);
         let status = ender.join().ok().flatten();
-        // The server's last output may still be on its way. Another process may hold the stream open, so we
-        // wait for a limited time.
+        // The server's last output may not have arrived yet. Another process may hold the stream open, so
+        // don't wait forever.
         let until = Instant::now() + SERVER_GRACE;
         while !lock(&self.beside).stderr_has_ended && Instant::now() < until {
             thread::sleep(TICK);
@@ -176,7 +176,7 @@ impl Drop for ChildServer {
 
 fn say(input: &Input, message: &Value) {
     let mut input = lock(input);
-    // The server has ended or does not read its input.
+    // If this fails, the server has ended or does not read its input. We stop writing in either case.
     if input.as_ref().is_some_and(|input| input.try_send(format!("{message}\n")).is_err()) {
         *input = None;
     }
@@ -190,7 +190,7 @@ fn write(mut stdin: ChildStdin, puts: &Receiver<String>) {
     }
 }
 
-/// Reads the server's output until it ends.
+/// Reads the server's output until it ends, and passes each response to the caller that waits for it.
 fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: &Mutex<Beside>) {
     let mut reader = BufReader::new(stdout);
     let (mut line, mut answered) = (Vec::new(), 0);
@@ -205,7 +205,7 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
                 noise(&line);
                 break "it sent a line of more than 4 MiB";
             }
-            // The last line may lack a line feed.
+            // Note that the last line may lack a line feed.
             Ok(1..) => {}
             _ => break ENDED,
         }
@@ -228,7 +228,7 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
                     },
                 );
             }
-            // This line may have been the response to any pending request.
+            // This line may have been the response to any pending request, so all of them must fail.
             ChildLine::Broken => {
                 noise(&line);
                 let all = lock(waiting).as_mut().map(std::mem::take).unwrap_or_default();
@@ -238,12 +238,12 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
             ChildLine::Request(..) | ChildLine::Other => {}
         }
     };
-    // No request will be answered any more.
+    // From now on, no request will be answered.
     *lock(waiting) = Err(why);
 }
 
-/// Keeps the last part of the server's standard error. We must read all of it, or the server would block on a
-/// full pipe.
+/// Keeps the tail of the server's standard error. We must read all of it, or the server would block on a full
+/// pipe.
 fn keep(mut stderr: ChildStderr, beside: &Mutex<Beside>) {
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut piece) {
@@ -255,11 +255,11 @@ fn keep(mut stderr: ChildStderr, beside: &Mutex<Beside>) {
     lock(beside).stderr_has_ended = true;
 }
 
-/// Waits until the process should end, gives it time to exit on its own, and kills it with its group.
+/// Waits until the server should end, gives it time to exit on its own, then kills its group.
 fn end_with(mut child: Child, ended: &Receiver<()>, input: &Input) -> Option<ExitStatus> {
     let _ = ended.recv();
-    // Closing its input is how a client says goodbye. A blocked writer keeps the input open and ends with the
-    // process.
+    // In MCP, a client ends a session by closing the server's input. If our writer thread is blocked, this
+    // can't close the input, but the thread will end with the process.
     *lock(input) = None;
     let until = Instant::now() + SERVER_GRACE;
     let mut has_exited = super::has_exited(&mut child);

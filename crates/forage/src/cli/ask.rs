@@ -1,4 +1,4 @@
-//! `forage ask`: the agent.
+//! `forage ask`: answers a question with an agent.
 
 mod servers;
 mod view;
@@ -51,7 +51,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let (stop, started) = (signals::stop()?, Instant::now());
-    // The prompt and the servers need resources outside of the sandbox.
+    // These must be created before we enter the sandbox.
     let mut outside = None;
     let needs = |config: &Config| {
         outside = Some((config.ask_prompt(), start_servers(config, &stop), config.live_calls("ask")));
@@ -82,15 +82,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let earlier = if arguments.goes_on { earlier(&conversations, &agent.context)? } else { Vec::new() };
     let (mut transcript, shown) = {
         let view = View::start(global.quiet, (!output.wants_json()).then_some(&mut *output));
-        // Streaming is a part of the request, and a replay should not depend on a terminal, so it never
-        // streams.
+        // Streaming is a part of the request. A replay must not depend on whether there is a terminal, so it
+        // never streams.
         agent.streams = view.shows_text() && config.is_live();
         agent.repeatable = !config.is_live();
         let began = Instant::now();
-        // The total time includes slow server starts and the loading of model lists.
+        // The total time includes starting the servers and loading the lists of models, which may be slow.
         agent.limits.total = agent.limits.total.saturating_sub(started.elapsed());
         let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
-        // A question without an answer gets a telemetry line too.
+        // A question that fails should get a telemetry line, too.
         let asked = asked.inspect_err(|_| telemetry::asked("ask", &observers, "error", began.elapsed(), &[]));
         let transcript = asked.map_err(|error| match error {
             AskError::NoModel => {
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let problems = std::mem::take(&mut servers.problems);
     drop(servers);
     transcript.warnings.splice(0..0, problems);
-    // A replay must leave no trace, and a recording none except its file.
+    // A replay must leave no trace, and a recording must leave none except its file.
     if let (Ok(conversations), Some(exchange), true) =
         (&conversations, transcript.exchange(&agent.context), config.is_live())
         && let Err(error) = conversations.keep([earlier, vec![exchange]].concat())
@@ -135,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     })
 }
 
-/// Reports the question to the observers like a call, with the models of its turns.
+/// Reports the question to the observers as if it were a call, with the models that its turns used.
 fn tell(observers: &CallObservers, transcript: &Transcript) {
     let of_turn = |turn: &Turn| {
         let mut model = telemetry::of_model(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
@@ -153,15 +153,15 @@ fn tell(observers: &CallObservers, transcript: &Transcript) {
     telemetry::asked("ask", observers, status, Duration::from_millis(transcript.elapsed_ms), &models);
 }
 
-/// Starts the servers that the user's configuration names. They run in the user's home, because many programs
-/// would read a repository's files as their configuration.
+/// Starts the servers that the user's configuration names. They run in the user's home directory, because
+/// many programs would otherwise read the repository's files as their configuration.
 fn start_servers(config: &Config, stop: &Stop) -> Servers {
     let settings = config.ask_servers();
     if settings.is_empty() || !config.is_live() {
         return Servers::left_out(settings, config.is_recorded());
     }
-    // Without this the servers would outlive a closed terminal. All other ways in which Forage can end are
-    // covered.
+    // Without this, the servers would outlive a closed terminal. Other code covers all the other ways in
+    // which Forage can end.
     let _ = signals::end_children_at_hang_up();
     let Ok(working) = config::working_directory() else { return Servers::default() };
     let roots = config::existing(&session::directories(config, &working, &[]));
@@ -171,7 +171,7 @@ fn start_servers(config: &Config, stop: &Stop) -> Servers {
     Servers::start(settings, home, &roots, &stop.within(config.ask_limits().total / 4))
 }
 
-/// Returns the exchanges that this question continues.
+/// Returns the exchanges that `--continue` goes on from.
 fn earlier(
     conversations: &Result<Conversations, String>,
     context: &Context,
@@ -189,14 +189,14 @@ fn earlier(
     Ok(earlier)
 }
 
-/// Returns the text to print at the end, without the parts that the terminal already shows.
+/// Returns the text to print at the end. This leaves out what the terminal already shows.
 fn text(transcript: &mut Transcript, shown: &Shown) -> String {
     if shown.texts.is_empty() {
         return transcript.text();
     }
     let last = sanitize(shown.last());
-    // Some servers' templates write reasoning before an answer while streaming. It is not part of the answer,
-    // so we compare only the end.
+    // Some model servers stream reasoning before the answer. It is not part of the answer, so we must only
+    // compare the end.
     let is_shown = |said: &str| last.ends_with(said.trim());
     let said = transcript.turns.last().map(|turn| turn.text.as_str()).unwrap_or_default();
     let is_whole = transcript.answer.is_none() || is_shown(said);

@@ -1,4 +1,4 @@
-//! `forage call`: the exact call that an agent makes.
+//! `forage call`: calls a tool exactly like an agent does.
 
 use std::io::Read as _;
 
@@ -11,7 +11,7 @@ use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, Needs};
 
-/// Maximum bytes of a request on stdin.
+/// Maximum size in bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
 
 const EXAMPLES: &str = r#"Examples:
@@ -38,9 +38,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             .context("can't read the arguments from stdin")?;
     }
     let request = read_arguments(&text).map_err(|text| ToldError { code: ErrorCode::Request, text })?;
-    // We redact the answer as for an agent. People who want files as they are should use the other commands.
+    // This command should show what an agent would see, so we redact the answer. To get unredacted text, use
+    // the other commands.
     let find = |config: &Config| config.tool(&arguments.tool);
-    // The sandbox comes first, even if the tool is unknown.
+    // If the tool is unknown, we still enter the sandbox before we report that.
     let needs = |config: &Config| {
         find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };

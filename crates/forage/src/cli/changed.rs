@@ -1,4 +1,4 @@
-//! The options that narrow a command to changed files.
+//! Options that restrict a command to changed files.
 
 /// Which changed files a command is about.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -12,7 +12,7 @@ pub(crate) struct ChangedArguments {
 }
 
 impl ChangedArguments {
-    /// Returns the range as tools take it.
+    /// Returns the range in the form that tools accept.
     pub(crate) fn range(&self) -> Option<&str> {
         self.since.as_deref().or(self.changed.then_some("HEAD"))
     }

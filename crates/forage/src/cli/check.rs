@@ -1,5 +1,6 @@
-//! Checks the path from a client's model to Forage's tools: starts the command of the client's entry like the
-//! client would, and talks to it. Used by `forage doctor` and at the end of `forage setup`.
+//! Checks whether a client's model can reach Forage's tools. To do so, we start the command of the client's
+//! entry like the client would, and talk to the server. `forage doctor` uses this, and so does `forage setup`
+//! after it has written an entry.
 
 mod records;
 
@@ -26,30 +27,30 @@ pub(super) struct Look<'a> {
     pub(super) config: &'a Config,
     pub(super) directories: &'a ClientDirectories,
     pub(super) project: &'a Path,
-    /// True if the user has just named the command that the entry runs.
+    /// True if the user has just chosen the command that the entry runs.
     pub(super) is_own_command: bool,
 }
 
 /// The result of a check.
 #[derive(Debug, Default)]
 pub(super) struct SettingsCheck {
-    /// Lines for people, the most important one first.
+    /// Lines for the report, the most important one first.
     pub(super) lines: Vec<String>,
-    /// Problems that affect a part of the tools.
+    /// Problems that affect only some of the tools.
     pub(super) warnings: Vec<String>,
-    /// The reason for which the client can't use the server at all.
+    /// Why the client can't use the server at all, if so.
     pub(super) failure: Option<String>,
-    /// The error that the test call returned.
+    /// The error that the test call returned, if any.
     pub(super) call_error: Option<String>,
-    /// The client's own word on the entry, if it was asked.
+    /// The client's answer to whether it lists the server, if we asked it.
     pub(super) listed: Option<Listed>,
-    /// Steps that are left to the user, each in a few words.
+    /// Steps that the user must still take, each in a few words.
     pub(super) needs: Vec<String>,
-    /// The same result for programs; `None` if nothing could be checked.
+    /// The same result as a record, or `None` if there was nothing to check.
     pub(super) record: Option<EntryCheck>,
 }
 
-/// Starts the command of an entry like its client would.
+/// Checks an entry by starting its command like the client would.
 pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     if site.client.format == FileFormat::Skill {
         return SettingsCheck::default();
@@ -57,8 +58,8 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let Some(entry) = site.entry() else { return SettingsCheck::default() };
     let variables = variables(site.client, &entry, look);
     let found = program(&entry.command, &variables);
-    // A `PATH` may include a directory of the project, for example in npm scripts or with direnv. Only an
-    // absolute path in the user's own file counts as the user's choice.
+    // The `PATH` may include a directory of the project, e.g. in npm scripts or with direnv. So we must not
+    // run what we find there, unless the user's own file names it by an absolute path.
     let is_chosen = site.scope == SetupScope::User && Path::new(&entry.command).is_absolute();
     let of_project = found.as_ref().ok().filter(|found| !is_chosen && is_of_project(found, look));
     let of_project = of_project.map(|found| {
@@ -79,7 +80,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let missing = missing(&variables, look.config);
     let directory =
         entry.directory.as_ref().map_or_else(|| look.project.to_owned(), |it| look.project.join(it));
-    // Without this, Ctrl-C would end this process but not its children.
+    // Without this, Ctrl-C would end this process but leave its children running.
     let _ = signals::end_children_first();
     let started = found.and_then(|program| {
         let start = ProbeStart { program, arguments: entry.arguments.clone(), variables, directory };
@@ -103,8 +104,9 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     checked
 }
 
-/// Returns why the command of an entry must not be run. A project's file may come from a stranger. We only
-/// run a program that it names if that is this program, with nothing that could change its meaning.
+/// Returns why the command of an entry must not be run. A project's file may come from a stranger. So we run
+/// the program that it names only if that is this very program, and the entry is exactly what Forage would
+/// write.
 fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String> {
     if site.scope == SetupScope::User {
         return None;
@@ -130,7 +132,7 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
 fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
     let project = look.project;
     let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(found));
-    // Everything in the home directory belongs to the user.
+    // If the project contains the home directory, everything in it belongs to the user.
     if is_this || look.directories.home.as_ref().is_some_and(|home| home.starts_with(project)) {
         return false;
     }
@@ -140,7 +142,7 @@ fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
     roots.iter().any(|root| places.iter().flatten().any(|place| place.starts_with(same(root))))
 }
 
-/// Returns the directories from which nothing may be run: the project, its repository and the roots.
+/// Returns the directories from which nothing must be run: the project, its repository and the roots.
 fn roots(look: &Look<'_>) -> Vec<PathBuf> {
     let repository = find_git_root(look.project);
     let roots = look.config.own_directories(look.project);
@@ -151,7 +153,7 @@ fn same(path: &Path) -> PathBuf {
     crate::answer_cache::resolved(path)
 }
 
-/// Returns the environment that the server would get.
+/// Computes the environment that the client would give to the server.
 fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsString, OsString)> {
     let launch = &client.launch;
     let allowed = allowed(launch, look);
@@ -162,7 +164,7 @@ fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsSt
     };
     let own = config::variables();
     let mut variables: Vec<_> = own.iter().filter(|(name, _)| arrives(name)).cloned().collect();
-    // A client that filters the environment uses only the filtered variables for expansion.
+    // Note that a client that filters the environment also expands only the variables that are left.
     let source =
         if matches!(launch.environment, Environment::WithoutParts(_)) { variables.clone() } else { own };
     let value = |name: &str| {
@@ -183,7 +185,8 @@ fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsSt
     variables
 }
 
-/// Returns the variables that the user allows the client to pass on, by settings other than the entry.
+/// Returns the variables that the client's own settings allow it to pass on, in addition to those of the
+/// entry.
 fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
     if launch.consent != Consent::TrustAndFolder {
         return Vec::new();
@@ -196,7 +199,7 @@ fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Returns the variables that influence Forage here but do not reach the server.
+/// Returns the variables that Forage uses in this environment but that do not reach the server.
 fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
     let is_there = |name: &str| variables.iter().any(|(own, value)| own == name && !value.is_empty());
     let used: BTreeSet<String> = config.variables_in_use().into_iter().collect();
@@ -267,8 +270,8 @@ fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> Setti
     checked
 }
 
-/// Returns true if the tools are hidden until the model searches for them, or `None` for clients that never
-/// hide tools.
+/// Returns true if the client hides the tools until the model searches for them, or `None` if it never hides
+/// tools.
 fn deferred(front: OfferedTools, talk: &Talk) -> Option<bool> {
     match front {
         OfferedTools::All => None,
@@ -313,7 +316,7 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
     }
 }
 
-/// Adds the permissions that the client requires before it calls a tool.
+/// Adds the permissions that the user must give before the client calls a tool.
 fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut SettingsCheck) {
     let title = site.client.title;
     let tools = checked.record.as_ref().map(|record| record.tools.clone()).unwrap_or_default();
@@ -378,7 +381,7 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
     checked.lines.extend(asked);
 }
 
-/// Words a permission that only the project's own files grant.
+/// Words the note on a permission that only the project's own files grant.
 fn claimed(what: &str, title: &str) -> String {
     format!(
         "a file of the project, which may be anybody's, {what}; {title} goes by it only in folders that it was told to trust"
@@ -391,7 +394,7 @@ impl SettingsCheck {
         Some(EntryCheck { warnings: self.warnings, needs: self.needs, ..self.record? })
     }
 
-    /// Describes in two or three words what is known of an entry that was just written.
+    /// Describes the state of an entry that was just written, in two or three words.
     pub(super) fn state(&self) -> &'static str {
         match (&self.failure, &self.listed) {
             (Some(_), _) => "does not work",
@@ -400,7 +403,7 @@ impl SettingsCheck {
         }
     }
 
-    /// Asks the client for its list of servers, if the server itself answers.
+    /// Asks the client for its list of servers, unless the check has already failed.
     fn ask(&mut self, site: &Site, look: &Look<'_>) {
         let why = self.record.as_ref().and_then(|record| record.why.clone());
         if self.failure.is_some() {
@@ -422,7 +425,7 @@ impl SettingsCheck {
         self.listed = Some(answer);
     }
 
-    /// Formats a short report for a user who has just written the entry.
+    /// Formats a short report on an entry that the user has just written.
     fn after_writing(&self, site: &Site) -> String {
         let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
         let mut lines = Vec::new();
@@ -436,7 +439,7 @@ impl SettingsCheck {
             (None, _) => lines.push("written, not tried".to_owned()),
         }
         if self.failure.is_none() {
-            // The list of tools belongs only in a full report.
+            // The list of tools should only appear in a full report.
             let is_shown = |line: &&String| !line.starts_with("tools: ") && !line.starts_with("not tried: ");
             lines.extend(self.lines.iter().filter(is_shown).cloned());
         }
@@ -450,8 +453,8 @@ fn capitalized(line: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Checks an entry that was just written with a command of the user's choice, and asks the client about it.
-/// Returns the report, too.
+/// Checks an entry that was just written, and asks the client whether it lists the server. Returns the result
+/// and its report. This runs the entry's command, so it must be the user's choice.
 pub(super) fn after_writing(
     client: &'static Client,
     scope: SetupScope,

@@ -1,4 +1,4 @@
-//! `forage completions`: shell completions.
+//! `forage completions`: prints shell completions.
 
 use clap::builder::{PossibleValuesParser, ValueHint};
 use clap::{Arg, Command};
@@ -31,8 +31,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
     output.page(&String::from_utf8(script)?)
 }
 
-/// Returns the commands with additional values for completion. Parsing does not use them, because a tool or a
-/// model may have a name that only the configuration knows.
+/// Adds values for completion to the commands. They must not be used for parsing, because a tool or a model
+/// may have a name that only the configuration knows.
 fn completed(commands: Command) -> anyhow::Result<Command> {
     let providers = ProviderTable::built_in()?;
     let models: Vec<String> = providers.provider_names().map(|name| format!("{name}/")).collect();
@@ -53,7 +53,7 @@ fn of_all(command: Command, change: &impl Fn(Arg) -> Arg) -> Command {
     command.mut_args(change).mut_subcommands(|command| of_all(command, change))
 }
 
-/// Adds a completion hint to an argument, derived from its value name.
+/// Adds a completion hint to an argument. The hint follows from its value name, e.g. `FILE`.
 fn hinted(argument: Arg) -> Arg {
     let names = argument.get_value_names().unwrap_or_default();
     let hint = match names.first().map(|name| name.as_str()) {
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// Values for completion must not restrict the accepted ones.
+    /// The values for completion must not restrict the accepted values.
     #[test]
     fn a_tool_that_the_shell_does_not_know_can_be_called() {
         assert!(Cli::command().try_get_matches_from(["forage", "call", "of_tomorrow"]).is_ok());

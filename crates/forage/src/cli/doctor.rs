@@ -1,6 +1,6 @@
-//! `forage doctor`: reports what works, what does not, and how to fix it. It continues after every problem
-//! and reveals no secrets. Of keys it shows the names of their variables, and of clients' files the state of
-//! Forage's own entry.
+//! `forage doctor`: reports what works, what does not, and how to fix it. It must go on after every problem,
+//! and must not reveal secrets. So it shows only the names of the variables that hold keys, and only the
+//! state of Forage's own entry in a client's file.
 
 mod records;
 mod sections;
@@ -27,18 +27,18 @@ pub(crate) struct Arguments {
     online: bool,
 }
 
-/// The findings.
+/// The findings of `forage doctor`.
 #[derive(Default)]
 struct DoctorReport {
     text: String,
     /// Problems that prevent Forage from working.
     problems: Vec<String>,
-    /// Problems that affect a part of Forage.
+    /// Problems that affect only a part of Forage.
     warnings: Vec<String>,
 }
 
 impl DoctorReport {
-    /// Adds a section for people.
+    /// Adds a section to the text.
     fn section(&mut self, name: &str, lines: &[String]) {
         let _ = writeln!(self.text, "{name}:");
         for line in lines {
@@ -47,7 +47,7 @@ impl DoctorReport {
     }
 }
 
-/// The subject of the report.
+/// The installation to examine.
 struct DoctorSubject {
     config: Config,
     roots: Vec<std::sync::Arc<Root>>,
@@ -55,7 +55,7 @@ struct DoctorSubject {
 }
 
 impl DoctorSubject {
-    /// Loads the valid parts of the configuration, and returns the errors of the others.
+    /// Loads the valid parts of the configuration, and returns the errors of the other parts.
     fn new(global: &Global, online: bool) -> (Self, Vec<anyhow::Error>) {
         let flags = session::with_flags(global, CommandLineSettings::default());
         let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
@@ -67,8 +67,8 @@ impl DoctorSubject {
     }
 }
 
-/// Runs `forage` without a command: shows the roots, the models and the clients, and suggests commands to
-/// try.
+/// Runs `forage` without a command. This shows the roots, the models and the clients, and suggests commands
+/// to try.
 pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
     let (mut subject, invalid) = DoctorSubject::new(global, false);
@@ -102,7 +102,7 @@ Try:
 `forage help` lists all commands, `forage help COMMAND` has examples.
 ";
 
-/// Returns the diagnosis as text for people and as a record.
+/// Runs all checks, and returns the diagnosis as text and as a record.
 pub(crate) fn diagnosis(global: &Global, online: bool) -> (String, Diagnosis) {
     let mut report = DoctorReport::default();
     let (mut subject, problems) = DoctorSubject::new(global, online);

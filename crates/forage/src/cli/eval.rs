@@ -1,7 +1,7 @@
 //! `forage eval`: measures the quality of the ranking on queries with known answers.
 //!
-//! The queries come from a file or from the history of the repository. The metrics are those of
-//! `forage_rank::evaluation`.
+//! The queries come from a file or from the history of the repository. `forage_rank::evaluation` computes the
+//! metrics.
 
 mod databases;
 mod git;

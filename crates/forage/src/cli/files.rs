@@ -1,4 +1,4 @@
-//! `forage files`.
+//! `forage files`: finds files by name, or lists changed files.
 
 use forage_tools::Tool as _;
 use forage_tools::tools::{ListDirectory, ListRequest};

@@ -1,4 +1,4 @@
-//! `forage grep`: ripgrep at the terminal, with Forage's index, walk and notes.
+//! `forage grep`: ripgrep's options and output, with Forage's index, walk and notes.
 
 mod arguments;
 mod printer;
@@ -42,7 +42,7 @@ use printer::{Access, Found, Output, Style, searched_pattern, sieve};
 /// The path that means standard input.
 const STREAM: &str = "-";
 
-/// Maximum number of paths for which ripgrep maps files into memory, if all of them are files.
+/// ripgrep maps files into memory if the user names at most this many paths and all of them are files.
 const MAPPED_PATHS: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
     let mut context =
         session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
-    // A search has no time limit unless the user sets one.
+    // Like ripgrep, we have no time limit unless the user sets one.
     if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
         context.stop = context.stop.within(context.timeout);
     }
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let began = Instant::now();
     {
-        // On a terminal the progress line would appear between the results.
+        // If stdout is a terminal, the progress line would appear between the results.
         let _progress = (!is_terminal).then(|| ProgressBar::of(&context.progress, "searching"));
         if is_possible && paths.is_empty() {
             search.roots()?;
@@ -182,7 +182,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(status)
 }
 
-/// Finds the root and the relative path for a path that the user named.
+/// Finds the root that contains a path that the user named, and the path relative to that root.
 fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
     let absolute = session::absolute(named)?;
     match named.strip_prefix(ROOT).filter(|_| !Path::new(&absolute).exists()) {
@@ -191,45 +191,47 @@ fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> 
     }
 }
 
-/// Returns true if a path does not exist and can name a revision.
+/// Returns true if a path may name a file of a revision, e.g. `HEAD~3:src`. A path that exists never does.
 fn names_revision(named: &str) -> bool {
     named.contains(':') && session::absolute(named).is_ok_and(|absolute| !Path::new(&absolute).exists())
 }
 
-/// A running search for lines.
+/// The state of a search for lines.
 struct LineSearch<'a> {
     style: &'a Style<'a>,
     patterns: &'a [String],
     context: &'a Context,
-    /// A pattern that skips files without a match; `None` if every file must be searched.
+    /// A pattern to skip files that have no match, or `None` if every file must be searched.
     sieve: Option<Pattern>,
     /// See [`Access::is_mapped`].
     is_mapped: bool,
     output: Output<'a>,
-    /// True if names are quoted as in other answers. Programs that read a pipe get the raw bytes.
+    /// True if we should quote unusual names as in other answers. A program that reads a pipe must get the
+    /// raw bytes instead.
     quotes_names: bool,
     stats: Option<Stats>,
     has_match: bool,
-    /// True if a file could not be read.
+    /// True if any file could not be read.
     has_failed: bool,
-    /// The detected encodings, with the number of files.
+    /// Number of files per detected encoding.
     detected: BTreeMap<&'static str, u64>,
-    /// The number of notebooks that were searched in their stored form.
+    /// Number of notebooks that were searched in their stored form.
     stored_notebooks: u64,
-    /// The changed files of roots, if only these are searched.
+    /// The changed files of each root, if only these are searched.
     changed: Vec<(Arc<Root>, ChangedFiles)>,
-    /// The searched paths, for the notes at the end.
+    /// The paths that have been searched, for the notes at the end.
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
 
 impl LineSearch<'_> {
-    /// Returns true if nothing more must be searched.
+    /// Returns true if the search can stop. For example, `-q` needs no more than one match.
     fn is_done(&self) -> bool {
         let has_enough = self.has_match && self.style.quiet && self.stats.is_none();
         !self.output.is_open || has_enough || self.context.stop.check().is_some()
     }
 
-    /// Searches standard input. If it was not named and no data arrives, a note says that we are waiting.
+    /// Searches standard input. If the user did not name it and no data arrives, we print a note that we are
+    /// waiting.
     fn stream(&mut self, is_implicit: bool) {
         if is_implicit && !self.style.quiet {
             note_if_nothing_comes();
@@ -251,7 +253,7 @@ impl LineSearch<'_> {
         self.add(path, found);
     }
 
-    /// Searches the working directory, or all roots if there are several.
+    /// Searches the working directory, or all roots if there is more than one.
     fn roots(&mut self) -> anyhow::Result<()> {
         let roots = &self.context.roots;
         if let [root] = roots.all() {
@@ -301,7 +303,7 @@ impl LineSearch<'_> {
         let mut options = self.walk_options(root, start)?;
         let is_exclusion = |glob: &String| glob.starts_with('!');
         options.only = match options.globs.take() {
-            // Globs that only exclude are about all files.
+            // If all globs exclude, they apply to all files.
             Some(_) if arguments.iglob.is_empty() && arguments.glob.iter().all(is_exclusion) => {
                 let globs = [&["*".to_owned()], arguments.glob.as_slice()].concat();
                 Some(self.globs(root, start, &globs, &[]).map_err(|error| anyhow::anyhow!("-g: {error}"))?)
@@ -351,7 +353,8 @@ impl LineSearch<'_> {
             let number = texts.paths().binary_search(&path).unwrap_or_default();
             let bytes = match read(number) {
                 Ok(bytes) => bytes,
-                // Files that may hold secrets are counted, where a pattern chooses files.
+                // This file may hold secrets. Without a sieve, such files can be among the chosen ones; with
+                // a sieve, the report counts them.
                 Err(SkipReason::Denied) => continue,
                 Err(_) => {
                     self.failure(&format!("{}: it can't be read", shown.display()));
@@ -372,7 +375,7 @@ impl LineSearch<'_> {
         Ok(())
     }
 
-    /// Searches a file or a directory. Its path is printed as `named`.
+    /// Searches a file or a directory, whose path we print as `named`.
     fn place(&mut self, (root, start): (&Arc<Root>, &RelPath), named: &Path) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
         let is_directory = match root.locate(start) {
@@ -419,14 +422,14 @@ impl LineSearch<'_> {
         Ok(())
     }
 
-    /// Returns the directory inside a root to which globs with a slash are relative.
+    /// Returns the directory in a root that globs with a slash are relative to.
     fn base(&self, root: &Arc<Root>) -> RelPath {
         let roots = &self.context.roots;
         if Arc::ptr_eq(root, roots.main()) { roots.base().clone() } else { RelPath::root() }
     }
 
-    /// Returns the globs that match no file in any searched path, if there are several globs. A file that
-    /// another glob excludes still counts as matched.
+    /// If there is more than one glob, returns those that match no file in any searched path. A file counts
+    /// as matched even if another glob excludes it.
     fn unfit_globs(&self) -> Vec<String> {
         let Arguments { glob, iglob, .. } = self.style.arguments;
         let [exact, any_case] = [glob, iglob].map(|globs| {
@@ -451,7 +454,7 @@ impl LineSearch<'_> {
         unfit
     }
 
-    /// Compiles globs for a walk of a root from `start`.
+    /// Compiles globs for a walk of a root that begins at `start`.
     fn globs(
         &self,
         root: &Arc<Root>,
@@ -464,7 +467,7 @@ impl LineSearch<'_> {
         Ok(if start.starts_with(&base) { globs } else { globs.from_outside(&base) })
     }
 
-    /// Returns the changed files of a root, if only these are searched.
+    /// Returns the changed files of a root, if only these should be searched.
     fn changed_files(&mut self, root: &Arc<Root>) -> anyhow::Result<Option<&ChangedFiles>> {
         let Some(range) = self.style.arguments.changed.range() else { return Ok(None) };
         if !self.changed.iter().any(|(of, _)| Arc::ptr_eq(of, root)) {
@@ -501,7 +504,7 @@ impl LineSearch<'_> {
         })
     }
 
-    /// Prints the paths of files.
+    /// Prints the paths of files, for `--files`.
     fn list(
         &mut self,
         root: &Arc<Root>,
@@ -570,14 +573,14 @@ impl LineSearch<'_> {
             None if sieve.as_ref().is_some_and(Pattern::is_of_bytes) => Decoding::Stored,
             None => Decoding::Detected,
         };
-        // The index contains text in the detected encoding.
+        // The index contains text in the detected encoding, so it is useless for any other.
         let is_detected = arguments.encoding.is_none_or(|decoding| decoding == Decoding::Detected);
         let index = (!reads_binary && is_detected).then(|| context.index(root)).flatten();
         let scan = FileScan {
             root,
             start,
             walk: options,
-            // In a binary file that is searched, NUL bytes become line feeds, so lines can match that the
+            // When a binary file is searched, its NUL bytes become line feeds. So lines can match that the
             // sieve would skip.
             sieve: sieve.as_ref().filter(|_| !reads_binary && is_detected),
             binary: reads_binary,
@@ -624,7 +627,8 @@ impl LineSearch<'_> {
         Ok(report?)
     }
 
-    /// Prints what was found in a file.
+    /// Prints the output for a file. If the buffer was too small for it, this searches the file again for the
+    /// rest.
     fn print(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, found: Found) {
         self.output.next_file();
         match found.is_message {
@@ -638,7 +642,8 @@ impl LineSearch<'_> {
         }
     }
 
-    /// Searches a file again and prints its output after the first `skip` bytes, which were already printed.
+    /// Searches a file again and prints its output except for the first `skip` bytes, which we have already
+    /// printed.
     fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, skip: usize) {
         let mut worker = self.style.worker();
         let output = &mut self.output;
@@ -668,7 +673,7 @@ impl LineSearch<'_> {
         self.output.failure(text);
     }
 
-    /// Prints statistics and notes.
+    /// Prints statistics and notes after the search.
     fn end(&mut self, began: Instant) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
         if let Some(stats) = &mut self.stats {
@@ -682,7 +687,7 @@ impl LineSearch<'_> {
                     });
                     let mut summary =
                         json!({ "data": { "elapsed_total": total, "stats": stats }, "type": "summary" });
-                    // Same key order as ripgrep.
+                    // Use the same order of keys as ripgrep.
                     summary.sort_all_objects();
                     format!("{summary}\n")
                 }
@@ -753,7 +758,7 @@ impl LineSearch<'_> {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
                 self.output.note(&format!("{line}; -u searches ignored files, -. hidden ones"));
             }
-            // In a script this would take time that ripgrep does not need.
+            // This takes time that ripgrep does not need, so we must not do it in a script.
             if let [pattern] = self.patterns
                 && io::stderr().is_terminal()
             {
@@ -773,7 +778,7 @@ fn files(count: u64) -> String {
     format!("{count} file{}", if count == 1 { "" } else { "s" })
 }
 
-/// Formats the sums of `--stats` with ripgrep's wording.
+/// Formats the sums of `--stats` in ripgrep's words.
 fn sums(stats: &Stats, seconds: f64) -> String {
     format!(
         "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n{} bytes searched\n\
@@ -788,8 +793,8 @@ fn sums(stats: &Stats, seconds: f64) -> String {
     )
 }
 
-/// Prints a note if standard input is searched although it was not named, and no data arrives. Otherwise a
-/// program that keeps a pipe open without writing would make us wait silently.
+/// Prints a note if no data arrives on standard input within a second. Without this note, we would silently
+/// wait for a program that keeps a pipe open without writing.
 fn note_if_nothing_comes() {
     #[cfg(unix)]
     {
@@ -805,7 +810,7 @@ fn note_if_nothing_comes() {
     }
 }
 
-/// Answers with a tool: definitions and uses of a name, or approximate matches.
+/// Answers with one of the tools. This is for the uses of a name, syntax patterns, and fuzzy matches.
 fn by_tool(
     arguments: &Arguments,
     patterns: &[String],
@@ -844,7 +849,8 @@ fn by_tool(
         request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
         request.changed = arguments.changed.range().map(str::to_owned);
         match arguments.ast {
-            // The types of `-t` choose the files; the index looks for less if they are languages, too.
+            // The types of `-t` choose the files. If they are also languages, we pass them on, so that fewer
+            // files have to be searched.
             true => {
                 let types: Vec<&str> = arguments.types.selected().collect();
                 let are_languages = !types.is_empty() && types.iter().all(|name| CodePattern::knows(name));
@@ -890,7 +896,7 @@ fn by_tool(
     session::call::<Search>(request, &context, output)
 }
 
-/// Sorts files that are in the order of their paths. A file that can't be opened any more comes last, as in ripgrep.
+/// Sorts files, which must be in path order. As in ripgrep, a file that we can no longer open comes last.
 fn sort<T>(root: &Root, files: &mut [(RelPath, T)], order: Option<(SortKey, bool)>) {
     let Some((key, is_reversed)) = order else { return };
     let modified =

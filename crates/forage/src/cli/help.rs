@@ -1,11 +1,12 @@
-//! The program's help: commands in groups, and two examples per command.
+//! Arranges the help: the program's help shows commands in groups, and a command's short help shows two
+//! examples.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 use clap::builder::{StyledStr, Styles};
 
-/// The groups of commands in the program's help, which lists all others by name only.
+/// The groups of commands in the program's help. Of all other commands, it shows only the names.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Search", &["grep", "rank", "keyword", "lookup", "files", "list", "read", "ask"]),
     ("Agents", &["setup", "mcp", "ui"]),
@@ -17,8 +18,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
 /// Number of examples in the short help of a command.
 const EXAMPLES: usize = 2;
 
-/// Rearranges the help of all commands. This hides commands from clap's own list, so it must only be used to
-/// print help.
+/// Rearranges the help of all commands. This hides commands from clap's own list, so the result should only
+/// be used for parsing and for help.
 pub(super) fn arranged(commands: Command) -> Command {
     let styles = Styles::styled();
     let (header, literal) = (styles.get_header(), styles.get_literal());

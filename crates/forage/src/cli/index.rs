@@ -1,4 +1,4 @@
-//! `forage index`: shows and maintains the instant index and the ranked one.
+//! `forage index`: shows and maintains the instant index and the ranked index.
 
 mod verify;
 
@@ -135,7 +135,7 @@ fn show(
     Ok(if index.is_some() { Status::Found } else { Status::NothingFound })
 }
 
-/// Returns the number of files that are unchanged since they were indexed, and the number of all files.
+/// Counts the files that have not changed since they were indexed, and all files.
 fn usable(root: &Arc<Root>, index: &Index, walk: &WalkOptions) -> anyhow::Result<(u64, u64)> {
     let report = verify::visit(root, index, walk)?;
     Ok((report.visited.saturating_sub(index.strangers()), report.visited))
@@ -159,7 +159,7 @@ fn build(
         Update::Busy => bail!("another process is building the index of {}", root.path().display()),
     };
     let (path, bytes) = (root.path().display(), store.size());
-    // If the counts are unavailable, the index still counts as built.
+    // The index is built even if we can't count the files in it.
     let counts = store.open_checked().0.and_then(|index| usable(root, &index, &walk).ok());
     let others = counts.map_or(0, |(usable, all)| all.saturating_sub(usable));
     let record = IndexBuilt {

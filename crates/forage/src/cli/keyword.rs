@@ -1,4 +1,4 @@
-//! `forage keyword`.
+//! `forage keyword`: searches many terms, then filters the files.
 
 use forage_tools::Tool as _;
 use forage_tools::tools::{KeywordRequest, KeywordSearch};

@@ -1,4 +1,4 @@
-//! `forage list`.
+//! `forage list`: lists a directory as a tree.
 
 use forage_tools::Tool as _;
 use forage_tools::tools::{ListDirectory, ListRequest};
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut request = ListRequest::default();
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);
-    // The tool counts only the levels below the first.
+    // Our `--max-depth` counts like `tree`, whereas the tool counts only the levels below the first.
     request.max_depth = arguments.max_depth.map(|levels| levels.saturating_sub(1).max(0));
     request.symbols = arguments.symbols.then_some(true);
     request.include_ignored = Some(arguments.include_ignored);

@@ -1,4 +1,4 @@
-//! `forage lookup`.
+//! `forage lookup`: looks up words in a collection.
 
 use forage_tools::Tool as _;
 use forage_tools::tools::{KeywordLookup, LookupRequest};

@@ -1,4 +1,4 @@
-//! `forage man`: the manual.
+//! `forage man`: prints the manual pages.
 
 use anyhow::bail;
 use clap::Command;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
     output.page(&page_of(arguments.command.as_deref())?)
 }
 
-/// Returns the page of a command, or of the program.
+/// Formats the manual page of a command, or that of the program if `command` is `None`.
 pub(super) fn page_of(command: Option<&str>) -> anyhow::Result<String> {
     let commands = built();
     match command {
@@ -42,11 +42,11 @@ pub(super) fn page_of(command: Option<&str>) -> anyhow::Result<String> {
     }
 }
 
-/// Builds all commands. Each has the name of its page, for example `forage-grep`.
+/// Builds all commands. The display name of each is that of its page, e.g. `forage-grep`.
 fn built() -> Command {
     let mut commands = commands().version(env!("CARGO_PKG_VERSION")).long_version(version::version());
     commands.build();
-    // clap_mangen omits the text of options that are hidden from the short help, so we show them.
+    // clap_mangen omits the text of options that are hidden from the short help, so we must unhide them.
     let shown = |argument: clap::Arg| argument.hide_short_help(false);
     commands = commands.mut_args(shown).mut_subcommands(|command| command.mut_args(shown));
     let named = |command: Command| {
@@ -56,7 +56,7 @@ fn built() -> Command {
     commands.mut_subcommands(named)
 }
 
-/// Formats a page in troff.
+/// Formats a manual page in troff.
 fn page(command: Command) -> anyhow::Result<String> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut page = Vec::new();

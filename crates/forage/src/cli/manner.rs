@@ -1,4 +1,4 @@
-//! Wording for people at a terminal: commands, options and settings.
+//! Wording for people at a terminal, in terms of commands, options and settings.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use forage_tools::{Manner, ToolError, ToolNames};
 use super::{Cli, commands};
 use crate::manner::common;
 
-/// Wording for people at a terminal, who use commands.
+/// Wording for people at a terminal. They use commands where agents use tools.
 #[derive(Debug)]
 pub(crate) struct ForPeople;
 
@@ -76,7 +76,7 @@ impl Manner for ForPeople {
     }
 }
 
-/// Returns the option or operand that corresponds to a tool's argument.
+/// Finds the option or operand that corresponds to a tool's argument.
 fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let name = match (id, argument) {
         (_, "file_pattern") => "glob",
@@ -94,11 +94,11 @@ fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let find = |command: &str| {
         commands.find_subcommand(command)?.get_arguments().find(|option| option.get_id() == name).cloned()
     };
-    // Finding files by name is a separate command.
+    // `list_directory` also finds files by name, for which there is a separate command.
     find(id).or_else(|| find(if id == "list_directory" { "files" } else { "grep" }))
 }
 
-/// The commands of the tools, by tool id.
+/// The name of each tool's command, by tool id.
 static COMMANDS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let commands = commands();
     let named = |tool: &&'static dyn AnyTool| {
@@ -107,18 +107,19 @@ static COMMANDS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     TOOLS.iter().filter_map(named).collect()
 });
 
-/// Maximum bytes of a command that we spell out to continue an answer. A longer one would distract from the
-/// answer itself.
+/// Maximum length in bytes of a spelled-out command that continues an answer. A longer one would distract
+/// from the answer itself.
 const COMMAND_BYTES: usize = 200;
 
-/// Returns the command line `words`, beginning with the program's name, with a cursor to continue.
+/// Returns the command that continues an answer from a cursor. `words` is the current command line, which
+/// begins with the program's name.
 fn go_on(words: &[String], cursor: &str) -> String {
     let (mut command, mut operands) = ("forage".to_owned(), None::<String>);
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         match (word.as_str(), &mut operands) {
             (word, Some(operands)) => *operands += &format!(" {}", quoted_word(word)),
-            // After this, a cursor would be taken for a path.
+            // The cursor must come before this, or clap would take it for a path.
             ("--", None) => operands = Some(" --".to_owned()),
             ("--cursor", None) => drop(rest.next()),
             (word, None) if word.starts_with("--cursor=") => {}
@@ -134,7 +135,7 @@ fn go_on(words: &[String], cursor: &str) -> String {
     }
 }
 
-/// Quotes a word for a shell. It may begin with a dash.
+/// Quotes a word for a shell, even one that begins with a dash.
 fn quoted_word(word: &str) -> String {
     if !word.starts_with('-') {
         return shell_word(word);
@@ -155,12 +156,12 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-/// Returns advice for an error, to be appended to its message.
+/// Returns advice that should be appended to the message of an error.
 pub(super) fn advice(error: &anyhow::Error) -> String {
     ToolNames::clone(&ToolNames::own()).told(&ForPeople).hint(error.chain().find_map(hint))
 }
 
-/// Returns the hint of an error from a library.
+/// Returns the hint of an error, if one of our libraries has created it.
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<Hint> {
     let of = [
         error.downcast_ref().and_then(RootError::hint),
@@ -202,7 +203,7 @@ mod tests {
         Arc::unwrap_or_clone(ToolNames::own()).told(manner)
     }
 
-    /// Every command and option that a text mentions must exist.
+    /// Every command and option that a hint mentions must exist.
     #[test]
     fn what_can_be_done_has_words_for_people_and_for_agents() {
         let commands = Cli::command();
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Arguments that are only available in JSON calls.
+    /// Arguments that no option corresponds to. They are only available in JSON calls.
     const JSON_ONLY: &[&str] = &[
         "search_index explain",
         "search_index history",
@@ -272,7 +273,7 @@ mod tests {
         );
         assert_eq!(told(&["search", "a -- b", "src"]), "forage search 'a -- b' src --cursor 1.2.3");
         assert_eq!(told(&["search", "x", "src", "--"]), "forage search x src --cursor 1.2.3 --");
-        // A command that can't be pasted or is too long is not spelled out.
+        // A command that can't be pasted, or is too long, must not be spelled out.
         for words in [&["rank", "a\nb"][..], &["rank", "-"], &["rank", &"word ".repeat(100)]] {
             assert_eq!(told(words), "the same command with --cursor 1.2.3", "{words:?}");
         }

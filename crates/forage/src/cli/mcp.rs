@@ -1,4 +1,4 @@
-//! `forage mcp`: the tools as a server.
+//! `forage mcp`: serves the tools over MCP.
 
 pub(super) mod audit;
 mod tokens;
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let ReadyServer { server, indexes, team, readiness, metrics, calls: _calls } =
         match served(arguments, global, output) {
             Ok(served) => served,
-            // A person who starts an HTTP server reads why it ends.
+            // The person who starts an HTTP server will read the error, so we can just fail.
             Err(error) if arguments.http.is_some() => return Err(error),
             Err(error) => {
                 let form = arguments.settings.given.get("mcp.output").unwrap_or_default();
@@ -115,18 +115,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// A server together with the state that serving it needs.
+/// A server that is ready to run, and the state that it needs.
 struct ReadyServer {
     server: McpServer,
     indexes: Option<Arc<KeptIndexes>>,
     team: Vec<AccessToken>,
     readiness: ReadyCheck,
     metrics: ServerMetrics,
-    /// Publishes calls while it is held.
+    /// Publishes calls until it is dropped.
     calls: Option<LiveCalls>,
 }
 
-/// Creates the server for the current settings.
+/// Creates the server from the configuration and the arguments.
 fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<ReadyServer> {
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
@@ -158,8 +158,8 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     Ok(ReadyServer { server, indexes, team, readiness, metrics, calls })
 }
 
-/// Reports the tools that are enabled but can't be offered, on stderr. A missing store is also reported to
-/// telemetry.
+/// Reports on stderr which enabled tools we can't offer. If the store of `keyword_lookup` is missing, we also
+/// report this to telemetry.
 fn report_left_out(
     config: &Config,
     lookup: &LookupSettings,
@@ -175,31 +175,31 @@ fn report_left_out(
     }
 }
 
-/// The directories in which calls run, and the state that all calls share.
+/// The directories that calls may search, and the state that all calls share.
 struct Directories {
     config: Config,
     filter: FilterSettings,
-    /// Shared by all calls, so that a store stays open between them.
+    /// All calls share this, so that a store stays open between them.
     lookup: LookupSettings,
     team: Team,
     audit: Option<AuditFile>,
     calls: Option<LiveCalls>,
     observers: CallObservers,
-    /// The working directory, or that of the client if this one is in another project.
+    /// The working directory. This is the client's directory if the server was started in another project.
     standing: PathBuf,
-    /// The server's own roots; empty if the client's project is not known.
+    /// The server's own roots. These are empty if the client's project is unknown.
     own: Vec<PathBuf>,
-    /// The client's choice of roots; `None` if the user has fixed the roots.
+    /// The roots that a client may choose, or `None` if clients may not choose any.
     for_clients: Option<ForClients>,
-    /// The needs of calls in addition to the directories.
+    /// What calls need in addition to the directories.
     needs: Needs,
-    /// Starts the threads of calls, each of which then enters a sandbox for its own directories. `None` if
-    /// there is no sandbox.
+    /// Starts the threads of calls. Each thread then enters a sandbox for its own directories. This is `None`
+    /// if there is no sandbox.
     threads: Option<Starter>,
     indexes: Option<Arc<KeptIndexes>>,
-    /// Shared by all calls, so that a file is parsed once for all of them.
+    /// All calls share this, so that each file is parsed only once.
     outlines: Arc<OutlineCache>,
-    /// True if results can be filtered; empty until this is known.
+    /// True if results can be filtered, e.g. by a model. This is empty until we know.
     can_filter: Arc<OnceLock<bool>>,
 }
 
@@ -224,11 +224,12 @@ impl Directories {
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
         report_left_out(&config, &lookup, &observers, output);
-        // Both files must be opened before the sandbox is entered.
+        // Both files must be opened before we enter the sandbox.
         let team =
             arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
         let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
-        // A team's calls must not be visible to others, so they are recorded only in the audit log.
+        // The members of a team should not see each other's calls, so these are recorded only in the audit
+        // log.
         let calls = if arguments.tokens.is_none() { config.live_calls("mcp") } else { None };
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
@@ -270,8 +271,8 @@ impl Directories {
                 output.note(&format!("root: {} (from {source}{but})", roots.join(", ")));
                 config.notices.iter().for_each(|notice| output.note(notice));
             }
-            // Roots that the user named must exist. A detected one may be unusable, because a client can name
-            // another.
+            // Roots that the user named must exist. A detected one may be unusable, since a client can still
+            // name another.
             Err(error) if self.for_clients.is_none() => return Err(error),
             Err(error) => {
                 output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
@@ -280,7 +281,8 @@ impl Directories {
         Ok(())
     }
 
-    /// Starts to rank the server's own roots before the first call, once recent writes have settled.
+    /// Builds the ranked indexes of the server's own roots in the background, so that the first call need not
+    /// wait. This starts once recent writes have settled.
     fn rank_own_roots(&self) {
         let is_on =
             |tool: &&dyn registry::AnyTool| tool.id() == "search_index" && self.config.tools().has(*tool);
@@ -296,7 +298,7 @@ impl Directories {
         }
     }
 
-    /// Returns the readiness check: the server's own roots must exist, and so must the collection if lookups
+    /// Creates the readiness check. The server's own roots must exist, and so must the collection if lookups
     /// use one.
     fn readiness(&self) -> ReadyCheck {
         let own = self.own.clone();
@@ -304,7 +306,7 @@ impl Directories {
             |tool: &&dyn registry::AnyTool| tool.id() == "keyword_lookup" && self.config.tools().has(*tool);
         let retriever =
             self.lookup.retriever.clone().ok().filter(|_| registry::TOOLS.iter().any(is_looked_up));
-        // An embedded store can be open in only one process.
+        // Skip an embedded store: only one process at a time can open it.
         let retriever = retriever.filter(|retriever| retriever.backend != Home::EMBEDDED);
         ReadyCheck::new(move || {
             if config::existing(&own).len() < own.len() {
@@ -314,17 +316,18 @@ impl Directories {
             match retriever.store.collection(&Stop::after(READINESS_TIME)) {
                 Ok(Some(_)) => Ok(()),
                 Ok(None) => Err("there is no collection to look words up in".to_owned()),
-                // The details are only for the operator, because anyone may query this.
+                // Only the operator should learn the details, but anyone may query this.
                 Err(error) => Err(format!("the store of the collection does not answer ({})", error.kind())),
             }
         })
     }
 
-    /// Finds out in the background if a model is available. This may require requests for providers' lists.
+    /// Checks in the background whether a model is available. This may have to request the providers' lists
+    /// of models.
     fn look_for_models(&self) {
         let (filter, can_filter) = (self.filter.clone(), Arc::clone(&self.can_filter));
         let look = move || {
-            // This is the only place that sets the value.
+            // No other code sets the value, so this can't fail.
             let _ = can_filter.set(filter.mode == FilterMode::Lexical || !filter.models.is_empty());
         };
         if std::thread::Builder::new().name("models".to_owned()).spawn(look).is_err() {
@@ -332,17 +335,20 @@ impl Directories {
         }
     }
 
-    /// Enters the sandbox before there are threads that could escape it. The sandbox covers directories and
-    /// not paths, so a root that is replaced, or chosen by a client, is outside of one that was entered
-    /// earlier. No thread that opens files may read all directories that may become roots. The thread that
-    /// starts the threads of calls could, but it opens no files. The thread of a call has its own directories,
-    /// and all other threads have those of the server at its start.
+    /// Enters the sandbox. This must happen before there are threads that could escape it. The sandbox covers
+    /// directories and not paths, so it would not include a root that is replaced, or that a client chooses
+    /// later.
+    ///
+    /// Hence there are three levels. The thread that starts the threads of calls may read all directories
+    /// that may become roots, but it opens no files. The thread of a call may only read the directories of
+    /// that call. All other threads may only read the directories that the server has at its start.
     fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
         let own = config::existing(&self.own);
         let access = self.config.access(&own, &self.needs);
         let mut widest = access.clone();
         widest.read.extend(self.for_clients.iter().flat_map(ForClients::directories));
-        // A new directory with the path of a root, and the new files that git keeps about a worktree.
+        // The parents cover a new directory with the path of a root, and new files that git creates for a
+        // worktree.
         let files_of_worktrees = own.iter().flat_map(|root| forage_fs::files_of_worktree(root));
         widest.read.extend(own.iter().cloned().chain(files_of_worktrees).filter_map(|path| parent(&path)));
         let level = self.config.enforce_sandbox(&widest, is_required)?;
@@ -353,7 +359,7 @@ impl Directories {
         self.config.enforce_sandbox(&access, is_required)
     }
 
-    /// Moves the thread of one call into a sandbox for the directories of that call.
+    /// Restricts the current thread, which runs a single call, to the directories of that call.
     fn wall_in_call(&self, directories: &[PathBuf]) -> Result<(), String> {
         if self.threads.is_none() {
             return Ok(());
@@ -362,8 +368,8 @@ impl Directories {
         let level = forage_sandbox::restrict(&access);
         match level.stands() {
             true => Ok(()),
-            // The thread that started this one may read more than the call should, so the call must not
-            // continue.
+            // This thread inherits the access of the thread that started it. That is more than the call
+            // should have, so it must not continue.
             false => Err(format!(
                 "the sandbox can't be put around this call ({level}); start the server with --root DIR"
             )),
@@ -396,8 +402,8 @@ impl McpWorkspace for Directories {
         let rights = self.team.rights(origin.caller)?;
         let restricted = rights.filter(|rights| rights.are_restricted());
         let CallRoots { roots: mut allowed, standing, remark: refused } = match origin.client_roots {
-            // A caller with restricted rights may not choose roots, because messages about the choice would
-            // reveal which directories exist.
+            // A caller with restricted rights must not choose roots, because our messages about the choice
+            // would reveal which directories exist.
             roots if !roots.is_empty() && restricted.is_none() => self.allowed(roots)?,
             _ if self.own.is_empty() => return Err(NO_PROJECT.to_owned()),
             _ => CallRoots { roots: self.own.clone(), standing: self.standing.clone(), remark: None },
@@ -435,26 +441,26 @@ impl McpWorkspace for Directories {
     }
 }
 
-/// The answer to a call if the client's project is not known.
+/// The answer to every call if the client's project is unknown.
 const NO_PROJECT: &str = "Forage doesn't know the project: the client started this server in the directory of a plugin \
                           and named no project. Ask the user to start the client in the project's directory, or to \
                           give the server `--root DIR`";
 
-/// The roots that a client may choose.
+/// The roots that clients may choose.
 #[derive(Debug)]
 struct ForClients {
-    /// The directories beneath which the client may choose.
+    /// The client may choose any directory inside these.
     beneath: Vec<PathBuf>,
-    /// True if the client may choose any project. The client is the program with which the user started this
-    /// server, so it could start this server in any project.
+    /// True if the client may choose any project. This is safe over stdio: the client itself starts the
+    /// server, and could start it in any project.
     any_project: bool,
 }
 
 impl ForClients {
-    /// Returns `None` for a server whose clients may not choose roots.
+    /// Returns `None` if the clients of this server may not choose roots.
     fn of(config: &Config, standing: Option<&Path>, is_http: bool) -> Option<Self> {
         let are_set = config.settings.mcp.client_roots.is_some();
-        // Any program on this machine may be an HTTP client.
+        // Any program on this machine may be an HTTP client, so there must be an explicit setting.
         if is_http && !are_set {
             return None;
         }
@@ -463,7 +469,7 @@ impl ForClients {
         (any_project || !beneath.is_empty()).then_some(Self { beneath, any_project })
     }
 
-    /// Returns the directories that may contain roots.
+    /// Returns the directories in which a client may choose roots.
     fn directories(&self) -> Vec<PathBuf> {
         if self.any_project { vec![PathBuf::from("/")] } else { self.beneath.clone() }
     }
@@ -473,18 +479,18 @@ impl ForClients {
     }
 }
 
-/// The roots of a call whose client has named directories.
+/// The roots of a call.
 struct CallRoots {
     roots: Vec<PathBuf>,
-    /// The client's directory.
+    /// The working directory of the call.
     standing: PathBuf,
-    /// A note in the answer about directories that were rejected.
+    /// A note for the answer about rejected directories.
     remark: Option<String>,
 }
 
 impl Directories {
-    /// Returns those projects of the directories that the client may choose. The first accepted directory
-    /// becomes the working directory.
+    /// Checks the directories that a client names, and returns the roots for those that it may choose. The
+    /// first accepted directory becomes the working directory.
     fn allowed(&self, client_roots: &[PathBuf]) -> Result<CallRoots, String> {
         let list = |paths: &[PathBuf]| {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
@@ -522,8 +528,8 @@ impl Directories {
         }
     }
 
-    /// Returns the root for a client's directory, which is its project. If the project is outside of what
-    /// clients may choose, the directory itself is the root. Returns `None` if neither may be chosen.
+    /// Returns the root for a directory that a client names. This is the project around it or, if the client
+    /// may not choose the project, the directory itself. Returns `None` if the client may choose neither.
     fn project_of(&self, directory: &Path) -> Option<PathBuf> {
         let may = self.for_clients.as_ref()?;
         let project = project_around(directory, self.config.home.as_deref());

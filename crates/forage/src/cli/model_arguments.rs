@@ -1,4 +1,4 @@
-//! Arguments of the commands that call a model.
+//! Arguments of commands that call a model.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `forage models`: lists the providers and the models that each role would use, with the reasons.
+//! `forage models`: lists the providers, and the models that each role would use, with the reasons.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,18 +20,19 @@ use super::session::load;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, KnownList, Market};
 
-/// Number of candidates of a role that are shown as text and as records. A gateway has hundreds.
+/// Maximum number of candidates to show for a role, as text and as records. A gateway may have hundreds.
 const CANDIDATES: usize = 5;
 const CANDIDATE_RECORDS: usize = 50;
 
-/// Number of models in one line about skipped models, as text and as records.
+/// Maximum number of skipped models to name per reason, as text and as records.
 const PASSED_OVER: usize = 3;
 const PASSED_OVER_RECORDS: usize = 50;
 
-/// Token limit for the answer to a check: one word, plus the reasoning of a model that can't disable it.
+/// Maximum tokens of the answer to a check. One word needs only a few, but some models can't disable
+/// reasoning.
 const CHECK_TOKENS: u32 = 256;
 
-/// Time limit of one check.
+/// Timeout of a single check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
@@ -50,13 +51,13 @@ pub(crate) struct Arguments {
     refresh: bool,
 }
 
-/// The known providers and lists, and the models that would be called.
+/// The known providers and lists, and the models that we would call.
 struct ModelsReport {
     market: Market,
-    /// The lists of servers on this machine. They are shown, but they do not affect the choice if a better
-    /// model exists.
+    /// The lists of servers on this machine. They are shown, but they do not affect the choice if there is a
+    /// better model.
     shown: BTreeMap<String, KnownList>,
-    /// The source of the named models. If it is set, no model is chosen automatically.
+    /// The source of the models that the user has named. If this is set, no model is chosen automatically.
     named_by: Option<String>,
     named: Vec<String>,
     unusable: String,
@@ -126,7 +127,8 @@ fn check(model: &dyn ChatModel) -> Check {
     Check { model: model.name(), result, elapsed: started.elapsed() }
 }
 
-/// Returns true if the model responded. A model that used up its tokens for reasoning did respond.
+/// Returns true if the model responded. Note that this includes a model that has used up its tokens for
+/// reasoning.
 fn is_answer(result: &Result<ChatAnswer, ChatError>) -> bool {
     matches!(result, Ok(_) | Err(ChatError::EmptyAnswer { finish: Finish::Length, .. }))
 }
@@ -196,7 +198,7 @@ impl ModelsReport {
         if rest > 0 {
             writeln!(text, "  and {rest} more")?;
         }
-        // An obstacle of a whole provider is reported with that provider.
+        // If a provider as a whole can't be used, we have already reported why.
         let is_told =
             |name: &str| self.market.providers.iter().any(|it| it.name == name && it.obstacle.is_some());
         let passed_over: Vec<&PassedOver> =

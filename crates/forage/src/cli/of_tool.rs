@@ -1,4 +1,4 @@
-//! Generates a command for a tool that has no command of its own. Its arguments and options follow from the
+//! Generates commands for tools that have no command of their own. The arguments and options follow from the
 //! tool's schema.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -9,7 +9,7 @@ use super::output::Terminal;
 use super::{Global, Status, session};
 use crate::config::CommandLineSettings;
 
-/// Adds a command for each tool whose id is not yet the name or alias of a command.
+/// Adds a command for each tool, unless its id is already the name or alias of a command.
 pub(super) fn add(commands: Command, tools: &[&'static dyn AnyTool]) -> Command {
     tools.iter().fold(commands, |commands, tool| {
         if commands.find_subcommand(tool.id()).is_some() {
@@ -20,7 +20,7 @@ pub(super) fn add(commands: Command, tools: &[&'static dyn AnyTool]) -> Command 
     })
 }
 
-/// Returns the tool whose command was called, and its request.
+/// Returns the tool whose generated command was called, and its request.
 pub(super) fn called(
     matches: &ArgMatches,
     own: &Command,
@@ -31,7 +31,7 @@ pub(super) fn called(
     Some((*tool, request(*tool, own, given)))
 }
 
-/// Calls the tool and prints the answer for a person.
+/// Calls the tool and prints its answer.
 pub(super) fn run(
     tool: &'static dyn AnyTool,
     request: Value,
@@ -49,14 +49,14 @@ fn of(tool: &dyn AnyTool, commands: &Command) -> Command {
     Command::new(tool.id().to_owned()).about(about).args(arguments)
 }
 
-/// A property of a tool's schema as a command-line argument if it is required, or else as an option.
+/// A property of a tool's schema. If it is required it becomes an operand, otherwise an option.
 struct Argument {
     name: String,
     schema: Value,
     is_required: bool,
 }
 
-/// Returns the properties that no global option covers.
+/// Returns the properties of a tool's schema, except for those that a global option covers.
 fn arguments(tool: &dyn AnyTool, commands: &Command) -> Vec<Argument> {
     let schema = tool.whole_schema();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Argument {
         }
     }
 
-    /// Returns the value that was given for the argument.
+    /// Returns the value of this argument, if it was given.
     fn value(&self, given: &ArgMatches) -> Option<Value> {
         let name = self.name.as_str();
         match self.schema["type"].as_str() {
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// A newly added tool that the command line does not know.
+    /// A new tool that the command line does not know.
     struct Count;
 
     impl AnyTool for Count {
@@ -194,11 +194,11 @@ mod tests {
         }
         let help = given(&["count_matches", "--help"]).unwrap_err();
         assert!(help.contains("Counts the lines that match.") && help.contains("What to count."), "{help}");
-        // Control: the program's own commands are not generated.
+        // Control: the program's own commands must not be generated.
         assert_eq!(given(&["grep", "x"]), Ok(None));
     }
 
-    /// No command must be generated for tools that have one.
+    /// Every built-in tool should have a command of its own, so that we generate none.
     #[test]
     fn every_tool_has_a_command_by_its_name() {
         let own = super::super::Cli::command();

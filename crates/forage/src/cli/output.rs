@@ -1,4 +1,4 @@
-//! The only module that prints. stdout is for data, stderr for everything else.
+//! Prints data to stdout, and notes and errors to stderr. No other module should write to stdout.
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
@@ -13,22 +13,22 @@ use super::manner;
 use super::paint::Painter;
 use super::told::{code, sentences};
 
-/// The destination of answers and errors.
+/// Where answers and errors go.
 ///
-/// With `--json` a program always reads either one document, or lines with a `type` each. So we hold
-/// documents back until the command has ended, and an error is the field `error` of the document, or a
-/// document of its own.
+/// With `--json`, a program must always be able to read either one document, or lines with a `type` each. So
+/// we hold documents back until the command has ended. An error is then the field `error` of the document, or
+/// a document of its own.
 pub(crate) struct Terminal {
     stdout: BufWriter<Stdout>,
     json: bool,
     explain: bool,
-    /// The colours and links of answers.
+    /// Adds colours and links to answers.
     pub(crate) painter: Painter,
     quiet: bool,
-    /// The documents that are not written yet.
+    /// The documents that are held back.
     documents: Vec<Value>,
-    /// True if the command answers about several things, so that its document contains a list of answers,
-    /// even with a single one.
+    /// True if the command answers about more than one thing. Its document then contains a list of answers,
+    /// even if there is only one.
     answers_several: bool,
 }
 
@@ -50,19 +50,19 @@ impl Terminal {
         self.quiet = true;
     }
 
-    /// Prints an answer for a person.
+    /// Prints an answer as text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> anyhow::Result<()> {
         let painted = self.painter.has_colors.then(|| self.painter.answer(&answer.text, answer.records()));
         self.text(painted.as_ref().unwrap_or(&answer.text))?;
         self.flush()
     }
 
-    /// Returns true if the user wants to know how an answer was found.
+    /// Returns true if the user asked how answers were found.
     pub(crate) fn wants_explanation(&self) -> bool {
         self.explain
     }
 
-    /// Returns true if JSON was requested.
+    /// Returns true if the user asked for JSON.
     pub(crate) fn wants_json(&self) -> bool {
         self.json
     }
@@ -82,7 +82,7 @@ impl Terminal {
         Ok(self.text(text)? && Self::unless_closed(self.stdout.flush())?)
     }
 
-    /// Prints a text for another program, inside a document if JSON was requested.
+    /// Prints text for another program. With `--json`, this is a document that contains the text.
     pub(crate) fn page(&mut self, text: &str) -> anyhow::Result<Status> {
         if self.json {
             self.value(&json!({ "text": text }))?
@@ -93,8 +93,8 @@ impl Terminal {
         Ok(Status::Found)
     }
 
-    /// Prints a value as JSON: indented for a person, or in one line at the end of the command if JSON was
-    /// requested.
+    /// Prints a value as JSON. This is indented for a person. With `--json`, it is a single line that is
+    /// printed when the command ends.
     pub(crate) fn value(&mut self, value: &Value) -> anyhow::Result<()> {
         if self.json {
             self.documents.push(value.clone());
@@ -104,12 +104,12 @@ impl Terminal {
         self.flush()
     }
 
-    /// Prints a record like [`Self::value`].
+    /// Prints a record, in the same way as [`Self::value`].
     pub(crate) fn record(&mut self, record: &impl Serialize) -> anyhow::Result<()> {
         self.value(&serde_json::to_value(record)?)
     }
 
-    /// Prints a record if JSON was requested, or else its text.
+    /// With `--json`, prints a record, otherwise its text.
     pub(crate) fn record_or_text(&mut self, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
         if self.json {
             self.record(record)?
@@ -119,23 +119,23 @@ impl Terminal {
         self.flush()
     }
 
-    /// Makes the document of this command a list of `answers`, one for each of several things.
+    /// Makes the document of this command a list of `answers`, even if there turns out to be only one.
     pub(crate) fn answer_several(&mut self) {
         self.answers_several = true;
     }
 
-    /// Writes the documents that were held back, with the error of the command.
+    /// Writes the documents that were held back, together with the error of the command.
     ///
     /// # Errors
     ///
-    /// Returns an error if the documents can't be written. This was already reported.
+    /// Returns an error if the documents can't be written. In that case, this has already been reported.
     pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let text = error.map(|error| {
-            // The text of wrong arguments already contains its cause.
+            // For wrong arguments, the text already contains its cause.
             let causes = if error.is::<clap::Error>() { 1 } else { usize::MAX };
             let text =
                 sentences(error.chain().take(causes).map(ToString::to_string)) + &manner::advice(error);
-            // clap's message has its own `error: ` prefix and ends with a line break.
+            // Note that clap's message has its own `error: ` prefix and ends with a line break.
             text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
         });
         if let Some(text) = &text {
@@ -158,14 +158,14 @@ impl Terminal {
         Self::unless_closed(self.stdout.flush()).map(|_| ())
     }
 
-    /// Prints a note for people on stderr.
+    /// Prints a note on stderr, unless the user wants none.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
             remark(text);
         }
     }
 
-    /// Reports an error that is also a part of the answer: on stderr, and in the last document.
+    /// Reports an error that is part of the answer, both on stderr and in the last document.
     pub(crate) fn failure(&mut self, text: &str, code: ErrorCode) {
         if let Some(Value::Object(fields)) = self.documents.last_mut() {
             fields.entry("error").or_insert(json!(text));
@@ -174,13 +174,13 @@ impl Terminal {
         self.tell(text);
     }
 
-    /// Reports an error that does not end the command, on stderr.
+    /// Reports an error on stderr. This does not end the command.
     pub(crate) fn tell(&mut self, text: &str) {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr(), "forage: {} {}", self.painter.error(), sanitize(text));
     }
 
-    /// Treats a closed reader (`forage … | head`) as success.
+    /// Treats a closed reader as success, as in `forage … | head`. Returns false in that case.
     fn unless_closed(result: io::Result<()>) -> anyhow::Result<bool> {
         match result {
             Ok(()) => Ok(true),
@@ -190,12 +190,12 @@ impl Terminal {
     }
 }
 
-/// Prints a note on stderr, for a command that has passed its terminal on.
+/// Prints a note on stderr, for code that has no access to the [`Terminal`].
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "forage: {}", sanitize(text));
 }
 
-/// Combines several documents and an error with its code into one document for stdout.
+/// Combines all documents, and the error with its code, into one document for stdout.
 fn one_document(
     mut documents: Vec<Value>,
     answers_several: bool,
@@ -206,7 +206,8 @@ fn one_document(
             documents.extend(last);
             json!({ "answers": documents })
         }
-        // A list has no place for an error, and two documents need a list.
+        // We wrap documents if there are two or more, or if the only one is an array, which has no place for
+        // an error.
         Some(only) if documents.is_empty() && (only.is_object() || error.is_none()) => only,
         Some(last) => {
             documents.push(last);

@@ -1,8 +1,8 @@
-//! Colours and links on a terminal.
+//! Adds colours and links to answers on a terminal.
 //!
-//! An answer has the same text in a file, in a pipe and on a terminal. The painter colours its paths, line
-//! numbers, matches, directories and notes, and changes nothing else. The records identify which words are
-//! paths and which text matched.
+//! The text of an answer must be the same in a file, in a pipe and on a terminal. So the painter colours
+//! paths, line numbers, matches, directories and notes, but changes nothing else. We use the records to find
+//! out which words are paths and which text matched.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal;
@@ -12,7 +12,7 @@ use clap::ColorChoice;
 use grep_printer::{HyperlinkFormat, HyperlinkFormatError};
 use serde_json::Value;
 
-/// ripgrep's default colours.
+/// These are ripgrep's default colours.
 const PATH: &str = "\x1b[35m";
 const LINE_NUMBER: &str = "\x1b[32m";
 const MATCH: &str = "\x1b[1m\x1b[31m";
@@ -20,12 +20,12 @@ const NOTE: &str = "\x1b[2m";
 const DIRECTORY: &str = "\x1b[1m\x1b[34m";
 const RESET: &str = "\x1b[0m";
 
-/// Parses a link format: one of ripgrep's names, `zed`, or an address with `{path}`.
+/// Parses a link format. This is one of ripgrep's names, `zed`, or an address with `{path}`.
 pub(crate) fn link_format(text: &str) -> Result<HyperlinkFormat, HyperlinkFormatError> {
     if text == "zed" { "zed://file{path}:{line}:{column}" } else { text }.parse()
 }
 
-/// The colours and links of answers.
+/// Adds colours and links to answers.
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
     pub(crate) has_colors: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Painter {
 }
 
 impl Painter {
-    /// Creates a painter. Links require a terminal that supports colours.
+    /// Creates a painter. It adds links only if it also adds colours.
     pub(crate) fn new(colors: ColorChoice, links: Option<&HyperlinkFormat>) -> Self {
         let has_colors = match colors {
             ColorChoice::Always => true,
@@ -47,18 +47,18 @@ impl Painter {
         Self { has_colors, links, ..Self::of_errors(colors) }
     }
 
-    /// Creates a painter that only colours errors on a terminal.
+    /// Creates a painter that only colours errors.
     pub(crate) fn of_errors(colors: ColorChoice) -> Self {
         let is_wanted = colors != ColorChoice::Never && !anstyle_query::no_color();
         Self { has_error_colors: is_wanted && takes_colors(&std::io::stderr()), ..Self::default() }
     }
 
-    /// Returns the word that precedes an error.
+    /// Returns the prefix of an error.
     pub(crate) fn error(&self) -> String {
         if self.has_error_colors { format!("{MATCH}error:{RESET}") } else { "error:".to_owned() }
     }
 
-    /// Returns an answer with colours.
+    /// Adds colours and links to an answer.
     pub(crate) fn answer(&self, text: &str, records: &Value) -> String {
         let mut page = Page::default();
         page.gather(records, "");
@@ -84,8 +84,8 @@ impl Painter {
         page.painted
     }
 
-    /// Returns the address of a line if links are enabled. A quoted path contains bytes that are not allowed
-    /// in an address.
+    /// Returns the address of a line if links are enabled. A quoted path has none, because it contains bytes
+    /// that are not allowed in an address.
     fn address(&self, root: &str, path: &str, line: u64) -> Option<String> {
         if self.links.is_empty() || path.starts_with('"') {
             return None;
@@ -112,15 +112,15 @@ struct Page<'a> {
     paths: BTreeSet<&'a str>,
     /// The text and the spans of each line with matches, by path and line number.
     matches: HashMap<(&'a str, u64), (&'a str, &'a Vec<Value>)>,
-    /// The last path. The numbered lines after it belong to this file.
+    /// The most recent path. Numbered lines after it belong to this file.
     file: &'a str,
     painted: String,
 }
 
 impl<'a> Page<'a> {
-    /// Collects paths and matches of a value that belongs to the record of `file`.
+    /// Collects the paths and matches in a value. `file` is the path of the record that contains it.
     fn gather(&mut self, value: &'a Value, file: &'a str) {
-        // Bytes may accompany a text.
+        // A field may also be an object that has a text and its bytes.
         let text = |name: &str| value[name].as_str().or(value[name]["text"].as_str());
         let path = text("path");
         self.paths.extend(path.filter(|path| !path.is_empty()));
@@ -138,10 +138,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Paints a line outside of code, which may begin with a path and one of the separators.
+    /// Paints a line that is not code. It may begin with a path and one of the separators.
     fn line(&mut self, line: &str, separators: &[char], link: impl Fn(&str, u64) -> Option<String>) {
         let follows = |rest: &str| rest.is_empty() || rest.starts_with(separators);
-        // If one path is a prefix of another, the longer one sorts last.
+        // Search backwards: if one path is a prefix of another, the longer one sorts last and must win.
         let mut paths = self.paths.iter().rev();
         let path = paths.find(|path| line.strip_prefix(**path).is_some_and(follows)).copied();
         let rest = path.map_or(line, |path| &line[path.len()..]);
@@ -167,10 +167,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Paints the matches of a line that shows `text`, possibly without its indentation.
+    /// Paints the matches in a line. The line shows `text`, possibly without its indentation.
     fn matched(&mut self, shown: &str, text: &str, spans: &[Value]) {
         let bare = text.trim_start();
-        // The number is followed by a mark.
+        // Skip the separator that follows the line number.
         let start = shown.get(1..).and_then(|rest| rest.find(bare)).filter(|_| !bare.is_empty());
         let end = |span: &Value, index: usize, name: &str| {
             let end = span.get(index).or(span.get(name))?.as_u64()? as usize;
@@ -195,18 +195,19 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Returns the offset of the notes at the end of an answer: lines in brackets after an empty line.
+/// Returns the offset of the notes at the end of an answer. These are lines in brackets after an empty line.
 fn notes_start(text: &str) -> usize {
     let Some(at) = text.rfind("\n\n[") else { return text.len() };
     let notes = &text[at + 2..];
     if notes.lines().all(|line| line.starts_with('[') && line.ends_with(']')) { at + 2 } else { text.len() }
 }
 
-/// Splits a line, or its part after the path, around a line number or a range.
+/// Splits a line, or the part after its path, at a line number or a range. Returns the text before the
+/// number, the number, and the text after it.
 fn numbered(text: &str, has_path: bool) -> Option<(&str, &str, &str)> {
     let mark = if has_path { 1 } else { text.len() - text.trim_start().len() };
     let digits = text.get(mark..)?;
-    // In `PATH-12-3 dogs` the line number is 12.
+    // For example, the line number in `PATH-12-3 dogs` is 12.
     let takes_range = !text.starts_with([':', '-']);
     let belongs = |character: char| character.is_ascii_digit() || takes_range && character == '-';
     let number = digits[..digits.find(|c| !belongs(c)).unwrap_or(digits.len())].trim_end_matches('-');
@@ -229,7 +230,7 @@ mod tests {
         Painter::new(ColorChoice::Always, Some(&link_format(links).unwrap()))
     }
 
-    /// Returns the text without escape sequences.
+    /// Removes escape sequences.
     fn plain(painted: &str) -> String {
         let mut plain = String::new();
         let mut rest = painted;
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(painted, expected);
     }
 
-    /// The content of a file can look like any other part of an answer.
+    /// The contents of a file can look like any other part of an answer.
     #[test]
     fn code_is_left_as_it_is() {
         let records = json!({ "files": [{ "path": "a.rs" }] });

@@ -1,4 +1,4 @@
-//! A progress line on the terminal for operations that take longer than half a second.
+//! Shows a progress line on the terminal if an operation takes longer than half a second.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use forage_base::Background;
 const FIRST: Duration = Duration::from_millis(500);
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// True if no progress is shown.
+/// True if progress must not be shown.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Disables progress in this process.
+/// Disables progress lines in this process.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Shows progress until it is dropped. Nothing is shown if stderr is not a terminal.
+/// Shows progress until it is dropped. This shows nothing if stderr is not a terminal.
 pub(crate) struct ProgressBar {
     _shown: Option<Background>,
 }
 
 impl ProgressBar {
-    /// Shows a counter, for example `filling the collection: 12 chunks`.
+    /// Shows a counter, e.g. `filling the collection: 12 chunks`.
     pub(crate) fn counting(doing: &'static str, counted: &Arc<AtomicU64>, what: &'static str) -> Self {
         let counted = Arc::clone(counted);
         Self::start(move || format!("{doing}: {} {what}", counted.load(Ordering::Relaxed)))

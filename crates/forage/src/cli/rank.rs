@@ -1,4 +1,4 @@
-//! `forage rank`.
+//! `forage rank`: ranks files for a question.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -16,7 +16,8 @@ use super::session::{self, for_people, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
-/// Time limit for building an index while a person waits, who sees the progress and can interrupt it.
+/// Maximum time for building an index while a user waits. This may be long: the user sees the progress and
+/// can interrupt it.
 const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
@@ -56,7 +57,7 @@ pub(crate) struct Arguments {
     cursor: Option<String>,
 }
 
-/// Maximum bytes of a query on stdin: more than any bug report has.
+/// Maximum size in bytes of a query on stdin. This should be more than any bug report has.
 const QUERY_BYTES: u64 = 1 << 20;
 
 fn read_query() -> anyhow::Result<String> {
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     )?;
     context.indexing_time = match global.timeout_ms() {
         None => INDEXING_TIME,
-        // Wait for the index for the whole timeout except for the time that the search needs.
+        // Wait for the index for the whole timeout, except for the time that the search needs.
         Some(_) => context.timeout,
     };
     let query = match arguments.query.as_slice() {
@@ -108,14 +109,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     })
 }
 
-/// Returns the paths of an answer, one per line. Those inside the working directory are relative to it, all
-/// others absolute.
+/// Formats the paths of an answer, one per line. Paths inside the working directory are relative to it, and
+/// all others are absolute.
 fn paths(context: &Context, records: &Value) -> String {
     let files = records["files"].as_array().into_iter().flatten();
     let from_here = |shown: &str| {
         let (root, base) = (context.roots.main().path(), context.roots.base());
         match RelPath::parse(shown, &RelPath::root()) {
-            // Paths of other roots are already absolute.
+            // In other roots, paths are already absolute.
             _ if Path::new(shown).is_absolute() => shown.to_owned(),
             Ok(path) if path.starts_with(base) => String::from_utf8_lossy(path.below(base)).into_owned(),
             _ => root.join(shown).display().to_string(),

@@ -1,4 +1,4 @@
-//! `forage read`.
+//! `forage read`: prints a file or a part of it.
 
 use forage_tools::Tool as _;
 use forage_tools::tools::{ReadFile, ReadRequest};

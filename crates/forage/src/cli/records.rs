@@ -1,4 +1,4 @@
-//! The `--json` records of commands other than tools. They are a stable interface for scripts, and
+//! The `--json` records of commands that are not tools. Scripts rely on them, so they must stay stable.
 //! `forage schema` prints their schemas.
 
 use std::collections::BTreeMap;
@@ -387,7 +387,7 @@ pub(super) struct SettingInEffect {
 }
 
 impl SettingInEffect {
-    /// Returns a setting with its key.
+    /// Converts a setting to a pair of its key and its record.
     pub(super) fn named((key, value, source): (&'static str, Option<toml::Value>, &str)) -> (String, Self) {
         (key.to_owned(), Self { value: json!(value), source: source.to_owned() })
     }

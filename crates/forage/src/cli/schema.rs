@@ -1,4 +1,4 @@
-//! `forage schema`: the schemas of the `--json` output, for scripts and validators.
+//! `forage schema`: prints the schemas of the `--json` output, for scripts and validators.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -40,24 +40,23 @@ pub(crate) struct Arguments {
 
 /// The `--json` output of a command.
 struct PrintedDocument {
-    /// The name of the schema: the words of the command.
+    /// Name of the schema. This consists of the words of the command.
     name: &'static str,
-    /// The command.
     command: &'static str,
     answers: Answers,
     schema: fn() -> Value,
 }
 
-/// The number of documents that a command prints.
+/// How many documents a command prints.
 #[derive(Clone, Copy)]
 enum Answers {
     /// One document.
     Once,
-    /// One document, or a list of documents if the command is about several things.
+    /// One document, or a list of them if the command is about more than one thing.
     Each,
-    /// Lines in a file.
+    /// No document: the command writes lines to a file.
     Written,
-    /// None: this is an error.
+    /// No document: this is the schema of an error.
     Never,
 }
 
@@ -114,7 +113,8 @@ const fn document(
 }
 
 impl PrintedDocument {
-    /// Returns the schema of everything that a program may read: an answer, a list of answers, or an error.
+    /// Builds the schema of everything that a program may have to read: an answer, a list of answers, or an
+    /// error.
     fn whole(&self) -> Value {
         let mut schema = self.any();
         let mut whole = json!({
@@ -152,8 +152,8 @@ impl PrintedDocument {
     }
 }
 
-/// Adds the fields of an error to an answer, because a command can print an answer and still end with an
-/// error.
+/// Adds the fields of an error to the schema of an answer, because a command can print an answer and still
+/// fail.
 fn with_error(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let error = json!({ "type": "string", "description": "The error that the command ended with." });
@@ -164,7 +164,7 @@ fn with_error(mut schema: Value) -> Value {
     schema
 }
 
-/// Returns the schema with this name.
+/// Looks up the schema with this name.
 pub(crate) fn of(name: &str) -> Option<Value> {
     DOCUMENTS.iter().find(|document| document.name == name).map(PrintedDocument::whole)
 }

@@ -1,4 +1,4 @@
-//! Creates the context of a call from configuration and arguments.
+//! Creates the context of a call from configuration and arguments, runs the call and prints its answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::manner::ForAgents;
 
-/// The work that a command opens a session for.
+/// What a command opens a session for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose<'a> {
-    /// The tool whose needs it has.
+    /// The tool whose needs the command has.
     tool: &'a str,
     /// See [`Needs::is_plain`].
     is_plain: bool,
@@ -41,15 +41,15 @@ impl<'a> From<&'a str> for Purpose<'a> {
 }
 
 impl<'a> Purpose<'a> {
-    /// Returns the purpose of a command that only prints text of files to a person.
+    /// Creates the purpose of a command that only prints the text of files to a person.
     pub(crate) fn plain(tool: &'a str) -> Self {
         Self { tool, is_plain: true }
     }
 }
 
 /// Loads the configuration, enters the sandbox for the purpose, and opens the roots. This is for commands
-/// that answer to a person, so files are not redacted. `path` is a path that the person named. If no root was
-/// given and the path is outside of the default one, the path's own project becomes the root.
+/// that answer a person, so files are not redacted. `path` is a path that the user named. If the user gave no
+/// root and the path is outside of the default root, the path's own project becomes the root.
 pub(crate) fn open<'a>(
     global: &Global,
     given: CommandLineSettings,
@@ -60,7 +60,7 @@ pub(crate) fn open<'a>(
     open_for_paths(global, given, purpose, path.as_slice(), output)
 }
 
-/// Like [`open`], for several paths.
+/// Like [`open`], but for any number of paths.
 pub(crate) fn open_for_paths<'a>(
     global: &Global,
     given: CommandLineSettings,
@@ -76,8 +76,8 @@ pub(crate) fn open_for_paths<'a>(
     Ok(context)
 }
 
-/// Like [`open`], for a command that passes answers of tools on. Their secrets are redacted according to the
-/// configuration, which is returned too.
+/// Like [`open`], but for a command that passes answers of tools on, e.g. to a model. Secrets in these are
+/// redacted according to the configuration, which this also returns.
 pub(crate) fn open_with_config(
     global: &Global,
     given: CommandLineSettings,
@@ -102,12 +102,12 @@ pub(crate) fn open_with_config(
     Ok((context, config))
 }
 
-/// Returns the indexes that a command uses.
+/// Returns the indexes that a command should use.
 pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) -> Option<Arc<dyn Indexes>> {
     kept::for_roots(&config.indexes(lifetime)?, &context.roots)
 }
 
-/// Returns the directories that become the roots.
+/// Determines the directories that will become the roots.
 pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Vec<PathBuf> {
     if paths.is_empty() || !config.settings.roots.is_empty() {
         return config.own_directories(working);
@@ -123,7 +123,7 @@ pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Ve
     directories
 }
 
-/// Returns the context of calls in these directories, and the configuration as narrowed by their
+/// Creates the context for calls in these directories. Also returns the configuration as narrowed by their
 /// repositories.
 pub(crate) fn beneath(
     mut config: Config,
@@ -148,15 +148,15 @@ pub(crate) fn beneath(
     Ok((context, config))
 }
 
-/// Opens a root as the configuration allows.
+/// Opens a root, if the configuration allows this.
 pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc<Root>> {
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
-    // The message already contains that of its source.
+    // The message already contains that of the error's source.
     Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow))
         .map_err(|error| anyhow::anyhow!("{error}{}", config.names().told(&ForPeople).hint(error.hint())))
 }
 
-/// Loads the configuration with the settings of the command line.
+/// Loads the configuration and applies the settings of the command line.
 pub(crate) fn load(global: &Global, given: CommandLineSettings) -> anyhow::Result<Config> {
     config::load(global.config.as_deref(), with_flags(global, given))
 }
@@ -181,7 +181,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     Ok(context)
 }
 
-/// Returns the globs of files that are excluded from everything.
+/// Compiles the globs of `search.exclude`. No command may show the files that they exclude.
 pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     if config.settings.search.exclude.is_empty() {
         return Ok(None);
@@ -191,8 +191,8 @@ pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     Ok(Some(globs.labelled("search.exclude of the configuration")))
 }
 
-/// Returns the root for a command that names a path: the project around the working directory or, if the path
-/// is outside of that, the project around the path.
+/// Determines the root for a path that the user named. This is the project around the working directory or,
+/// if the path is outside of that, the project around the path.
 fn root_of_path(working: &Path, path: &str, home: Option<&Path>) -> PathBuf {
     let here = project_around(working, home);
     let too_broad = here.parent().is_none() || home.is_some_and(|home| home.starts_with(&here));
@@ -204,8 +204,8 @@ fn root_of_path(working: &Path, path: &str, home: Option<&Path>) -> PathBuf {
     project_around(directory, home)
 }
 
-/// Returns the absolute form of a path that the user named. Links outside of the project are the user's own
-/// and are resolved. Links inside the project belong to the repository, so we leave them to the confined file
+/// Makes a path that the user named absolute. Links outside of the project are the user's own, so we resolve
+/// them. Links inside the project belong to the repository, so we must leave these to the confined file
 /// access.
 fn named(working: &Path, path: &str) -> PathBuf {
     let absolute = normal(&working.join(path));
@@ -215,7 +215,8 @@ fn named(working: &Path, path: &str) -> PathBuf {
     }
 }
 
-/// Resolves `.` and `..` lexically. The actual file is determined when it is opened.
+/// Resolves `.` and `..` lexically. This need not be exact in the presence of links, because the actual file
+/// is determined when it is opened.
 fn normal(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut folded = PathBuf::new();
@@ -231,24 +232,24 @@ fn normal(path: &Path) -> PathBuf {
     folded
 }
 
-/// Returns the working directory relative to a root, or `None` if it is outside.
+/// Returns the working directory relative to a root, or `None` if it is outside of that root.
 fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
     let below = working.strip_prefix(root.path()).ok()?;
     RelPath::from_bytes(below.to_str()?.as_bytes(), &RelPath::root()).ok()
 }
 
-/// Returns the absolute form of a path that the user named, for commands that do not use [`path_argument`].
+/// Makes a path that the user named absolute, for commands that do not use [`path_argument`].
 pub(crate) fn absolute(path: &str) -> anyhow::Result<String> {
     Ok(named(&config::working_directory()?, path).display().to_string())
 }
 
-/// Converts a path argument to the form that tools accept. People give paths relative to the working
-/// directory. A path copied from an answer is relative to the root, and it is left unchanged if the working
-/// directory contains no such file of a root. Without an argument, the path is the working directory if a
-/// root contains it.
+/// Converts a path argument to the form that tools accept. Users give paths relative to the working
+/// directory. But they may also copy a path from an answer, which is relative to the root. So the path is
+/// left unchanged if the working directory contains no such file, or if the file is outside of the roots.
+/// Without an argument, this is the working directory if a root contains it.
 pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Result<String> {
     let Some(path) = path else {
-        // With several roots all of them are searched, whatever the working directory is.
+        // If there is more than one root, all of them are searched, whatever the working directory is.
         let is_one = context.roots.all().len() == 1;
         return Ok(if is_one { context.roots.base().display().into_owned() } else { ".".to_owned() });
     };
@@ -260,7 +261,7 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
     Ok(text.unwrap_or(path).to_owned())
 }
 
-/// Runs a tool that searches lines, prints its answer and, if requested, an explanation of how the indexes
+/// Runs a tool that searches lines, and prints its answer. With `--explain`, this also prints how the indexes
 /// were used.
 pub(crate) fn call<T: Tool>(
     request: T::Request,
@@ -272,8 +273,8 @@ pub(crate) fn call<T: Tool>(
     status
 }
 
-/// Like [`call`], for a tool that the caller named, with a JSON request. An error describes the expected form
-/// of the call.
+/// Like [`call`], but for a tool that the user named and a JSON request. An error describes the form that a
+/// call should have.
 pub(crate) fn call_tool(
     tool: &dyn AnyTool,
     request: Value,
@@ -292,8 +293,9 @@ pub(crate) fn call_tool(
     status
 }
 
-/// Turns a context into that of an agent's call, as a server would answer an unknown client. Its paths are
-/// relative to whole roots, and it has the server's tool names and text limit.
+/// Turns a context into one for an agent's call, so that the answer is the one that a server would give to an
+/// unknown client. Paths are then relative to whole roots, and tool names and the text limit are those of the
+/// server.
 pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTool) -> anyhow::Result<()> {
     context.roots = about_whole_roots(&context.roots)?;
     let tools = registry::advertised(&config.served_tools())?;
@@ -304,7 +306,8 @@ pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTo
     Ok(())
 }
 
-/// Returns the same roots for a caller inside a part of a project who asks about all of it.
+/// Returns the same roots, but for a caller who asks about whole roots even if the working directory is
+/// inside one.
 pub(crate) fn about_whole_roots(roots: &Roots) -> Result<Roots, RootError> {
     let standing = roots.base().clone();
     Ok(Roots::new(roots.all().to_vec(), RelPath::root())?.standing_in(standing))
@@ -320,7 +323,8 @@ pub(crate) fn answer<T: Tool>(
     print(T::NAME, context, output, call, |error| for_people(T::NAME, error, &context.names))
 }
 
-/// Prints the answer of a call of the tool with the id `tool`, or returns its error converted by `refused`.
+/// Runs `call` and prints its answer. `tool` is the id of the tool. `refused` converts the error of a call
+/// that fails.
 pub(crate) fn print(
     tool: &str,
     context: &Context,
@@ -330,7 +334,7 @@ pub(crate) fn print(
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = ProgressBar::of(&context.progress, "searching");
-        // We do not record the arguments of people's own calls.
+        // We must not record the arguments of a person's own calls.
         let asked =
             AskedTool { name: context.names.called(tool), id: tool, arguments: None, asks_models: true };
         telemetry::watched(&asked, context, call).map_err(refused)?
@@ -349,7 +353,8 @@ pub(crate) fn print(
     })
 }
 
-/// Returns the status of a completed call. Prints the problem that prevented it from finding anything.
+/// Determines the status of a completed call. If a problem prevented it from finding anything, this prints
+/// the problem.
 pub(super) fn ended(
     context: &Context,
     (found, partial): (bool, bool),
@@ -367,12 +372,12 @@ pub(super) fn ended(
     }
 }
 
-/// Adds the option for more time to such a problem.
+/// If the problem asks for more time, adds the option for that.
 fn with_option(problem: &str) -> String {
     if problem.ends_with("more time") { format!("{problem} with --timeout-ms") } else { problem.to_owned() }
 }
 
-/// Prints how the indexes of the roots were used by the last search, if requested.
+/// With `--explain`, prints how the last search used the indexes of the roots.
 pub(crate) fn explain(context: &Context, output: &mut Terminal) {
     if !output.wants_explanation() {
         return;
@@ -389,8 +394,8 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
     }
 }
 
-/// Adds advice to the message, which already contains those of its sources. `Cancelled` is passed through so
-/// that an interrupted call can be distinguished from other errors.
+/// Words an error of a tool for people. The message already contains those of its sources. We pass
+/// `Cancelled` through, so that the caller can distinguish an interrupted call from other errors.
 pub(super) fn for_people(tool: &str, error: ToolError, names: &ToolNames) -> anyhow::Error {
     let text = match &error {
         ToolError::Cancelled => return error.into(),

@@ -5,12 +5,12 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::config::{self, GivenSettings};
 
-/// The options that a command has for settings. `COMMAND` is the command's number in
+/// The options for settings that a command has. `COMMAND` is the command's number in
 /// [`config::SettingsCommand`].
 #[derive(Clone, Debug)]
 pub(crate) struct SettingOptions<const COMMAND: u8> {
     pub(crate) given: GivenSettings,
-    /// True if any of the options was given.
+    /// True if the user gave any of these options.
     pub(crate) has_any: bool,
 }
 

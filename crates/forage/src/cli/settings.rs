@@ -1,4 +1,4 @@
-//! `forage config`: the effective settings and their sources, as TOML.
+//! `forage config`: prints the effective settings and their sources, as TOML.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// Formats settings like a configuration file, with their sources.
+/// Formats settings like a configuration file, with their sources in comments.
 fn text<'a>(
     settings: impl Iterator<Item = (&'static str, Option<Value>, &'a str)>,
 ) -> Result<String, std::fmt::Error> {

@@ -1,4 +1,4 @@
-//! `forage setup`: adds Forage to the configuration of a client, or shows the change.
+//! `forage setup`: adds Forage to the configuration of a client, or shows what it would change.
 
 mod others;
 mod records;
@@ -57,10 +57,10 @@ pub(crate) struct Arguments {
     plugin_files: bool,
 }
 
-/// The value that selects all extras of a client.
+/// The value of `--with` that selects all extras.
 const ALL: &str = "all";
 
-/// Returns the parser for extras, which accepts each by its name or all of them.
+/// Creates the parser for `--with`, which accepts the name of an extra or [`ALL`].
 fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
     let one = |with: With| PossibleValue::new(with.name()).help(with.help());
@@ -83,10 +83,10 @@ fn after_help() -> String {
     )
 }
 
-/// The data that the setup of all clients shares.
+/// The data that all clients share in their setup.
 struct Setup {
     words: ExtraParts,
-    /// The names of all variables that Forage may need.
+    /// Names of all environment variables that Forage may need.
     variables: Vec<String>,
     directories: ClientDirectories,
     project: PathBuf,
@@ -95,7 +95,7 @@ struct Setup {
     names_all: bool,
     is_removal: bool,
     is_written: bool,
-    /// True if a written entry is tested.
+    /// True if the entry should be tested after it is written.
     is_tried: bool,
 }
 
@@ -139,21 +139,21 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
 }
 
-/// The changes that were made for a client, or would be.
+/// The changes that were made for a client, or would be made.
 struct SetupOutcome {
     entry: FileChange,
-    /// The fields of the entry that were requested.
+    /// The optional fields of the entry that the user requested.
     extensions: Vec<Extension>,
     additions: Vec<(Addition, Result<FileChange, SetupRefusal>)>,
-    /// The extras that the client does not support.
+    /// The requested extras that the client does not support.
     lacking: Vec<With>,
 }
 
-/// What is known of an entry after it was written.
+/// The result of testing an entry that was just written.
 #[derive(Default)]
 struct TriedOut {
     state: &'static str,
-    /// Steps that are left to the user.
+    /// Steps that the user must still take.
     needs: Vec<String>,
     failure: Option<String>,
 }
@@ -176,7 +176,8 @@ impl Setup {
         failure.map_or(Ok(Status::Found), |failure| Err(anyhow::anyhow!(failure)))
     }
 
-    /// Starts the written entry like the client would, asks the client about it, and reports the result.
+    /// Tests the written entry and reports the result. To do so, we start its command like the client would,
+    /// and ask the client whether it lists the server.
     fn try_out(
         &self,
         client: &'static Client,
@@ -197,7 +198,7 @@ impl Setup {
         TriedOut { state, needs, failure }
     }
 
-    /// Describes an entry that was not tried.
+    /// Describes the state of an entry that was not tested.
     fn untried(&self, record: &ClientSetup) -> &'static str {
         match record.change {
             "none" if self.is_removal => "not set up",
@@ -208,8 +209,8 @@ impl Setup {
         }
     }
 
-    /// Sets up the clients that are installed on this machine. A refusal for one client does not stop the
-    /// others.
+    /// Sets up all clients that are installed on this machine. If one client's file can't be changed, this
+    /// goes on with the others.
     fn detected(&self, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (mut text, mut problems, mut failures) = (String::new(), Vec::new(), Vec::new());
         let mut rows: Vec<(&str, TriedOut)> = Vec::new();
@@ -259,7 +260,7 @@ impl Setup {
         if problems.is_empty() { Ok(Status::Found) } else { bail!("{}", problems.join("\n")) }
     }
 
-    /// Returns the record of a client whose file is left unchanged.
+    /// Creates the record of a client that is skipped.
     fn passed_over(&self, client: &Client, change: &'static str, problem: &str) -> ClientSetup {
         ClientSetup {
             client: client.name,
@@ -315,8 +316,8 @@ impl Setup {
         Ok((site, done))
     }
 
-    /// Determines the change that removes the entry, or those parts of it that were requested. Extras are
-    /// removed first, because the last addition to a file must be the first to go.
+    /// Removes the requested extras, and determines the change that removes the entry or the requested parts
+    /// of it. The last addition to a file must be the first to go, so extras are removed before the entry.
     fn take_out(
         &self,
         site: Site,
@@ -327,7 +328,7 @@ impl Setup {
             let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
             self.refused(site, done, change)
         };
-        // If the entry's removal is refused, no extra must be removed either, so we check this first.
+        // If we can't remove the entry, we must not remove any extra either, so check this first.
         let change = removal(&site, done)?;
         wanted.iter().rev().for_each(|extra| self.act(site.client, extra, done));
         let shares = |(addition, change): &(Addition, Result<FileChange, SetupRefusal>)| {
@@ -336,14 +337,14 @@ impl Setup {
         if !self.is_written || !done.additions.iter().any(shares) {
             return Ok((site, change));
         }
-        // The file has changed in the meantime, so we read it again.
+        // Removing the extras has changed the file, so read it again.
         let again = Site::find(site.client, self.scope, &self.directories, &self.project);
         let site = again.unwrap_or(site);
         let change = removal(&site, done)?;
         Ok((site, change))
     }
 
-    /// Converts a refusal to an error.
+    /// Converts a refusal to an error that shows how to make the change by hand.
     fn refused<T>(
         &self,
         site: &Site,
@@ -424,13 +425,13 @@ impl Setup {
     }
 }
 
-/// Adds a record to the list of answers for programs.
+/// Adds a record to the output if the user asked for JSON.
 fn put(record: &ClientSetup, output: &mut Terminal) -> anyhow::Result<()> {
     if output.wants_json() { output.record(record) } else { Ok(()) }
 }
 
-/// Returns the data about Forage for clients' files: the advertised tools and the required variables. A
-/// broken configuration must not prevent the setup of a client.
+/// Returns the data about Forage that clients' files contain, e.g. the advertised tools, and the variables
+/// that Forage may need. Note that a broken configuration must not prevent the setup of a client.
 fn words(command: String, global: &Global) -> (ExtraParts, Vec<String>) {
     let config = session::load(global, CommandLineSettings::default()).ok();
     let choice = config.as_ref().map_or_else(ToolSelection::default, |config| config.served_tools());
@@ -440,13 +441,13 @@ fn words(command: String, global: &Global) -> (ExtraParts, Vec<String>) {
     (ExtraParts { command, tools, variables: variables(true) }, variables(false))
 }
 
-/// Returns the line on the models that agents may use.
+/// Returns a line about the models that agents will use.
 fn models(global: &Global) -> Option<String> {
     let config = session::load(global, CommandLineSettings::default()).ok()?;
     config.models_of_agents().map(|models| format!("{models}\n"))
 }
 
-/// Returns the sites of all clients, to report where Forage is set up.
+/// Returns the files of all clients, to report where Forage is set up.
 pub(crate) fn sites(global: &Global) -> anyhow::Result<Vec<Site>> {
     let (directories, project) = (ClientDirectories::find(), project(global)?);
     Ok(all_sites(&directories, &project))
@@ -458,8 +459,8 @@ fn all_sites(directories: &ClientDirectories, project: &Path) -> Vec<Site> {
     pairs.filter_map(|(client, scope)| Site::find(client, scope, directories, project)).collect()
 }
 
-/// Returns `forage` if that name resolves to this program, or else the path of this program. In files that
-/// other people read too it is always `forage`, because on their machines the path would be wrong.
+/// Returns `forage` if that name resolves to this program, and its absolute path otherwise. A project's file
+/// must always contain `forage`, because the path would be wrong on other people's machines.
 fn default_command(scope: SetupScope) -> anyhow::Result<String> {
     let (program, is_found) = config::this_program()?;
     if is_found || scope == SetupScope::Project {
@@ -469,7 +470,7 @@ fn default_command(scope: SetupScope) -> anyhow::Result<String> {
     text.with_context(|| format!("{} is not UTF-8; give the command with --command", program.display()))
 }
 
-/// Returns the project that contains a project's file.
+/// Returns the directory that should contain a project's file.
 pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
     let working = config::working_directory()?;
     Ok(match global.root.first() {
@@ -489,7 +490,7 @@ pub(crate) fn state_words(state: &ClientState) -> String {
     }
 }
 
-/// Returns the name of a state in records.
+/// Returns the name that records use for a state.
 fn state_name(state: &ClientState) -> &'static str {
     match state {
         ClientState::Absent { .. } => "absent",

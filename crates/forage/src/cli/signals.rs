@@ -1,4 +1,5 @@
-//! Ctrl-C: the first one asks the command to end with partial results, the second one ends the process.
+//! Handles Ctrl-C. The first one asks the command to end with partial results, and the second one ends the
+//! process.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +12,17 @@ use signal_hook::{flag, low_level};
 
 use crate::child;
 
-/// Exit status after Ctrl-C: 128 plus the number of the signal.
+/// Exit status after Ctrl-C. By convention, this is 128 plus the number of the signal.
 const INTERRUPTED: i32 = 130;
 
 /// Pause between two polls for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Ctrl-C, and the request to terminate.
+/// Signals that ask us to end: Ctrl-C and the request to terminate.
 const REQUESTS: &[i32] = &[SIGINT, SIGTERM];
 
-/// Returns the process-wide stop, which the first Ctrl-C or request to terminate triggers. The second one
-/// ends the process immediately, together with all child programs.
+/// Returns the process-wide stop, and starts to handle signals. The first Ctrl-C or request to terminate
+/// triggers the stop. The second one ends the process immediately, together with all child programs.
 pub(crate) fn stop() -> anyhow::Result<Stop> {
     static STOP: Mutex<Option<Stop>> = Mutex::new(None);
     let mut known = STOP.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,8 +40,8 @@ pub(crate) fn stop() -> anyhow::Result<Stop> {
     Ok(known.insert(stop).clone())
 }
 
-/// Makes signals end child programs before the process. Otherwise they would survive in their own process
-/// groups. This is for commands that do not handle signals in another way.
+/// Makes sure that signals end child programs before they end this process. Otherwise, the children would
+/// survive in their own process groups. This is for commands that do not use [`stop`].
 pub(crate) fn end_children_first() -> anyhow::Result<()> {
     static ONCE: AtomicBool = AtomicBool::new(false);
     match ONCE.swap(true, Ordering::AcqRel) {
@@ -49,7 +50,7 @@ pub(crate) fn end_children_first() -> anyhow::Result<()> {
     }
 }
 
-/// Like [`end_children_first`], but only for a closed terminal.
+/// Like [`end_children_first`], but only for the signal of a closed terminal.
 pub(crate) fn end_children_at_hang_up() -> anyhow::Result<()> {
     #[cfg(unix)]
     watch(&[signal_hook::consts::SIGHUP], end_by)?;
@@ -61,7 +62,8 @@ fn end_by(signal: i32) {
     let _ = low_level::emulate_default_handler(signal);
 }
 
-/// Runs `act` on a thread when one of the signals arrives. The default action of the signal is disabled.
+/// Calls `act` on a separate thread when one of the signals arrives. This disables the default action of the
+/// signals.
 fn watch(signals: &'static [i32], mut act: impl FnMut(i32) + Send + 'static) -> anyhow::Result<()> {
     let come = Arc::new(AtomicUsize::new(0));
     for signal in signals {

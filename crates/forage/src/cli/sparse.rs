@@ -135,12 +135,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 /// The repositories to index.
 struct Wanted {
     repositories: Vec<NamedRepository>,
-    /// True for a list of repositories. An error in one does not stop the others, and several are indexed in
-    /// parallel.
+    /// True for `--repositories`. Several repositories are then indexed in parallel, and an error in one of
+    /// them does not stop the others.
     are_listed: bool,
-    /// True if other repositories are removed from the collection.
+    /// True if all other repositories should be removed from the collection.
     prunes: bool,
-    /// The layout of a new collection.
+    /// The layout of the collection, if it does not exist yet.
     sharding: Sharding,
 }
 
@@ -164,7 +164,7 @@ fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
             Some(name) => name.clone(),
             None => repository_name(&path)?,
         };
-        // The second one would delete the points of the first.
+        // With the same name, the second one would delete the points of the first.
         if !names.insert(name.clone()) {
             bail!("two of the paths are called {name}; index one of them by itself with --repo NAME");
         }
@@ -180,12 +180,12 @@ fn index(
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let (encoder, stop) = (config.document_encoder(), signals::stop()?);
-    // Text for a server leaves the machine, or may do so.
+    // Text for a server may leave the machine, so it must be redacted.
     let redactor = config.redactor_for_collections()?;
     let written = Arc::new(AtomicU64::new(0));
     let Wanted { repositories, are_listed, prunes, sharding } = wanted;
     let threads = match config.settings.limits.threads {
-        // Together the repositories should use each processor once.
+        // Split the processors among the repositories that are indexed at the same time.
         0 if *are_listed => {
             let at_a_time = REPOSITORIES_AT_A_TIME.min(repositories.len()).max(1);
             std::thread::available_parallelism().map_or(1, |count| count.get().div_ceil(at_a_time))
@@ -242,12 +242,12 @@ struct Indexing<'a> {
     encoder: &'a dyn Encoder,
     redactor: Option<&'a Redactor>,
     written: &'a Arc<AtomicU64>,
-    /// The number of threads that read the files of a repository; 0 for one per processor.
+    /// Number of threads that read the files of a repository, or 0 for one per processor.
     threads: usize,
     stop: &'a Stop,
 }
 
-/// The result for one repository.
+/// The result of indexing a repository.
 struct Indexed {
     filled: Filled,
     elapsed: Duration,
@@ -292,8 +292,8 @@ impl Indexing<'_> {
         Ok(Indexed { filled, elapsed: began.elapsed(), notices: narrowed.notices })
     }
 
-    /// Indexes all repositories, several in parallel, and reports each one when it is done. Returns the
-    /// number of failures.
+    /// Indexes all repositories, several in parallel, and reports each as soon as it is done. Returns the
+    /// number of repositories that failed or, after an interruption, were not started.
     fn run_all(&self, repositories: &[NamedRepository], output: &mut Terminal) -> anyhow::Result<usize> {
         let (next, mut failed) = (AtomicUsize::new(0), 0);
         let (sender, receiver) = mpsc::sync_channel(REPOSITORIES_AT_A_TIME);
@@ -339,18 +339,18 @@ impl Indexing<'_> {
                     }
                 }
             }
-            // Add the repositories that were not started.
+            // Also count the repositories that were not started.
             failed += repositories.len() - done;
             Ok(failed)
         })
     }
 }
 
-/// Number of repositories that are indexed in parallel: each waits for the disk, the encoder and the store in
+/// Number of repositories to index in parallel. Each of them waits for the disk, the encoder and the store in
 /// turn.
 const REPOSITORIES_AT_A_TIME: usize = 4;
 
-/// Returns the name of a directory.
+/// Returns the default name of a repository, which is the name of its directory.
 fn repository_name(root: &Path) -> anyhow::Result<String> {
     let name = root.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned)

@@ -18,11 +18,11 @@ use super::{Global, Status};
 use crate::config::CommandLineSettings;
 use crate::telemetry::timestamp;
 
-/// Maximum bytes of a file: a hundred times the default rotation size.
+/// Maximum size in bytes of a file. This is a hundred times the default rotation size.
 const FILE_BYTES: u64 = 1 << 30;
-/// Maximum bytes of a line; ours have a few hundred.
+/// Maximum length in bytes of a line. Our own lines have a few hundred bytes.
 const LINE_BYTES: u64 = 64 << 10;
-/// Maximum bytes of a name in the tables.
+/// Maximum characters of a name in the tables.
 const NAME_BYTES: usize = 60;
 
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let mut before = path.as_os_str().to_owned();
         before.push(".1");
         for path in [Path::new(&before), path] {
-            // These files may be missing if the user has made few calls or none.
+            // Either file may be missing, e.g. if there have been few calls or none.
             if path.exists() {
                 sums.read(path)?;
             }
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(if sums.total.calls > 0 { Status::Found } else { Status::NothingFound })
 }
 
-/// Returns the earliest time to include, in the format of the lines.
+/// Parses the value of `--since`. Returns the earliest time to include, in the format of the lines.
 fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
     let hours = |number: &str, hours: u64| {
         let number: u64 = number.parse().ok()?;
@@ -93,7 +93,7 @@ fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
     }
 }
 
-/// All sums.
+/// The sums of all events.
 #[derive(Debug, Default)]
 struct Sums {
     since: Option<String>,
@@ -102,7 +102,7 @@ struct Sums {
     models: BTreeMap<String, CallSums>,
     days: BTreeMap<String, CallSums>,
     lines: u64,
-    /// The number of lines that are not events.
+    /// Number of lines that are not events.
     unreadable: u64,
 }
 
@@ -125,7 +125,7 @@ impl Sums {
             self.lines += 1;
             let is_whole = line.ends_with(b"\n") || (read as u64) < LINE_BYTES;
             if !is_whole {
-                // Skip the rest of a line that is too long to be ours.
+                // This line is too long to be ours, so skip the rest of it.
                 reader.skip_until(b'\n').with_context(|| format!("can't read {}", path.display()))?;
             }
             let event = is_whole.then(|| serde_json::from_slice::<Value>(&line).ok()).flatten();
@@ -139,10 +139,10 @@ impl Sums {
         Ok(())
     }
 
-    /// Adds an event. Returns false if the value is not an event.
+    /// Adds an event to the sums. Returns false if the value is not an event.
     fn add(&mut self, event: &Value) -> bool {
         let text = |name: &str| event[name].as_str();
-        // Older versions wrote lines for lookups only, with other field names.
+        // Older versions wrote lines only for lookups, and with other field names.
         let tool = text("tool").or_else(|| text("retrieval.tool"));
         let (Some(time), Some(tool)) = (text("ts"), tool) else { return false };
         if self.since.as_deref().is_some_and(|since| time < since) {
@@ -168,10 +168,10 @@ impl Sums {
         for model in models {
             let part = |name: &str| model[name].as_str().unwrap_or("?");
             let sum = self.models.entry(format!("{}/{}", part("provider"), part("model"))).or_default();
-            // The file is untrusted, so the sum could overflow.
+            // We can't trust the numbers in the file, so the sum could overflow.
             sum.calls = sum.calls.saturating_add(model["attempts"].as_u64().unwrap_or(1));
             sum.errors += u64::from(!matches!(part("status"), "answered" | "from_cache"));
-            // An answer from the cache took no time.
+            // Skip answers from the cache, which take no time.
             sum.latencies.extend(model["latency_ms"].as_u64().filter(|_| part("status") != "from_cache"));
             sum.add_usage(model);
         }
@@ -243,7 +243,7 @@ impl CallSums {
         }
     }
 
-    /// Computes the percentiles by nearest rank.
+    /// Computes the percentiles with the nearest-rank method.
     fn set_percentiles(&mut self) {
         self.latencies.sort_unstable();
         let percentile = |percent: usize| {

@@ -1,5 +1,5 @@
-//! Wording of configuration errors that is safe for anyone to read: an agent, a log, or a report that users
-//! share.
+//! Words errors so that anyone may read them, e.g. an agent, or the readers of a log or of a report that
+//! users share.
 
 use forage_llm::Redactor;
 use forage_tools::{ErrorCode, ToolError};
@@ -7,7 +7,7 @@ use forage_tools::{ErrorCode, ToolError};
 use super::manner::advice;
 use crate::config::without_value;
 
-/// An error of a tool, worded for its reader.
+/// An error that is already worded for its reader, with its code.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct ToldError {
@@ -15,8 +15,7 @@ pub(crate) struct ToldError {
     pub(crate) text: String,
 }
 
-/// Joins the messages of an error and its causes. A cause that the previous message already contains is
-/// skipped.
+/// Joins the messages of an error and its causes. This skips a cause if the text so far already ends with it.
 pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().fold(String::new(), |text, part| match () {
         () if text.is_empty() => part,
@@ -25,15 +24,15 @@ pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
     })
 }
 
-/// Returns the code of an error for programs: `code` in the `--json` output.
+/// Returns the code of an error, which is the field `code` of the `--json` output.
 pub(super) fn code(error: &anyhow::Error) -> ErrorCode {
     let of_tool = error.downcast_ref().map(|told: &ToldError| told.code);
     let of_tool = of_tool.or_else(|| error.downcast_ref().map(ToolError::code));
     of_tool.unwrap_or(if error.is::<clap::Error>() { ErrorCode::Usage } else { ErrorCode::Failed })
 }
 
-/// Returns an error's message with its position in the file, but without the quoted lines, which could
-/// contain a key.
+/// Words an error, without secrets. For a configuration file, this includes the position but not the quoted
+/// lines, which could contain a key.
 pub(super) fn told(error: &anyhow::Error) -> String {
     let part = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<toml::de::Error>() {
         Some(error) => of_toml(error),
@@ -46,7 +45,7 @@ pub(super) fn told(error: &anyhow::Error) -> String {
 fn of_toml(error: &toml::de::Error) -> String {
     let message = without_value(error.message());
     let text = error.to_string();
-    // The lines after the first one quote the file.
+    // Use only the first line: the others quote the file.
     let place = text.lines().next().and_then(|line| line.strip_prefix("TOML parse error at "));
     match place {
         Some(place) => format!("{place}: {message}"),

@@ -1,4 +1,4 @@
-//! `forage tools`: lists the tools, for people and in each provider's format.
+//! `forage tools`: lists the tools, as text or in the format of a provider.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ enum SchemaShape {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let config = load(global, CommandLineSettings::default())?;
-    // Users of `forage call` may omit a server's prefix.
+    // These names have the server's prefix, but `forage call` also accepts them without it.
     let served = config.served_tools();
     let tools = advertised(&if arguments.all { served.with_all() } else { served })?;
     if arguments.cost {
@@ -84,11 +84,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// Bytes of a definition per token. In OpenAI's o200k vocabulary the definitions have 4.3 (`read_file`: 4.55)
-/// to 5.0 (`keyword_search`), so we tend to overstate the cost.
+/// Bytes of a definition per token. In OpenAI's o200k vocabulary, the definitions have between 4.3
+/// (`read_file`: 4.55) and 5.0 (`keyword_search`) bytes per token. So we tend to overstate the cost.
 const BYTES_PER_TOKEN: f64 = 4.3;
 
-/// Prints the tokens of each tool's definition for a model: name, description and arguments.
+/// Prints how many tokens a model needs to read each tool's definition, i.e. its name, description and
+/// arguments.
 fn cost(tools: &[&'static dyn AnyTool], output: &mut Terminal) -> anyhow::Result<Status> {
     let tokens = |bytes: usize| (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
     let names = ToolNames::of(tools);

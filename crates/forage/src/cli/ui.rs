@@ -1,4 +1,5 @@
-//! `forage ui`: a page that shows what agents searched, what they saw, and what they never looked at.
+//! `forage ui`: serves a page that shows what agents have searched, what they saw, and what they never looked
+//! at.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ Examples:
   forage ui transcript.json            output of `forage ask --json`, a recording, or a journal
   forage ui --export spans.json        write the calls as OpenTelemetry spans";
 
-/// Time to collect the calls of running processes for an exported page.
+/// How long to collect the calls of running processes for an export.
 const EXPORT_TIME: Duration = Duration::from_millis(700);
 
 /// Interval between checks for Ctrl-C.
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let look = Arc::new(LookAround::new(config, global.clone())?);
     let mut redirect = None;
     let listening = |address: &str| {
-        // If stdout is closed, nobody reads the address, so the error is ignored.
+        // If stdout is closed, no one can read the address anyway, so we ignore the error.
         let _ = output.text(&format!("{address}\n")).and_then(|_| output.flush());
         output.note("only this machine and whoever has this address is answered; Ctrl-C ends it");
         if arguments.open {
@@ -84,8 +85,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// A file that leads the browser to the page, removed when this is dropped. Only the user can read it, whereas
-/// every user of the machine can read the arguments of the browser.
+/// A file that redirects the browser to the page. Dropping this removes the file. Only this user can read it,
+/// whereas every user of the machine can read the arguments of the browser.
 struct Redirect {
     directory: PrivateDirectory,
     name: String,
@@ -98,7 +99,7 @@ impl Redirect {
         let place = places.first().context("there is no telling where your cache directory is")?;
         let redirect = Self { directory: place.create()?, name: format!("page-{}.html", std::process::id()) };
         redirect.directory.replace(&redirect.name, |file| {
-            // The token consists of letters, digits, `-` and `_`, so nothing needs escaping.
+            // The address contains a token of letters, digits, `-` and `_`, so we need not escape anything.
             writeln!(
                 file,
                 "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
@@ -113,7 +114,7 @@ impl Redirect {
 
 impl Drop for Redirect {
     fn drop(&mut self) {
-        // A file that stays leads nowhere.
+        // Ignore errors: the address in the file is no longer valid.
         let _ = self.directory.remove(&self.name);
     }
 }
@@ -124,7 +125,7 @@ async fn ended(stop: Stop) {
     }
 }
 
-/// Collects the calls of running processes and of the configured journal.
+/// Starts to collect the calls of running processes and of the configured journal.
 fn gather(shown: &Shown, config: &Config) {
     let places = config::call_sockets();
     if places.is_empty() {
@@ -165,7 +166,7 @@ fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> any
     Ok(Status::Found)
 }
 
-/// The page's access to the configuration, the index and the tools.
+/// Gives the page access to the configuration, the indexes and the tools.
 struct LookAround {
     config: Config,
     global: Global,
@@ -179,7 +180,7 @@ struct LookAround {
 impl LookAround {
     fn new(config: Config, global: Global) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
-        // The page must not call models, so calls in which one took part are not repeated.
+        // The page must not call models, so it can't repeat calls that used one.
         let filter = FilterSettings { mode: FilterMode::Lexical, ..FilterSettings::default() };
         let lookup = config.lookup_settings();
         let indexes = config.indexes(Lifetime::Server);
@@ -231,7 +232,7 @@ impl PageHost for LookAround {
 }
 
 impl LookAround {
-    /// Returns the names of the tools as the caller of a call knew them.
+    /// Returns the tool names that the caller of this call knew.
     fn names(&self, call: &CallHead) -> anyhow::Result<ToolNames> {
         if call.surface != "mcp" {
             return Ok(self.config.names());

@@ -3,10 +3,10 @@
 /// The target triple of this build.
 pub(super) const TARGET: &str = env!("FORAGE_TARGET");
 
-/// The commit and its date, if they were known at build time.
+/// The commit and its date, if we knew them at build time.
 pub(super) const COMMIT: Option<&str> = option_env!("FORAGE_COMMIT");
 
-/// Returns the output of `forage --version` after the program's name.
+/// Returns the text that `forage --version` prints after the name of the program.
 pub(super) fn long_version() -> String {
     format!("{}\ntarget: {TARGET}", version())
 }

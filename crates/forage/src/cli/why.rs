@@ -1,4 +1,4 @@
-//! `forage why`: explains if a file is searched, and how to search one that is not.
+//! `forage why`: explains whether a file is searched and, if not, how to search it.
 
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(if explanation.searched { Status::Found } else { Status::NothingFound })
 }
 
-/// Returns the text for a person.
+/// Formats the explanation as text.
 fn text(explanation: &PathExplanation) -> String {
     let mut text = explanation.path.clone();
     let PathExplanation { reason, excluded, rule, target, lines, indexed, ranked_bytes, .. } = explanation;

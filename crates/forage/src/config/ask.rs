@@ -51,7 +51,8 @@ pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wr
 }
 
 impl Config {
-    /// Returns the user's system prompt, if one is configured. Must be called before the sandbox is entered.
+    /// Reads the user's system prompt, if one is configured. This must be called before the sandbox is
+    /// entered.
     pub(crate) fn ask_prompt(&self) -> anyhow::Result<Option<Arc<str>>> {
         let Some(path) = &self.settings.ask.prompt_file else { return Ok(None) };
         Ok(Some(sanitize(&self.prompt("ask.prompt_file", path, ASK_PROMPT_BYTES)?).into()))
@@ -62,8 +63,11 @@ impl Config {
         &self.settings.ask.servers
     }
 
-    /// Returns the store of conversations about `roots`, or the reason why nothing is kept. We never write
-    /// into a root.
+    /// Opens the store of conversations about `roots`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if nothing is stored. For example, we never write into a root.
     pub(crate) fn conversations(&self, roots: &[&Path]) -> Result<Conversations, String> {
         if !self.settings.ask.keep {
             return Err(format!("`ask.keep` ({}) is false", self.source("ask.keep")));
@@ -81,7 +85,7 @@ impl Config {
         }
     }
 
-    /// Returns the limits of a conversation.
+    /// Builds the limits of a conversation.
     pub(crate) fn ask_limits(&self) -> Limits {
         let ask = &self.settings.ask;
         Limits {

@@ -1,5 +1,5 @@
-//! The only module of the program that reads the environment, except for the cache directory, which a library
-//! locates for other programs too. All variables of the product are named here.
+//! Reads the environment. No other module of the program should do this, so that all variables are named
+//! here. The only exception is the cache directory, which a library locates for other programs too.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
 use std::ffi::{OsStr, OsString};
@@ -11,16 +11,16 @@ use forage_fs::PrivatePlace;
 use super::settings::rows;
 use super::{ModelSetting, NamedModel};
 
-/// The variables that configure a model, in the order in which the error for a missing model lists them.
+/// The variables that configure a model. The error for a missing model lists them in this order.
 pub(super) const MODEL_VARIABLES: &[&str] =
     &["FORAGE_MODEL", "FORAGE_BASE_URL", "OPENAI_BASE_URL", "FORAGE_API_KEY", "OPENAI_API_KEY"];
 
-/// Returns the value of a variable. An empty value counts as unset.
+/// Reads a variable. An empty value counts as unset.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Returns the directory that a variable names. A relative path is ignored.
+/// Reads a variable that names a directory. A relative path is ignored.
 fn absolute(name: &str) -> Option<PathBuf> {
     variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
@@ -39,7 +39,7 @@ pub(super) fn named_config_file() -> Option<PathBuf> {
     variable("FORAGE_CONFIG").map(PathBuf::from)
 }
 
-/// Returns the path of `forage/config.toml` in the user's configuration directory.
+/// Locates `forage/config.toml` in the user's configuration directory.
 pub(super) fn config_file() -> PathBuf {
     let directory = absolute("XDG_CONFIG_HOME");
     let windows = || if cfg!(windows) { variable("APPDATA").map(PathBuf::from) } else { None };
@@ -49,7 +49,7 @@ pub(super) fn config_file() -> PathBuf {
 
 pub(super) use forage_tools::kept::cache_place as cache_directory;
 
-/// Returns Forage's directory in the user's data directory, or `None` if the latter can't be determined.
+/// Locates Forage's directory in the user's data directory. Returns `None` if the latter is unknown.
 pub(super) fn data_directory() -> Option<PrivatePlace> {
     let directory = absolute("XDG_DATA_HOME");
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
@@ -57,21 +57,20 @@ pub(super) fn data_directory() -> Option<PrivatePlace> {
     Some(PrivatePlace::below(directory).join("forage"))
 }
 
-/// Returns the directories in which the user's processes find each other, the preferred one first: the
-/// system's runtime directory, and one in the user's cache. Some clients do not pass `XDG_RUNTIME_DIR` on to
-/// servers, so a reader must look into both.
+/// Lists the directories in which the user's processes find each other. The preferred one is the system's
+/// runtime directory, and the other is in the user's cache. A reader must look into both, since some clients
+/// don't pass `XDG_RUNTIME_DIR` on to servers.
 pub(super) fn runtime_directories() -> Vec<PrivatePlace> {
     let runtime = absolute("XDG_RUNTIME_DIR").map(|directory| PrivatePlace::below(directory).join("forage"));
     runtime.into_iter().chain(cache_directory().map(|cache| cache.join("run"))).collect()
 }
 
-/// The variables by which clients name the project that they are in, the preferred one first. Claude Code
-/// sets the first for servers and hooks, Copilot CLI the first two for hooks, Gemini CLI the first and the
-/// third for hooks.
+/// The variables in which clients name the current project, the preferred one first. Claude Code sets the
+/// first for servers and hooks, Copilot CLI the first two for hooks, and Gemini CLI the first and the third
+/// for hooks.
 const PROJECT_VARIABLES: [&str; 3] = ["CLAUDE_PROJECT_DIR", "COPILOT_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
 
-/// The ends of variables in which clients name the directory of the plugin or extension that a server
-/// belongs to.
+/// The endings of variables in which clients name the directory of a plugin or extension.
 const PLUGIN_VARIABLES: [&str; 3] = ["PLUGIN_ROOT", "EXTENSION_ROOT", "EXTENSION_PATH"];
 
 /// The directories into which clients install plugins and extensions, in their displayed form.
@@ -83,9 +82,9 @@ const INSTALLED: [&str; 5] = [
     "~/.qwen/extensions",
 ];
 
-/// Returns the directory of the project in which a client has started this program, and the name of the
-/// source. Returns `None` if every source names the directory of a plugin, which a client may choose as the
-/// working directory of the plugin's server.
+/// Determines the project in which a client has started this program, and the source that names it. Returns
+/// `None` if every source names the directory of a plugin. This happens because a client may choose that
+/// directory as the working directory of the plugin's server.
 pub(crate) fn client_project(working: &Path) -> Option<(PathBuf, &'static str)> {
     let plugins = plugin_directories();
     let plugins: Vec<&Path> = plugins.iter().map(PathBuf::as_path).collect();
@@ -97,7 +96,7 @@ pub(crate) fn client_project(working: &Path) -> Option<(PathBuf, &'static str)> 
     named.find(is_project).or_else(|| working().filter(is_project)).or_else(|| shell().filter(is_project))
 }
 
-/// Returns the directories of plugins: the one that the client names, and those in which clients install them.
+/// Lists the directories of plugins: the one that the client names, and those in which clients install them.
 fn plugin_directories() -> Vec<PathBuf> {
     let is_plugins = |name: &OsStr| {
         let name = name.to_string_lossy();
@@ -108,7 +107,8 @@ fn plugin_directories() -> Vec<PathBuf> {
     let named = std::env::vars_os().filter(|(name, _)| is_plugins(name)).map(|(_, value)| value.into());
     let directories = ClientDirectories::find();
     let installed = INSTALLED.iter().filter_map(|shown| directories.resolve(shown));
-    // A variable of that name may mean something else. A directory around the home is no plugin's.
+    // A variable of that name may mean something else. For example, a directory that contains the home is no
+    // plugin's.
     let is_plugin = |directory: &PathBuf| {
         directory.is_absolute() && directories.home.as_ref().is_none_or(|home| !home.starts_with(directory))
     };
@@ -122,12 +122,12 @@ pub(crate) fn mcp_token() -> Option<String> {
     variable("FORAGE_MCP_TOKEN")
 }
 
-/// Returns the directories in which programs are looked up.
+/// Lists the directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
-/// Finds a program of the user by its name. Programs inside the working directory are skipped.
+/// Finds one of the user's programs by its name. Programs inside the working directory are skipped.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let working = std::env::current_dir().ok()?;
     let name = if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() };
@@ -138,21 +138,20 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Returns true if a program, or a directory of programs, is the user's own. We never run anything that a
-/// repository contains, whatever its name or link.
+/// Returns true if a program, or a directory of programs, is the user's own. We must never run anything that
+/// a repository contains, whatever its name or link.
 pub(crate) fn is_outside(path: &Path, roots: &[&Path]) -> bool {
     let real = crate::answer_cache::resolved(path);
     !roots.iter().any(|root| path.starts_with(root) || real.starts_with(root))
 }
 
-/// Returns the directories of `path` in which programs may be looked up, by us and by programs that we start.
-/// Relative entries are dropped because the working directory may be a repository, and so are entries inside
-/// a root.
+/// Filters the directories of `path` for looking up programs, both by us and by programs that we start. We
+/// drop entries inside a root. We also drop relative ones, because the working directory may be a repository.
 pub(crate) fn outside(path: &OsStr, roots: &[&Path]) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(|it| it.is_absolute() && is_outside(it, roots)).collect()
 }
 
-/// Returns the user's `git` and a `PATH` for it, both outside of `roots`. A repository must not supply the
+/// Finds the user's `git` and a `PATH` for it, both outside of `roots`. A repository must not supply the
 /// program that reads it, nor a program that git starts.
 pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)> {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
@@ -164,24 +163,24 @@ pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)
     Ok((program, std::env::join_paths(directories)?))
 }
 
-/// Returns all variables, for starting a program in the way that another program would.
+/// Returns all variables, so that a program can be started in the way that another program would start it.
 pub(crate) fn variables() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// Returns the set variables that influence Forage: its own, and those that locate its files and trusted
+/// Lists the set variables that influence Forage: its own, and those that locate its files and trusted
 /// certificates.
 pub(super) fn set_variables() -> Vec<String> {
     variables_of_the_server(&[], true)
 }
 
-/// Returns the names of git's variables that are set.
+/// Lists git's own variables, as far as they are set.
 pub(crate) fn git_variables() -> Vec<OsString> {
     let names = std::env::vars_os().map(|(name, _)| name);
     names.filter(|name| name.as_encoded_bytes().starts_with(b"GIT_")).collect()
 }
 
-/// Returns the absolute path of this program, and true if its bare name resolves to the same program.
+/// Returns the absolute path of this program. The flag is true if its bare name resolves to the same program.
 pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
     let program = std::env::current_exe().context("can't tell where this program is")?;
     let real = crate::answer_cache::resolved(&program);
@@ -225,16 +224,16 @@ impl ClientDirectories {
         self.xdg.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))
     }
 
-    /// Returns the base directories of clients, and those that a client's own variable names. We must not
-    /// create any of them for a client.
+    /// Lists the base directories of clients, including those that a client's own variable names. They must
+    /// stay when we remove the empty directories around a client's file.
     pub(crate) fn bases(&self) -> Vec<PathBuf> {
         let named = CLIENT_HOMES.map(|(_, name)| self.variable(name));
         let own = [self.home.clone(), self.config(), self.roaming.clone(), self.applications()];
         own.into_iter().chain(named).flatten().collect()
     }
 
-    /// Resolves a path in its displayed form, taking into account the directories that a client's own
-    /// variable may name.
+    /// Resolves a path in its displayed form. This takes into account that a client's own variable may name
+    /// another directory.
     pub(crate) fn resolve(&self, shown: &str) -> Option<PathBuf> {
         for (prefix, name) in CLIENT_HOMES {
             if let (Some(rest), Some(directory)) = (shown.strip_prefix(prefix), self.variable(name)) {
@@ -257,7 +256,7 @@ impl ClientDirectories {
         Some(directory?.join(rest))
     }
 
-    /// Returns the directory of a program that has one name on Windows and another one on all other systems.
+    /// Locates the directory of a program that has one name on Windows and another one on all other systems.
     fn settings(&self, windows: &str, other: &str) -> Option<PathBuf> {
         if cfg!(windows) {
             return Some(self.roaming.as_ref()?.join(windows));
@@ -265,12 +264,12 @@ impl ClientDirectories {
         Some(self.config()?.join(other))
     }
 
-    /// Returns true if there is such a program.
+    /// Returns true if this program is installed.
     pub(crate) fn has_program(&self, name: &str) -> bool {
         has_program(name)
     }
 
-    /// Returns the directory in which desktop applications keep their settings.
+    /// Locates the directory in which desktop applications keep their settings.
     pub(crate) fn applications(&self) -> Option<PathBuf> {
         if cfg!(windows) {
             return self.roaming.clone();
@@ -282,9 +281,9 @@ impl ClientDirectories {
     }
 }
 
-/// Forage's own variables other than those of settings, and those that locate its files and trusted
-/// certificates. A server started without them would behave differently. The token is missing because it is
-/// only for HTTP servers, which no client starts.
+/// Forage's own variables that no setting declares, and those that locate its files and trusted certificates.
+/// A server started without them would behave differently. The token is missing because it is only for HTTP
+/// servers, which no client starts.
 const OWN_VARIABLES: &[&str] = &[
     "FORAGE_API_KEY",
     "FORAGE_BASE_URL",
@@ -299,8 +298,7 @@ const OWN_VARIABLES: &[&str] = &[
     "XDG_DATA_HOME",
 ];
 
-/// Returns the names of the variables that Forage reads for its models and itself. With `is_set`, returns
-/// only those that are set.
+/// Lists the variables that Forage reads for its models and itself. With `is_set`, only those that are set.
 pub(super) fn variables_of_the_server(providers: &[&str], is_set: bool) -> Vec<String> {
     let settings = rows().iter().filter_map(|row| row.variable);
     let mut names: Vec<&str> = OWN_VARIABLES.iter().chain(providers).copied().chain(settings).collect();
@@ -325,8 +323,8 @@ pub(super) fn named_model() -> NamedModel {
     NamedModel { model: variable("FORAGE_MODEL"), base_url: variable("FORAGE_BASE_URL"), key_env: None }
 }
 
-/// Returns a model without further settings: at `FORAGE_BASE_URL` if that is set, or else one of OpenAI, with
-/// the address and key of the provider table.
+/// Builds a model without further settings. It is at `FORAGE_BASE_URL` if that is set, or else one of OpenAI
+/// with the address and key of the provider table.
 pub(super) fn default_model() -> ModelSetting {
     match variable("FORAGE_BASE_URL") {
         Some(own) => ModelSetting { base_url: Some(own), ..model_at_its_own_address() },
@@ -334,7 +332,7 @@ pub(super) fn default_model() -> ModelSetting {
     }
 }
 
-/// Returns a model at an explicitly given address. Only Forage's own key may be sent there.
+/// Builds a model at an explicitly given address. Only Forage's own key may be sent there.
 pub(super) fn model_at_its_own_address() -> ModelSetting {
     ModelSetting { key_env: Some("FORAGE_API_KEY".to_owned()), ..ModelSetting::default() }
 }

@@ -1,4 +1,4 @@
-//! Sources of model answers: the network, with or without a recorder, or a recording.
+//! Where model answers come from: the network, with or without a recorder, or a recording.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -16,7 +16,7 @@ use forage_sandbox::Outside;
 use super::Config;
 use crate::limits::RECORDING_BYTES;
 
-/// An address for replayed models, which are never called there.
+/// An address for replayed models. It is never called.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
 /// The files for recording and replay from the command line.
@@ -30,7 +30,7 @@ impl ExchangeFiles {
     pub(super) fn open(&self) -> anyhow::Result<Exchanges> {
         match (&self.record, &self.replay) {
             (Some(path), _) => {
-                // A recording holds one conversation, and we must not overwrite an earlier one.
+                // A recording holds one conversation, so we must not overwrite an earlier one.
                 let created = NamedFile::at(path).and_then(|named| Ok((named.create_new()?, named)));
                 let (file, named) = created.with_context(|| {
                     format!("can't record to {}: name a file that does not exist yet", path.display())
@@ -101,7 +101,7 @@ impl Config {
         matches!(self.exchanges, Exchanges::Record(_))
     }
 
-    /// Returns the models of the recording that is replayed, or `None` without a replay.
+    /// Opens the models of the recording that is replayed, or returns `None` without a replay.
     pub(super) fn replayed_models(&self) -> anyhow::Result<Option<Vec<Arc<dyn ChatModel>>>> {
         let Exchanges::Replay(recordings) = &self.exchanges else { return Ok(None) };
         let table = self.table()?;

@@ -1,4 +1,4 @@
-//! `index`: decides if searches use an index and if they wait for one.
+//! `index`: decides if searches use an index, and if they wait for one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::answer_cache;
 use forage_tools::kept::{self, IndexMode, IndexStore, KeptIndexes, Lifetime};
 
 impl Config {
-    /// Returns the index mode, or `None` if indexes are never used.
+    /// Returns the index mode, or `None` if searches must not use an index.
     pub(crate) fn index_mode(&self) -> Option<IndexMode> {
         match self.settings.index {
             IndexUse::Off => None,
@@ -21,14 +21,19 @@ impl Config {
         }
     }
 
-    /// Returns the indexes that searches use.
+    /// Opens the indexes that searches use.
     pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
         let mode = self.index_mode()?;
         let patience = Duration::from_millis(self.settings.limits.timeout_ms);
         Some(KeptIndexes::new(index_directory().ok()?, mode, lifetime, patience))
     }
 
-    /// Returns the index store of a root. Fails if the cache directory is inside the root.
+    /// Opens the index store of a root.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cache directory is unknown or inside the root, or if changes of the root's
+    /// files can't be detected.
     pub(crate) fn index_store(&self, root: &forage_fs::Root) -> anyhow::Result<IndexStore> {
         let directory = index_directory()?;
         let path = answer_cache::resolved(&directory.path());
@@ -47,7 +52,7 @@ impl Config {
     }
 }
 
-/// Returns the directory of all indexes.
+/// Locates the directory of all indexes.
 fn index_directory() -> anyhow::Result<PrivatePlace> {
     kept::shared_place().context("there is no telling where your cache directory is")
 }

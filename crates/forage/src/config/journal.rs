@@ -10,15 +10,15 @@ use crate::cli::version;
 use crate::journal::{JournalFile, LiveCalls};
 use crate::rotated_file::RotatedFile;
 
-/// Returns the directories of the sockets over which processes pass their calls to the same user. Empty if no
-/// such directory can be determined.
+/// Lists the directories of the sockets over which processes publish their calls to the same user. The list
+/// is empty if there is no suitable directory.
 pub(crate) fn call_sockets() -> Vec<PrivatePlace> {
     environment::runtime_directories()
 }
 
 impl Config {
-    /// Returns the recorder that keeps and publishes the calls of a server or an agent, or `None` if neither
-    /// is wanted. Must be called before the sandbox is entered.
+    /// Creates the recorder that stores and publishes the calls of a server or an agent. Returns `None` if
+    /// the user wants neither. This must be called before the sandbox is entered.
     pub(crate) fn live_calls(&self, surface: &str) -> Option<LiveCalls> {
         let journal = &self.settings.journal;
         let file = self
@@ -35,7 +35,7 @@ impl Config {
         Some(LiveCalls::begin(kept, place))
     }
 
-    /// Returns why nothing is written to the journal, if the existing file can't be trusted.
+    /// Explains why nothing is written to the journal, if the existing file can't be trusted.
     pub(crate) fn journal_problem(&self) -> Option<String> {
         let problem = RotatedFile::problem(self.settings.journal.path.as_deref()?)?;
         Some(format!("`journal.path` has no effect: {problem}"))

@@ -8,8 +8,8 @@ use super::{Config, UserPath};
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
 
 impl Config {
-    /// Returns the directories beneath which a client may choose the roots. `standing` is the client's own
-    /// directory, if it is known.
+    /// Lists the directories below which a client may choose the roots. `standing` is the client's own
+    /// directory, if we know it.
     pub(crate) fn client_roots(&self, standing: Option<&Path>) -> Vec<PathBuf> {
         let absolute = |directory: &UserPath| match directory.is_absolute() {
             true => Some(directory.to_path_buf()),

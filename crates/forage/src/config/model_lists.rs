@@ -13,11 +13,10 @@ use serde::{Deserialize, Serialize};
 /// Seconds for which a list counts as current. Providers change their lists every few days.
 const FRESH: u64 = 24 * 60 * 60;
 
-/// Seconds for which an old list replaces one that can't be read. Older lists know less than our table.
+/// Seconds for which an old list may replace one that can't be read. Older lists know less than our table.
 const USABLE: u64 = 30 * FRESH;
 
-/// Seconds after a failure in which we do not ask for a list again. Successive searches must not all wait for
-/// it.
+/// Seconds to wait after a failure before we request a list again, so that not every search waits for it.
 const PAUSE: u64 = 60;
 
 /// Maximum bytes of a file. A list of thousands of models has a few hundred thousand.
@@ -45,7 +44,7 @@ struct Stored {
     provider: String,
     wire: String,
     base_url: String,
-    /// The time of reading in seconds since 1970; 0 if there is no list yet.
+    /// When the list was read, in seconds since 1970. 0 if there is no list yet.
     read_at: u64,
     models: Vec<StoredModel>,
     #[serde(default)]
@@ -71,7 +70,7 @@ impl ModelLists {
         Self { place: cache.map(|cache| cache.join("model-lists")) }
     }
 
-    /// Returns the cached list, or `None` if it is time to ask for a new one.
+    /// Returns the cached list, or `None` if we should request a new one.
     pub(super) fn kept(&self, provider: &ResolvedModel) -> Option<KnownList> {
         let stored = self.load(provider)?;
         let now = now();
@@ -94,8 +93,8 @@ impl ModelLists {
     ) -> BTreeMap<String, KnownList> {
         std::thread::scope(|scope| {
             let ask = |provider: &ResolvedModel| {
-                // We do not cache the lists of servers on this machine because these start and stop at any
-                // time.
+                // Servers on this machine start and stop at any time, so we never cache their lists. The
+                // short time limit keeps these requests from delaying every search.
                 let own = if provider.is_local { LOCAL_LIST_TIMEOUT } else { Duration::MAX };
                 let until = Instant::now().checked_add(own).map_or(deadline, |own| own.min(deadline));
                 lister.list(provider, &CallBudget::until(until))
@@ -140,8 +139,8 @@ impl ModelLists {
 
     fn name(provider: &ResolvedModel) -> Option<String> {
         let key = format!("{}\0{}", provider.wire.name(), provider.base_url.as_deref()?);
-        // FNV-1a, because file names must be the same in every build. On a collision, the file's content
-        // identifies its provider.
+        // We use FNV-1a because file names must be the same in every build. On a collision, the file's
+        // content identifies its provider.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -162,7 +161,7 @@ impl ModelLists {
         is_its.then_some(stored)
     }
 
-    /// Replaces the file atomically. On an error, returns the reason and keeps the old file.
+    /// Replaces the file atomically. On an error, this returns the reason and keeps the old file.
     fn store(&self, provider: &ResolvedModel, stored: &Stored) -> Result<(), String> {
         let place = self.place.as_ref().ok_or("there is no telling where your cache directory is")?;
         let name = Self::name(provider).ok_or("the provider has no address")?;
@@ -214,7 +213,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// Returns the seconds since `then`. `None` if `then` is 0, which means never, or in the future.
+/// Returns the seconds since `then`. `None` if `then` is in the future, or 0, which means never.
 fn age(then: u64, now: u64) -> Option<u64> {
     now.checked_sub(then).filter(|_| then > 0)
 }

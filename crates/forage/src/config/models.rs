@@ -41,7 +41,7 @@ impl ModelSetting {
         Self { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..Self::default() }
     }
 
-    /// Returns the client, or `None` if the model can't be called because its key or id is missing.
+    /// Opens the client. Returns `None` if the model can't be called because its key or id is missing.
     pub(super) fn open(
         &self,
         table: &ProviderTable,
@@ -69,7 +69,7 @@ impl ModelSetting {
         Ok(Some(wire.client_with(endpoint, exchanges.clone())))
     }
 
-    /// Returns the model's provider from the table. An explicit key variable replaces that of the table.
+    /// Resolves the model's provider from the table. An explicit key variable replaces that of the table.
     fn resolve(&self, table: &ProviderTable) -> Option<ResolvedModel> {
         let name = self.provider.as_deref().filter(|_| self.base_url.is_none())?;
         match &self.key_env {
@@ -88,7 +88,7 @@ impl ModelSetting {
         self.base_url.clone().or_else(|| self.resolve(table)?.base_url)
     }
 
-    /// Returns the provider's name in the table, which gives access to the table's facts.
+    /// Looks up the provider's name in the table. The name gives access to the table's facts.
     fn name_in_table<'a>(&'a self, table: &'a ProviderTable) -> Option<&'a str> {
         let named = self.provider.as_deref().filter(|name| table.provider(name).is_some());
         named.or_else(|| table.provider_at(self.base_url.as_deref()?))
@@ -125,7 +125,7 @@ impl ModelSetting {
             .unwrap_or_else(|| "model".to_owned())
     }
 
-    /// Returns the model, its provider and the variable with the key, for people.
+    /// Describes the model for people: its id, its provider and the variable with the key.
     pub(super) fn shown(&self) -> String {
         let key = self.key_env.as_ref().map(|key| format!(" (key in {key})")).unwrap_or_default();
         format!("{} at {}{key}", self.model.as_deref().unwrap_or("a model"), self.provider())
@@ -138,7 +138,7 @@ impl ModelSetting {
             || name.strip_suffix(model).and_then(|rest| rest.strip_suffix('/')) == Some(&self.provider())
     }
 
-    /// Returns why [`Self::open`] returns no client, without values of secrets.
+    /// Explains why [`Self::open`] returns no client. The text must not contain values of secrets.
     pub(super) fn why_unusable(&self, table: &ProviderTable) -> String {
         let place = || format!("{} at {}", self.model.as_deref().unwrap_or_default(), self.provider());
         let because = |why: &str| format!("{}, because {why}", place());

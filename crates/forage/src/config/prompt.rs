@@ -10,7 +10,12 @@ use super::Config;
 
 impl Config {
     /// Reads the file that `key` names. A relative path is relative to the directory of the configuration
-    /// file. Anything but a regular file is refused, and so is a file of more than `most` bytes.
+    /// file.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for anything but a regular file, and for a file that is empty or has more than `most`
+    /// bytes.
     pub(super) fn prompt(&self, key: &str, path: &Path, most: u64) -> anyhow::Result<String> {
         let source = self.source(key);
         let path = self.file().parent().unwrap_or(Path::new(".")).join(path);

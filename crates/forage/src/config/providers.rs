@@ -1,5 +1,5 @@
-//! The models of a role: resolves the provider table in the user's environment, reads the lists and makes the
-//! choice.
+//! Chooses models for a role. This resolves the provider table in the user's environment and reads the
+//! providers' lists.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::model_lists::{KnownList, ModelLists};
 use super::table::Settings;
 use super::{Config, DEFAULT, ModelSetting};
 
-/// The table's name for a server that is known only by its address.
+/// The table's name for a server that we only know by its address.
 pub(super) const CUSTOM: &str = "custom";
 
 /// The providers as resolved in the environment, and the known model lists.
@@ -29,12 +29,12 @@ pub(crate) struct Market {
     files: ModelLists,
     /// The deadline for reading all lists.
     deadline: Instant,
-    /// The source of model answers. Model lists are never recorded.
+    /// Where model answers come from. Note that model lists are never recorded.
     exchanges: Exchanges,
 }
 
 impl Settings {
-    /// Returns the user's changes to the provider table.
+    /// Collects the user's changes to the provider table.
     pub(super) fn table(&self) -> TableSettings {
         TableSettings {
             providers: self.providers.clone(),
@@ -45,7 +45,7 @@ impl Settings {
 }
 
 impl Config {
-    /// Returns the provider table with the user's settings applied.
+    /// Builds the provider table with the user's settings applied.
     pub(super) fn table(&self) -> anyhow::Result<ProviderTable> {
         let table = ProviderTable::built_in()?;
         table.with(&self.settings.table()).with_context(|| {
@@ -54,8 +54,8 @@ impl Config {
         })
     }
 
-    /// Returns the names of the user's variables that a server needs: keys, addresses, and the locations of
-    /// its files. With `is_set`, returns only those that are set.
+    /// Lists the user's variables that a server needs: keys, addresses, and the locations of its files. With
+    /// `is_set`, only those that are set.
     pub(crate) fn variables_of_the_server(&self, is_set: bool) -> Vec<String> {
         let table = self.table().ok();
         let keys = self.settings.models.iter().filter_map(|model| model.key_env.as_deref());
@@ -63,20 +63,20 @@ impl Config {
         environment::variables_of_the_server(&names, is_set)
     }
 
-    /// Returns true if the user named models, so that none is chosen automatically.
+    /// Returns true if the user named models, so that none must be chosen automatically.
     pub(crate) fn names_models(&self) -> bool {
         !self.settings.models.is_empty() && self.address_alone().is_none()
     }
 
     /// Returns true if the user has said which model agents may use: by `models`, by the preferences of the
-    /// role, or by Forage's own variables. A key in the environment alone is for other programs, and its
-    /// account must not pay for an agent's calls.
+    /// role, or by Forage's own variables. A key in the environment alone is not enough. It may be for other
+    /// programs, and its account must not pay for an agent's calls.
     pub(crate) fn confirms_models(&self) -> bool {
         let prefers = || self.layers.get("roles")?.get("filter")?.get("prefer");
         !self.settings.models.is_empty() || !self.is_live() || prefers().is_some()
     }
 
-    /// Returns the variables with the keys of the models that agents may use.
+    /// Lists the variables with the keys of the models that agents may use.
     pub(crate) fn keys_of_models(&self) -> Vec<String> {
         if self.is_lexical() || !self.confirms_models() {
             return Vec::new();
@@ -90,8 +90,8 @@ impl Config {
         table.iter().flat_map(|table| named.clone().flat_map(|model| names_of(model, table))).collect()
     }
 
-    /// Returns a sentence on the model and the account that agents use for `keyword_search`, or on the
-    /// setting that would let them use one.
+    /// Describes in one sentence which model and account agents use for `keyword_search`, or which setting
+    /// would let them use one.
     pub(crate) fn models_of_agents(&self) -> Option<String> {
         if self.is_lexical() {
             return None;
@@ -127,8 +127,8 @@ impl Config {
         })
     }
 
-    /// Returns the names of the set variables that influence Forage here: its own, and those that lead to a
-    /// model that agents may use.
+    /// Lists the set variables that influence Forage here: its own, and those that lead to a model that
+    /// agents may use.
     pub(crate) fn variables_in_use(&self) -> Vec<String> {
         let mut names = environment::set_variables();
         if self.is_lexical() || !self.confirms_models() {
@@ -143,7 +143,7 @@ impl Config {
         };
         let market = Market::open(self);
         let providers = market.iter().flat_map(|market| &market.providers);
-        // A provider on this machine needs no key to be found.
+        // A provider on this machine is found without a key.
         for provider in providers.filter(|it| it.obstacle.is_none() && !it.is_local && named(&it.name)) {
             names.extend(provider.key_variable.clone());
             names.extend(provider.base_url_variable.clone());
@@ -152,7 +152,7 @@ impl Config {
         names
     }
 
-    /// Returns the server that was configured by its address only, without a model.
+    /// Returns the server that is configured by its address only, without a model.
     fn address_alone(&self) -> Option<(&ModelSetting, &str)> {
         match &self.settings.models[..] {
             [setting] if setting.model.is_none() => Some((setting, setting.base_url.as_deref()?)),
@@ -160,7 +160,7 @@ impl Config {
         }
     }
 
-    /// Returns clients for the named models, and the reasons for which others can't be called.
+    /// Opens clients for the named models, and explains why others can't be called.
     pub(crate) fn named_models(&self) -> anyhow::Result<FoundModels> {
         let table = self.table()?;
         let mut found = FoundModels::default();
@@ -175,7 +175,7 @@ impl Config {
         Ok(found)
     }
 
-    /// Returns the addresses at which models may be called: those of the named models, or else of all
+    /// Lists the addresses at which models may be called: those of the named models, or else those of all
     /// providers that can be chosen.
     pub(super) fn addresses_of_models(&self) -> Vec<String> {
         if !self.names_models() {
@@ -188,8 +188,8 @@ impl Config {
         self.settings.models.iter().filter_map(|model| model.address(&table)).collect()
     }
 
-    /// Returns models for the agent in order of preference, and the reasons for which others are missing.
-    /// This may read model lists, which takes up to two seconds.
+    /// Opens models for the agent in order of preference, and explains why others are missing. This may read
+    /// model lists, which takes up to two seconds.
     pub(crate) fn agent_models(&self) -> anyhow::Result<FoundModels> {
         if let Some(models) = self.replayed_models()? {
             return Ok(FoundModels { models, passed_over: String::new() });
@@ -200,7 +200,7 @@ impl Config {
         Ok(self.chosen_models(ModelRole::Agent))
     }
 
-    /// Returns the models that are chosen for a role.
+    /// Opens the models that are chosen for a role.
     pub(super) fn chosen_models(&self, role: ModelRole) -> FoundModels {
         let chosen = Market::open(self).and_then(|mut market| {
             let choice = market.choose(role);
@@ -212,8 +212,8 @@ impl Config {
     }
 }
 
-/// Returns why no model was chosen. Providers that are not set up are only listed by name, the others with
-/// their reasons.
+/// Explains why models were passed over. Providers that are not set up are only listed by name, and the
+/// others with their reasons.
 fn passed_over(choice: &ModelChoice) -> String {
     let (unset, others): (Vec<_>, Vec<_>) =
         choice.passed_over.iter().partition(|passed| passed.is_not_set_up());
@@ -233,7 +233,7 @@ fn passed_over(choice: &ModelChoice) -> String {
 const MOST_LINES: usize = 10;
 
 impl Market {
-    /// Reads the environment and the cached lists, without any network request.
+    /// Reads the environment and the cached lists. This makes no network request.
     pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
         let mut table = config.table()?;
         let alone = config.address_alone();
@@ -265,12 +265,12 @@ impl Market {
         })
     }
 
-    /// Chooses models for a role, and reads the lists that this needs.
+    /// Chooses models for a role, and requests the lists that this needs.
     pub(crate) fn choose(&mut self, role: ModelRole) -> ModelChoice {
         self.choose_with(role, true)
     }
 
-    /// Chooses models by the cached lists only, without any network request.
+    /// Chooses models by the cached lists only. This makes no network request.
     pub(crate) fn choose_from_kept(&mut self, role: ModelRole) -> ModelChoice {
         self.choose_with(role, false)
     }
@@ -296,9 +296,9 @@ impl Market {
         }
     }
 
-    /// Reads the lists of all usable providers, or only the uncached ones without `refresh`. The lists of
-    /// local providers are returned but not stored, because a search reads those only if it finds nothing
-    /// better.
+    /// Reads the lists of all usable providers, or without `refresh` only the uncached ones. The lists of
+    /// local providers are returned but not stored, because a search should read those only if it finds
+    /// nothing better.
     pub(crate) fn read_all(&mut self, refresh: bool) -> BTreeMap<String, KnownList> {
         let read = self.read(|provider| refresh || !self.lists.contains_key(&provider.name));
         let is_local = |name: &str| self.providers.iter().any(|it| it.name == name && it.is_local);
@@ -318,7 +318,7 @@ impl Market {
         self.lists.get(provider)
     }
 
-    /// Creates the client of a candidate.
+    /// Creates the client for a candidate.
     pub(crate) fn model(&self, candidate: &ModelCandidate) -> anyhow::Result<Arc<dyn ChatModel>> {
         let provider = self.providers.iter().find(|provider| provider.name == candidate.provider);
         let provider = provider.with_context(|| format!("there is no provider {}", candidate.provider))?;
@@ -327,7 +327,7 @@ impl Market {
     }
 }
 
-/// Returns the API key in a variable.
+/// Reads the API key in a variable.
 pub(super) fn key(name: &str) -> anyhow::Result<Option<ApiKey>> {
     let key = variable(name).map(|key| ApiKey::new(&key)).transpose();
     key.with_context(|| format!("the key in the environment variable {name}"))

@@ -1,6 +1,5 @@
-//! A repository's own `.forage.toml`. It may lower limits and exclude files, because that can only make
-//! answers smaller. All other keys would let a stranger change the user's machine, so we report and ignore
-//! them.
+//! A repository's own `.forage.toml`. It may lower limits and exclude files, since this can only make answers
+//! smaller. Any other key would let a stranger change the user's machine, so we report and ignore it.
 
 use std::sync::Arc;
 
@@ -61,8 +60,8 @@ fn apply(config: &mut Config, text: &str, file: &str) {
     }
 }
 
-/// Returns the value of `key` combined with the value that a repository requests, if that makes answers
-/// smaller.
+/// Combines the value of `key` with the one that a repository requests. Returns `None` if this would not make
+/// answers smaller.
 fn narrowed(config: &Config, key: &str, wanted: &Value) -> Option<Value> {
     let limits = &config.settings.limits;
     let present = match key {
@@ -93,7 +92,7 @@ fn excluded(config: &Config, wanted: &Value) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// Whatever a repository's file contains, no limit may grow and no hidden file may become visible.
+    /// Whatever a repository's file contains, no limit should grow and no hidden file should become visible.
     #[test]
     fn fuzz_a_repository_only_narrows() {
         let seeds = forage_fuzz::seeds([

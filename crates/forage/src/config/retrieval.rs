@@ -60,15 +60,15 @@ impl Config {
         Ok(())
     }
 
-    /// Returns why `keyword_lookup` is not offered although the configuration enables it: the settings of its
-    /// store can't be used.
+    /// Explains why `keyword_lookup` is not offered although the configuration enables it. The reason is that
+    /// the settings of its store can't be used.
     pub(crate) fn lookup_problem(&self) -> Option<String> {
         let open = || self.collection_place().and_then(|place| Ok(place.open()?));
         let error = self.settings.tool(LOOKUP).enabled.then(open)?.err()?;
         Some(format!("`keyword_lookup` is on and is not offered: {error:#}"))
     }
 
-    /// Returns the location of the collection.
+    /// Locates the collection.
     pub(crate) fn collection_place(&self) -> anyhow::Result<CollectionPlace> {
         let retrieval = &self.settings.retrieval;
         let collection = retrieval.collection.clone();
@@ -84,7 +84,7 @@ impl Config {
         Ok(CollectionPlace { home, collection })
     }
 
-    /// Returns the directory in which the embedded store keeps collections.
+    /// Locates the directory in which the embedded store keeps collections.
     pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
         let own = self.settings.retrieval.directory.as_deref().map(std::path::absolute).transpose()?;
         own.or_else(|| Some(environment::data_directory()?.join("collections").path())).ok_or_else(|| {
@@ -97,38 +97,39 @@ impl Config {
         self.settings.retrieval.is_on_server()
     }
 
-    /// Returns the port of that server.
+    /// Returns the port of that server, or `None` if collections are not on a server.
     pub(super) fn port_of_collections(&self) -> Option<u16> {
         let url = self.settings.retrieval.url().filter(|_| self.settings.retrieval.is_on_server())?;
         let has_port = url.trim().parse::<http::Uri>().is_ok_and(|uri| uri.port().is_some());
         if has_port { port(&url) } else { Some(REST_PORT) }
     }
 
-    /// Returns the redactor for text that is sent to a server, unless the user has disabled redaction.
+    /// Creates the redactor for text that is sent to a server. Returns `None` if nothing is sent, or if the
+    /// user has disabled redaction.
     pub(crate) fn redactor_for_collections(&self) -> anyhow::Result<Option<Redactor>> {
         let leaves = matches!(self.collection_place()?.home, Home::Server { .. });
         Ok((leaves && self.settings.secrets.redact).then(Redactor::standard))
     }
 
-    /// Returns why no telemetry is written, if the existing file can't be trusted.
+    /// Explains why no telemetry is written, if the existing file can't be trusted.
     pub(crate) fn telemetry_problem(&self) -> Option<String> {
         let problem = RotatedFile::problem(self.settings.telemetry.path.as_deref()?)?;
         Some(format!("`telemetry.path` has no effect: {problem}"))
     }
 
-    /// Returns the encoder that fills a collection: the configured one, or else the one for code.
+    /// Creates the encoder that fills a collection: the configured one, or else the one for code.
     pub(crate) fn document_encoder(&self) -> Arc<dyn Encoder> {
         let prose = self.settings.retrieval.prose().unwrap_or_default();
         self.named_encoder().unwrap_or_else(|| Arc::new(CodeSuperset::with_prose(prose)))
     }
 
-    /// Returns the configured encoder, or `None` for "auto".
+    /// Creates the configured encoder, or returns `None` for "auto".
     fn named_encoder(&self) -> Option<Arc<dyn Encoder>> {
         let retrieval = &self.settings.retrieval;
         encoder_named(self.word("retrieval.encoder"), retrieval.prose().unwrap_or_default())
     }
 
-    /// Returns the settings of `keyword_lookup`. Nothing is opened or requested before the first lookup.
+    /// Builds the settings of `keyword_lookup`. This opens and requests nothing before the first lookup.
     pub(crate) fn lookup_settings(&self) -> LookupSettings {
         let retrieval = &self.settings.retrieval;
         let text_field = retrieval.text_field.clone();
@@ -160,7 +161,7 @@ impl Config {
         LookupSettings::of(retriever, LOOKUP_HITS)
     }
 
-    /// Returns the observers of calls from a surface. Must be called outside of the sandbox.
+    /// Creates the observers of calls from a surface. This must be called outside of the sandbox.
     pub(crate) fn observers(&self, surface: &'static str) -> CallObservers {
         let telemetry = self.settings.telemetry.path.as_deref().and_then(TelemetryFile::open);
         CallObservers::new(telemetry.map(|file| Arc::new(file) as _), surface)

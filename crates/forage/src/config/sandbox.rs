@@ -1,5 +1,5 @@
-//! `sandbox`: controls if the kernel restricts a command to the resources that it needs, and determines these
-//! resources.
+//! `sandbox`: decides if the kernel restricts a command to the resources that it needs, and which resources
+//! these are.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::answer_cache;
 pub(crate) struct Needs {
     /// TCP ports to connect to.
     pub(crate) connect: Vec<u16>,
-    /// The TCP port to listen at.
+    /// The TCP port to listen on.
     pub(crate) listen: Option<u16>,
     /// True if the command creates files in the cache directory.
     pub(crate) keeps: bool,
@@ -33,14 +33,17 @@ pub(crate) struct Needs {
     pub(crate) programs: Vec<PathBuf>,
     /// Other files and directories to read.
     pub(crate) read: Vec<PathBuf>,
-    /// True if the command only prints text of files to a person, like ripgrep. It runs no parser written in C, and
-    /// the sandbox would cost a fifth of a scan: 2 µs for each opened file.
+    /// True if the command only prints text of files to a person, like ripgrep. Such a command runs no parser
+    /// written in C, and the sandbox would cost it a fifth of a scan: 2 µs for each opened file.
     pub(crate) is_plain: bool,
 }
 
 impl Config {
-    /// Restricts this thread, and the threads and processes that it starts from now on, to `access`. If the
-    /// sandbox is required, anything less than full enforcement is an error.
+    /// Restricts this thread to `access`, along with the threads and processes that it starts from now on.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the sandbox is required and the kernel can't enforce all of it.
     pub(crate) fn enforce_sandbox(&self, access: &Access, is_required: bool) -> anyhow::Result<Level> {
         let is_required = is_required || self.settings.sandbox == Sandbox::Require;
         let level = if self.settings.sandbox == Sandbox::Off && !is_required {
@@ -54,8 +57,8 @@ impl Config {
         Ok(level)
     }
 
-    /// Moves this thread into the sandbox of a command. Must be called before the command opens anything in
-    /// these directories.
+    /// Moves this thread into the sandbox of a command. This must be called before the command opens anything
+    /// in these directories.
     pub(crate) fn wall_in(&self, directories: &[PathBuf], needs: &Needs) -> anyhow::Result<()> {
         if needs.is_plain && self.settings.sandbox == Sandbox::Auto {
             return Ok(());
@@ -113,8 +116,8 @@ impl Config {
         }
     }
 
-    /// Returns the ports at which models and their lists are requested: those of the named models, or else of
-    /// all providers that could be called. We never use a proxy.
+    /// Lists the ports at which models and their lists are requested. These are the ports of the named
+    /// models, or else of all providers that could be called. We never use a proxy.
     fn ports_of_models(&self) -> Vec<u16> {
         if matches!(self.exchanges, Exchanges::Replay(_)) {
             return Vec::new();
@@ -125,7 +128,7 @@ impl Config {
         ports
     }
 
-    /// Returns the access that a command needs to search `roots`. These must not contain links.
+    /// Computes the access that a command needs to search `roots`. The roots must not contain links.
     pub(crate) fn access(&self, roots: &[PathBuf], needs: &Needs) -> Access {
         let mut access = Access::of_the_system();
         access.read.extend_from_slice(roots);
@@ -148,8 +151,8 @@ impl Config {
         access
     }
 
-    /// Returns the directories in which Forage keeps its own files. They must exist before the sandbox is
-    /// entered and are never inside a root.
+    /// Lists the directories in which Forage keeps its own files. They must exist before the sandbox is
+    /// entered, and they are never inside a root.
     fn writable(&self, roots: &[PathBuf], needs: &Needs) -> Vec<PathBuf> {
         let cache = environment::cache_directory().map(|place| (place, needs.keeps));
         let collections = needs.collections && !self.is_on_server();
@@ -178,7 +181,7 @@ pub(super) fn port(url: &str) -> Option<u16> {
     })
 }
 
-/// Returns the directories that exist, with links resolved.
+/// Resolves the links of directories, and drops those that do not exist.
 #[expect(
     clippy::disallowed_methods,
     reason = "directories that the user or the client names, not a repository's"

@@ -1,12 +1,12 @@
-//! The JSON Schema of the configuration file, generated from the table of settings. It is used by editors and
-//! by the documentation page.
+//! Generates the JSON Schema of the configuration file from the table of settings. Editors and the
+//! documentation page use this schema.
 
 use serde_json::{Value, json};
 
 use super::settings::{Row, rows};
 
-/// Returns the schema. In addition to the standard keywords, `x-variable` names the environment variable that
-/// overrides a key, and `x-option` the command-line option.
+/// Generates the schema. In addition to the standard keywords, `x-variable` names the environment variable
+/// that overrides a key, and `x-option` the command-line option.
 pub(crate) fn schema() -> Value {
     let mut root = table();
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
@@ -24,7 +24,7 @@ fn table() -> Value {
     json!({ "type": "object", "properties": {}, "additionalProperties": false })
 }
 
-/// Returns the position of a key in the schema, and creates the tables on the path to it.
+/// Returns the position of a key in the schema. This creates the tables on the path to it.
 fn place<'v>(root: &'v mut Value, path: &str) -> &'v mut Value {
     let mut place = root;
     for name in path.split('.') {

@@ -22,7 +22,8 @@ impl Settings {
 }
 
 impl Tool {
-    /// Looks the programs up, once. A missing program is an error only when a search needs it.
+    /// Looks up the engine's programs, once. A missing program should be an error only when a search needs
+    /// it.
     fn engine(&self, roots: &[&Path]) -> EngineSetting {
         let names: &[&str] = match self.engine {
             EngineName::Embedded => return EngineSetting::Embedded,
@@ -41,15 +42,15 @@ impl Tool {
                 Err(error) => missing.push(error.to_string()),
             }
         }
-        // Both programs may give the same reason, which should be reported once.
+        // Both programs may fail for the same reason, which we should report once.
         missing.dedup();
         EngineSetting::External { programs, missing }
     }
 }
 
 impl Config {
-    /// Returns why `Search` is not offered to agents although the configuration enables it: none of its
-    /// engines can run.
+    /// Explains why `Search` is not offered to agents although the configuration enables it. The reason is
+    /// that none of its engines can run.
     pub(crate) fn engine_problem(&self) -> Option<String> {
         let search = self.settings.tool(SEARCH);
         if search.engine == EngineName::Embedded || !search.enabled {

@@ -1,5 +1,5 @@
-//! Declares settings, reads them from each source and merges them. We track the source of every value and the
-//! position of every mistake.
+//! Declares settings, reads them from each source and merges them. We track where each value comes from, so
+//! that an error can name the file and line.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ pub(crate) struct Row {
     pub(crate) about: &'static [&'static str],
     /// The JSON Schema of the value, including its range.
     pub(crate) schema: Json,
-    /// The default; `None` if the key is unset by default.
+    /// The default, or `None` if the key is unset by default.
     pub(crate) default: Option<Value>,
     /// The environment variable.
     pub(crate) variable: Option<&'static str>,
@@ -52,7 +52,7 @@ pub(crate) struct Row {
 
 /// A problem with a value.
 pub(super) struct Wrong {
-    /// The position within a value that is a table, for example `.name`, or empty.
+    /// The position within a value that is a table, for example `.name`. Otherwise empty.
     below: String,
     problem: String,
 }
@@ -72,9 +72,9 @@ impl From<String> for Wrong {
 
 /// Declares the sections of the settings and their rows.
 ///
-/// A row is `name: Type`, or `name: Type as Type` if the schema is that of another type. Then these may
-/// follow, in this order: `= DEFAULT`; `in RANGE`; `check FUNCTION`, which returns the problem of a value;
-/// `from "VARIABLE"`; `option "name" "VALUE" for COMMANDS`.
+/// A row is `name: Type`, or `name: Type as Type` if the schema is that of another type. These may follow, in
+/// this order: `= DEFAULT`; `in RANGE`; `check FUNCTION`, which returns the problem of a value;
+/// `from "VARIABLE"`; and `option "name" "VALUE" for COMMANDS`.
 macro_rules! settings {
     ($(
         $(#[doc = $section_about:literal])*
@@ -122,7 +122,7 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// Returns the schema of a type for use as a key, with its minimum and maximum.
+/// Generates the schema of a type for use as a key, with its minimum and maximum.
 pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
     let mut settings = SchemaSettings::draft2020_12();
     (settings.inline_subschemas, settings.meta_schema) = (true, None);
@@ -131,7 +131,7 @@ pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
     if let Some(word) = schema["type"].get(0).cloned() {
         schema["type"] = word;
     }
-    // Words that have a description each are a `oneOf`; we turn them into a plain `enum`.
+    // Words that have a description each are a `oneOf`. We turn them into a plain `enum`.
     if let Some(forms) = schema["oneOf"].as_array() {
         let words: Vec<&Json> = forms.iter().map(|form| &form["const"]).collect();
         schema = json!({ "type": "string", "enum": words });
@@ -271,7 +271,7 @@ impl FileKey<'_> {
     }
 }
 
-/// Returns each key of a file; keys of tables by their full paths.
+/// Lists the keys of a file. Keys of tables have their full paths.
 pub(super) fn keys(text: &str) -> Result<Vec<FileKey<'_>>, Error> {
     let mut found = Vec::new();
     gather(DeTable::parse(text)?.into_inner(), "", &mut found);
@@ -300,13 +300,14 @@ fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// Returns the message for invalid TOML, with the line number.
+/// Formats the message for invalid TOML, with the line number.
 pub(super) fn unreadable(text: &str, file: &str, error: &Error) -> String {
     let at = error.span().map_or(text.len(), |span| span.start);
     format!("{file}:{}: {}", line(text, at), message(error))
 }
 
-/// Returns the message of an error, together with the name that was probably meant.
+/// Formats the message of an error. If it is about an unknown name, this adds the name that was probably
+/// meant.
 fn message(error: &Error) -> String {
     let told = error.message();
     let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| told.strip_prefix(start));
@@ -327,14 +328,13 @@ fn message(error: &Error) -> String {
     told + &meant
 }
 
-/// Returns the known name that is closest to `name`, if it is close enough.
+/// Finds the known name that is closest to `name`, if it is close enough.
 fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let edits = |known: &&str| strsim::damerau_levenshtein(name, known);
     known.min_by_key(edits).filter(|known| edits(known) <= 2.min(name.chars().count() / 2))
 }
 
-/// Removes the value from a parser's message about a value that it rejected. The value could be a secret in
-/// the wrong place.
+/// Removes the rejected value from a parser's message. The value could be a secret in the wrong place.
 pub(crate) fn without_value(message: &str) -> String {
     for (before, after) in
         [("invalid type: string ", ", expected "), ("invalid value: string ", ", expected ")]
@@ -353,7 +353,7 @@ pub(crate) fn without_value(message: &str) -> String {
     message.to_owned()
 }
 
-/// Returns the message for an unknown key.
+/// Formats the message for an unknown key.
 fn unknown_key(key: &str) -> String {
     if is_table(key) {
         return format!("`{key}` is a table: write `[{key}]`, and its keys below it");
@@ -384,7 +384,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds the values of the environment, which override earlier values.
+    /// Adds the values from the environment, which override earlier values.
     pub(super) fn read_environment(
         &mut self,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -402,7 +402,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds the values of the command line, which override earlier values.
+    /// Adds the values from the command line, which override earlier values.
     pub(super) fn add(&mut self, given: GivenSettings) -> anyhow::Result<()> {
         given.0.into_iter().try_for_each(|(key, value)| self.set(key, value, "command line"))
     }
@@ -463,7 +463,7 @@ impl Layers {
         self.0.get(key).map_or(DEFAULT, |(_, source)| source)
     }
 
-    /// Returns the settings in typed form.
+    /// Builds the settings in typed form.
     pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         let mut root = Table::new();
         for row in rows() {

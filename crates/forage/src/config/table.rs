@@ -1,6 +1,6 @@
 //! The table of settings. It declares each key once, with its type, default, range, check, variable and
-//! option. Reading, merging, checks, `forage config`, its JSON Schema and the documentation page follow from
-//! it.
+//! option. We derive everything else from it: reading, merging, checks, `forage config`, the JSON Schema and
+//! the documentation page.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -112,7 +112,8 @@ settings! {
         }
     }
 
-    /// `[tools.NAME]`: how a tool is offered to agents. Settings that only one tool has are empty for the others.
+    /// `[tools.NAME]`: how a tool is offered to agents. Settings that only one tool has are empty for the
+    /// others.
     Tool {
         at "tools.NAME." {
             /// Offer the tool to agents.
@@ -225,7 +226,7 @@ settings! {
     }
 }
 
-/// Returns the rows of all settings. Each tool has the common rows of `NAME` and its own ones.
+/// Builds the rows of all settings. Each tool has the common rows of `NAME`, and its own ones.
 pub(super) fn rows() -> Vec<Row> {
     let (of_tools, mut rows): (Vec<Row>, Vec<Row>) =
         declared().into_iter().partition(|row| row.path.starts_with("tools."));
@@ -319,13 +320,14 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the problem with the name of a tool, if it has one.
+/// Checks the name of a tool and returns its problem, if it has one.
 fn wrong_name(name: &Option<String>) -> Option<String> {
     let name = name.as_deref().filter(|name| !is_name(name))?;
     Some(format!("{name:?} is not 1 to 64 letters, digits, `_` and `-`"))
 }
 
-/// Returns the problem with the name of a collection, if it has one. The rules are those for tool names.
+/// Checks the name of a collection and returns its problem, if it has one. The rules are those for tool
+/// names.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 fn wrong_collection(name: &String) -> Option<String> {
     (!is_name(name)).then(|| "give 1 to 64 letters, digits, `-` or `_`".to_owned())

@@ -1,4 +1,4 @@
-//! `[tools.NAME]`: which tools are advertised to agents, and under which names and descriptions.
+//! `[tools.NAME]`: which tools agents are offered, and under which names and descriptions.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) const LOOKUP: &str = "keyword_lookup";
 /// The tool for which external engines may be configured.
 pub(super) const SEARCH: &str = "Search";
 
-/// Returns the problem with a description, if it has one.
+/// Checks a description and returns its problem, if it has one.
 pub(super) fn wrong_description(text: &Option<String>) -> Option<String> {
     let text = text.as_deref()?;
     let bytes = text.len();
@@ -35,20 +35,20 @@ impl Settings {
 }
 
 impl Config {
-    /// Returns the tools that are advertised to agents, with their wording.
+    /// Selects the tools that are advertised to agents, with their wording.
     pub(crate) fn tools(&self) -> ToolSelection {
         let mut choice = self.wanted_tools();
         choice.off.extend(self.left_out().into_iter().map(|(tool, _)| tool));
         choice
     }
 
-    /// Returns the tools that are enabled but can't be offered, each with the reason.
+    /// Lists the tools that are enabled but can't be offered, each with the reason.
     pub(crate) fn left_out(&self) -> Vec<(&'static str, String)> {
         let lookup = self.lookup_problem().map(|problem| (LOOKUP, problem));
         lookup.into_iter().chain(self.engine_problem().map(|problem| (SEARCH, problem))).collect()
     }
 
-    /// Returns the enabled tools, including those that can't be offered.
+    /// Selects the enabled tools, including those that can't be offered.
     fn wanted_tools(&self) -> ToolSelection {
         let mut choice = ToolSelection::default();
         for tool in TOOLS {
@@ -62,7 +62,7 @@ impl Config {
         choice
     }
 
-    /// Returns the name of `keyword_lookup` for agents of a server, even if the tool can't be offered.
+    /// Returns the name that a server gives `keyword_lookup`, even if the tool can't be offered.
     pub(crate) fn lookup_name(&self) -> String {
         let choice = ToolSelection { prefix: self.settings.mcp.prefix.clone(), ..self.wanted_tools() };
         let named = choice.names().unwrap_or_default();
@@ -70,8 +70,8 @@ impl Config {
         name.unwrap_or_else(|| LOOKUP.to_owned())
     }
 
-    /// Checks that a server can list its tools without a name clash. This covers the names with the server's
-    /// prefix, and those for clients that put no prefix of their own in front of names.
+    /// Checks that a server can list its tools without a name clash. This covers both the names with the
+    /// server's prefix and the names for clients that add no prefix of their own.
     pub(super) fn check_served(&self) -> Result<(), ToolError> {
         let mut listed: BTreeMap<String, &str> = BTreeMap::new();
         for tool in advertised(&self.served_tools())? {
@@ -85,7 +85,7 @@ impl Config {
         Ok(())
     }
 
-    /// Returns the tools under the names that a server gives them.
+    /// Selects the tools under the names that a server gives them.
     pub(crate) fn served_tools(&self) -> ToolSelection {
         ToolSelection { prefix: self.settings.mcp.prefix.clone(), ..self.tools() }
     }
@@ -103,8 +103,8 @@ impl Config {
         ToolNames::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
     }
 
-    /// Returns the tool that a caller means by `name`. Advertised tools are found by their configured names,
-    /// with or without the server's prefix; all others by their own names.
+    /// Finds the tool that a caller means by `name`. An advertised tool goes by its configured name, with or
+    /// without the server's prefix, and any other tool by its own name.
     pub(crate) fn tool(&self, name: &str) -> Result<&'static dyn AnyTool, ToolError> {
         let choice = self.tools();
         let mut tools = advertised(&choice)?;

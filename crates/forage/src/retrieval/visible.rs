@@ -1,4 +1,4 @@
-//! A view of a collection that is restricted to the repositories that a caller may see.
+//! A view of a collection that is restricted to the repositories that the caller may see.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -14,12 +14,12 @@ use crate::limits::REPOSITORIES_KEPT;
 /// The payload field that holds the name of a repository.
 const REPOSITORY: &str = "repo";
 
-/// A store that behaves as if it contained only the visible repositories. All others are neither found nor
-/// counted nor mentioned.
+/// A store that behaves as if it contained only the visible repositories. The others must not be found,
+/// counted or mentioned.
 pub(crate) struct VisibleStore {
     inner: Arc<dyn PointReader>,
     is_visible: Box<dyn Fn(&str) -> bool + Send + Sync>,
-    /// The visible repositories of the collection, and the time of that lookup.
+    /// The visible repositories of the collection, and when we looked them up.
     known: Mutex<Option<(Instant, Vec<String>)>>,
 }
 
@@ -44,7 +44,7 @@ impl VisibleStore {
         Ok(names)
     }
 
-    /// Restricts the filter to the visible repositories.
+    /// Restricts a filter to the visible repositories.
     fn narrowed(&self, filter: &PointFilter, stop: &Stop) -> Result<PointFilter, StoreError> {
         let visible = self.visible(stop)?;
         if visible.is_empty() {
@@ -67,8 +67,8 @@ impl PointReader for VisibleStore {
 
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
         let found = self.inner.collection(stop)?;
-        // We compute the scores again from the visible points, because those of the store reveal how rare a
-        // word is in the whole collection.
+        // The store's own scores would reveal how rare a word is in the whole collection. `Keyed` makes the
+        // retriever compute the scores again, from the visible points.
         Ok(found.map(|collection| Collection { layout: ShardLayout::Keyed, points: 0, ..collection }))
     }
 

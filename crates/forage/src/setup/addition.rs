@@ -18,12 +18,12 @@ pub(crate) struct ExtraParts {
     pub(crate) command: String,
     /// The tools that are advertised to agents.
     pub(crate) tools: Vec<&'static dyn AnyTool>,
-    /// The names of the variables that Forage reads and that are set.
+    /// The names of the variables that Forage reads, if they are set.
     pub(crate) variables: Vec<String>,
 }
 
 impl ExtraParts {
-    /// Returns the tools that are offered to a client. Clients with file tools of their own do not need ours.
+    /// Returns the tools that are offered to a client. A client with its own file tools does not need ours.
     fn offered(&self, client: &Client) -> Vec<&'static dyn AnyTool> {
         let has_files = profile(client).has_files();
         let is_offered = |tool: &&&'static dyn AnyTool| {
@@ -36,14 +36,14 @@ impl ExtraParts {
         texts::names(&self.offered(client), (!is_bare).then(|| profile(client)))
     }
 
-    /// Returns the names under which the client lists the tools.
+    /// Lists the names that the tools have in this client.
     pub(super) fn tool_names(&self, client: &Client) -> Vec<String> {
         let profile = profile(client);
         self.offered(client).iter().map(|tool| profile.listed(*tool)).collect()
     }
 }
 
-/// Returns the profile that describes how a client writes tool names.
+/// Looks up the profile that describes how a client writes tool names.
 pub(crate) fn profile(client: &Client) -> Profile {
     match client.name {
         "qwen" => Profile::of("qwen-cli"),
@@ -62,8 +62,8 @@ pub(crate) struct Addition {
 }
 
 impl Addition {
-    /// Inspects the file of an extra. Returns `None` for a field of the entry, and if the client has no such
-    /// file in this scope.
+    /// Inspects the file of an extra. Returns `None` if the extra is a field of the entry, or if the client
+    /// has no such file in this scope.
     pub(crate) fn find(
         client: &'static Client,
         extra: &'static Extra,
@@ -100,7 +100,7 @@ impl Addition {
         }
     }
 
-    /// Returns the change that adds the extra.
+    /// Computes the edit that adds the extra.
     pub(crate) fn add(&self, words: &ExtraParts) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let text = file.text.as_deref();
@@ -129,15 +129,14 @@ impl Addition {
         })
     }
 
-    /// Returns the change that removes the extra.
+    /// Computes the edit that removes the extra.
     pub(crate) fn remove(&self, words: &ExtraParts) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let Some(text) = file.text.as_deref() else { return Ok(FileChange::None) };
         let rest = match &self.extra.how {
             How::Entry(_) => return Ok(FileChange::None),
             How::Json(pieces) => pieces::remove(pieces, text)?,
-            // We ignore a file that somebody else wrote. A file of ours that was changed is refused and
-            // stays.
+            // Ignore a file that Forage did not write. If our own file was changed, it must stay.
             How::File(text_of) => match owned::check(text, comment(*text_of)) {
                 Ok(()) => None,
                 Err(refusal) if text.contains(owned::MARK) => return Err(refusal),
@@ -152,13 +151,13 @@ impl Addition {
         })
     }
 
-    /// Applies a change to the file.
+    /// Applies an edit to the file.
     pub(crate) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         self.file.as_ref().map_err(Clone::clone)?.apply(change)
     }
 
-    /// Returns the lines that the extra adds to the file. The flag is true for the extra's own lines, and
-    /// false for containers that may already exist.
+    /// Lists the lines that the extra adds to the file. The flag is true for the extra's own lines, and false
+    /// for containers that may already exist.
     pub(crate) fn shown(&self, words: &ExtraParts) -> Vec<(bool, String)> {
         let own = |text: String| text.lines().map(|line| (true, line.to_owned())).collect::<Vec<_>>();
         match &self.extra.how {

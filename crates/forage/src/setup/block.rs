@@ -1,8 +1,10 @@
-//! TOML and YAML: the entry is a block of lines between marks, at the end of the file or of its section.
+//! Edits TOML and YAML. The entry is a block of lines between two marks, at the end of the file or of its
+//! section.
 //!
-//! We never reformat existing lines. The format's parser gives the file's meaning before and after an edit,
-//! and an edit that changes more than the entry is refused. (We do not use `toml_edit` because it rewrites
-//! `\r\n` as `\n` and ends every file with a newline, so the original bytes could not be restored.)
+//! We never reformat existing lines. Each edit is checked with the format's own parser: the file is parsed
+//! before and after, and the edit is refused if anything but the entry has changed. We can't use `toml_edit`
+//! here, because the original bytes could not be restored. It rewrites `\r\n` as `\n` and ends every file
+//! with a newline.
 
 use std::ops::Range;
 
@@ -13,8 +15,8 @@ use super::{FileContents, FileFormat, SetupRefusal, Spot, contents, marked, newl
 
 const BOM: char = '\u{feff}';
 
-/// Maximum product of a YAML file's bytes and the brackets in it, because libyaml checks every open bracket
-/// for each token. This limit takes about 2 s.
+/// Maximum product of a YAML file's bytes and its brackets. Since libyaml checks every open bracket for each
+/// token, parsing time grows with this product. It takes about 2 s at this limit.
 const MAX_YAML_WORK: usize = 1 << 30;
 
 impl FileFormat {
@@ -35,13 +37,13 @@ impl FileFormat {
                 "it has {brackets} brackets, too many to be read in time"
             )));
         }
-        // The parser's own message may contain a value.
+        // Don't show the parser's own message, which may contain a value.
         let parsed: Value = serde_yaml_ng::from_str(text)
             .map_err(|error| refuse("YAML", "", error.location().map_or(1, |place| place.line())))?;
         Ok(if parsed.is_null() { json!({}) } else { parsed })
     }
 
-    /// Returns the lines of the entry. In YAML, `with_section` adds the lines of a section around it.
+    /// Formats the entry as lines. For YAML, `with_section` puts the lines of a section around it.
     pub(super) fn lines(self, spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
         if self == Self::Toml {
             let text = toml::to_string(&json!({ spot.section: { spot.name: value } })).unwrap_or_default();
@@ -62,12 +64,12 @@ impl FileFormat {
         lines
     }
 
-    /// Parses the file without changing anything.
+    /// Reads the servers from a file without changing it.
     pub(super) fn inspect(self, text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
         contents(&self.parse(text)?, spot)
     }
 
-    /// Returns the text with the entry added. An existing block is updated.
+    /// Adds the entry to the text, or updates it if there is one.
     pub(super) fn add(self, text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
         let before = self.parse(text)?;
         let found = contents(&before, spot)?;
@@ -103,7 +105,7 @@ impl FileFormat {
         })
     }
 
-    /// Returns the text without the entry, or `None` if the file was created for it.
+    /// Removes the entry from the text. Returns `None` if we created the file for it.
     pub(super) fn remove(self, text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
         let before = self.parse(text)?;
         let Some(block) = marked::find(text)? else {
@@ -113,7 +115,7 @@ impl FileFormat {
                 marked::BEGIN
             )));
         };
-        // The section must stay if there are now entries after the block.
+        // The section line must stay if other entries now follow the block.
         let section = section_line(spot);
         let notes = notes(&block).join(newline(text));
         let rests = match notes.is_empty() {
@@ -126,8 +128,8 @@ impl FileFormat {
         let is_right = |rest: &Option<String>| {
             self.is_right(before.clone(), rest.as_deref().unwrap_or_default(), spot, None)
         };
-        // The user or the client may have put tables of the entry elsewhere. They must go too, or they would
-        // form an entry without a command.
+        // The user or the client may have added tables of the entry elsewhere. These must go too, or they
+        // would form an entry without a command.
         let has_tables = self == Self::Toml;
         let without_tables: Vec<Option<String>> = match has_tables {
             true => rests.iter().flatten().map(|rest| Some(without_tables(rest, spot))).collect(),
@@ -147,13 +149,13 @@ impl FileFormat {
     }
 }
 
-/// Returns the comments between the marks. Forage writes none, so they are the user's.
+/// Collects the comments between the marks. Forage writes none, so they are the user's.
 fn notes(block: &marked::MarkedBlock) -> Vec<&str> {
     block.lines.iter().map(String::as_str).filter(|line| line.trim_start().starts_with('#')).collect()
 }
 
-/// Returns the lines of a block with the YAML fields `old` replaced by `new`, and all other lines as they are.
-/// Returns `None` if the user has written the fields differently.
+/// Replaces the YAML fields `old` of a block with `new`, and keeps all other lines. Returns `None` if the
+/// user has rewritten one of the old fields, so that it can't be found.
 fn merged(block: &marked::MarkedBlock, old: &[String], new: &[String]) -> Option<Vec<String>> {
     let key = |line: &str| line.split(": ").next().unwrap_or_default().to_owned();
     let bare = |line: &String| line.strip_prefix(block.indent.as_str()).unwrap_or(line).to_owned();
@@ -178,7 +180,7 @@ fn section_line(spot: Spot<'_>) -> String {
     format!("{}:", spot.section)
 }
 
-/// Returns the YAML text with the block at the end of its section.
+/// Inserts the block at the end of its section in a YAML text.
 fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
     let (mut at, mut end, mut indent) = (0, None, None);
     for line in text.split_inclusive('\n') {
@@ -200,7 +202,7 @@ fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
     Some(added + after)
 }
 
-/// Returns the TOML text with the fields of the entry updated one by one, so that the user's comments stay.
+/// Updates the entry in a TOML text field by field, so that the user's comments stay.
 fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
     let body = text.trim_start_matches(BOM);
     let file = DeTable::parse(body).ok()?;
@@ -237,8 +239,8 @@ fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
     Some(edited)
 }
 
-/// Returns the text without the tables of the entry. Each table is removed from its header to its last line
-/// that is neither blank nor a comment.
+/// Removes all tables of the entry from a TOML text. Each one is cut from its header to its last line that is
+/// neither blank nor a comment.
 fn without_tables(text: &str, spot: Spot<'_>) -> String {
     let is_of_entry = |line: &str| {
         let path = line.trim_start().trim_start_matches('[');
@@ -256,7 +258,7 @@ fn without_tables(text: &str, spot: Spot<'_>) -> String {
             pending.clear();
             kept.push_str(line);
         } else if code.is_empty() || code.starts_with('#') {
-            // Such a line belongs to the next table, unless this one continues.
+            // This line belongs to the next table, unless the current one continues after it.
             pending.push_str(line);
         } else {
             pending.clear();
@@ -265,7 +267,7 @@ fn without_tables(text: &str, spot: Spot<'_>) -> String {
     kept + &pending
 }
 
-/// Removes the entry from a file's value, and its section if that becomes empty.
+/// Removes the entry from a parsed file, and also its section if that becomes empty.
 fn take(file: &mut Value, spot: Spot<'_>) -> Option<Value> {
     let section = file.get_mut(spot.section)?;
     let entry = match &mut *section {

@@ -1,4 +1,4 @@
-//! The supported clients: the location of each one's configuration, and the form of an entry in it.
+//! The supported clients: where each one keeps its configuration, and what form its entries have.
 
 use std::path::{Path, PathBuf};
 
@@ -8,27 +8,28 @@ use super::Spot;
 use super::launch::{self, Launch};
 use crate::config::ClientDirectories;
 
-/// The name of the entry.
+/// The name of Forage's entry in every client.
 pub(crate) const NAME: &str = "forage";
 
-/// Returns true if the command of an entry is recognized as Forage's. Both path separators count, because the
-/// file may be from another system.
+/// Returns true if an entry's command runs Forage. Both path separators count because the file may come from
+/// another system.
 pub(crate) fn is_forage(command: &str) -> bool {
     let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
     name.strip_suffix(".exe").unwrap_or(name) == NAME
 }
 
-/// The fields of an entry that hold a command: a string with the arguments in `args`, or one list with both.
+/// The fields of an entry that may hold the command. It is a string with the arguments in `args`, or one list
+/// with both.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
 
 /// The format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
-    /// JSON. Some clients accept comments and trailing commas, so we preserve those for all.
+    /// JSON. Some clients accept comments and trailing commas, so these are preserved for all.
     Json,
     Toml,
     Yaml,
-    /// A skill that runs the program in a shell, in a file that Forage owns as a whole.
+    /// A Markdown file that Forage owns as a whole: a skill that runs the program in a shell.
     Skill,
 }
 
@@ -64,7 +65,7 @@ impl SetupScope {
     }
 }
 
-/// A client that runs MCP servers.
+/// A client that can be set up.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) name: &'static str,
@@ -75,18 +76,18 @@ pub(crate) struct Client {
     section: &'static str,
     /// The entry as JSON, with an empty command.
     template: &'static str,
-    /// The path of the user's file in its displayed form.
+    /// The path of the user's file in its displayed form, e.g. with `~`.
     user_place: &'static str,
     /// The path of the project's file, relative to the project's root.
     project_place: Option<&'static str>,
-    /// The version of the client with which the entry was tested. For the other clients we rely on their
+    /// The version of the client with which the entry was tested. For clients without one we rely on their
     /// documentation.
     pub(crate) tried: Option<&'static str>,
     /// A note for users who set this client up.
     pub(crate) remark: Option<&'static str>,
 }
 
-/// The defaults for a client that differs only in its names and files.
+/// Defaults for a client that differs only in its names and files.
 const PLAIN: Client = Client {
     name: "",
     title: "",
@@ -241,8 +242,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         remark: Some("The extension for VS Code has its own file, which you can open from its MCP panel."),
         ..PLAIN
     },
-    // https://docs.continue.dev/customize/deep-dives/mcp: it reads files in Claude Desktop's format from
-    // these directories. If it has a configuration of its own, we use `CONTINUE_LIST` instead.
+    // https://docs.continue.dev/customize/deep-dives/mcp: Continue reads files in Claude Desktop's format
+    // from these directories. If the user has a `config.yaml`, we use `CONTINUE_LIST` instead.
     Client {
         name: "continue",
         title: "Continue",
@@ -266,8 +267,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         user_place: "~/.codeium/windsurf/mcp_config.json",
         ..PLAIN
     },
-    // The configuration reference in the program, 7.7.7. The extension for VS Code has the same files since
-    // version 7.
+    // The configuration reference in the program, 7.7.7. Since version 7, the extension for VS Code uses the
+    // same files.
     Client {
         name: "kilo",
         title: "Kilo Code",
@@ -327,7 +328,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         project_place: Some(".amp/settings.json"),
         ..PLAIN
     },
-    // docs/skills.md in the package, 0.73.1. It has no MCP, so its skill runs the program in a shell.
+    // docs/skills.md in the package, 0.73.1. This client has no MCP, so its skill runs the program in a
+    // shell.
     Client {
         name: "pi",
         title: "pi",
@@ -350,8 +352,8 @@ pub(crate) static CLIENTS: &[Client] = &[
     },
 ];
 
-/// Continue with a configuration of its own. <https://docs.continue.dev/reference#mcpservers>; `cn` 1.5.47
-/// reads no other file.
+/// Continue with its own `config.yaml`. <https://docs.continue.dev/reference#mcpservers>; note that `cn`
+/// 1.5.47 reads no other file.
 static CONTINUE_LIST: Client = Client {
     name: "continue",
     title: "Continue",
@@ -363,8 +365,8 @@ static CONTINUE_LIST: Client = Client {
 };
 
 impl Client {
-    /// Returns the variant of the client to set up. A client that reads its entry from one of two files is
-    /// set up in the one that exists.
+    /// Chooses the variant of the client to set up. Continue reads its entry from one of two files, so this
+    /// is the one that exists.
     pub(super) fn variant(
         &'static self,
         scope: SetupScope,
@@ -373,7 +375,7 @@ impl Client {
         let is_there =
             |client: &Self| directories.resolve(client.user_place).is_some_and(|path| path.is_file());
         let has_list = self.name == CONTINUE_LIST.name && scope == SetupScope::User;
-        // We must find an entry that was earlier put into the other file.
+        // If the other file exists, it holds an entry that must still be found and removed.
         if has_list && !is_there(self) && is_there(&CONTINUE_LIST) { &CONTINUE_LIST } else { self }
     }
 
@@ -402,13 +404,14 @@ impl Client {
         }
     }
 
-    /// Returns the directory of the user's file, if it belongs to this client alone.
+    /// Returns the directory of the user's file if it belongs to this client alone. It then shows that the
+    /// client is installed.
     pub(super) fn directory(&self, directories: &ClientDirectories) -> Option<PathBuf> {
         let is_own = self.name == "claude-desktop";
         is_own.then(|| directories.resolve(self.user_place)?.parent().map(Path::to_owned)).flatten()
     }
 
-    /// Returns the path of the file in a scope.
+    /// Resolves the path of the file in a scope.
     pub(super) fn file(
         &self,
         scope: SetupScope,
@@ -421,12 +424,12 @@ impl Client {
         }
     }
 
-    /// Returns the entry that runs `command`.
+    /// Builds the entry that runs `command`.
     pub(crate) fn entry(&self, command: &str) -> Value {
         self.with_command(&serde_json::from_str(self.template).unwrap_or_default(), command)
     }
 
-    /// Returns the command of an entry and its arguments.
+    /// Splits an entry into its command and arguments.
     pub(super) fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
         let texts = |value: &Value| -> Option<Vec<String>> {
             value.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect()
@@ -440,14 +443,14 @@ impl Client {
         }
     }
 
-    /// Returns the command of an entry that runs Forage's server. The user may have added other fields.
+    /// Returns the command of an entry if it runs Forage's server. The user may have added other fields.
     pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
         let (command, arguments) = self.command_line(entry)?;
         let runs_server = arguments.first().is_some_and(|argument| argument == "mcp");
         (is_forage(&command) && runs_server).then_some(command)
     }
 
-    /// Returns the same entry with another command.
+    /// Copies an entry and replaces its command.
     pub(super) fn with_command(&self, entry: &Value, command: &str) -> Value {
         let mut entry = entry.clone();
         match COMMANDS.iter().find(|key| entry.get(**key).is_some()).map(|key| &mut entry[*key]) {

@@ -1,4 +1,4 @@
-//! Interprets Forage's entry as a client does, and detects probable mistakes in it.
+//! Reads Forage's entry in the way that a client does, and detects probable typos in it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::{Client, Site};
 pub(crate) struct ServerEntry {
     pub(crate) command: String,
     pub(crate) arguments: Vec<String>,
-    /// The entry's own variables. The values may be secret.
+    /// The variables that the entry sets. Note that the values may be secret.
     pub(crate) variables: Vec<(String, String)>,
     /// The names of the variables that the client should pass on.
     pub(crate) handed_on: Vec<String>,
@@ -18,12 +18,12 @@ pub(crate) struct ServerEntry {
     pub(crate) is_trusted: bool,
     /// True if the entry disables the server.
     pub(crate) is_off: bool,
-    /// Messages about fields that no client knows, each with the field that was probably meant. They never
-    /// contain values.
+    /// Messages about misspelled fields, each with the field that was probably meant. They must never contain
+    /// values.
     pub(crate) typos: Vec<String>,
 }
 
-/// The fields of all clients together: a field that another client knows is not a typo.
+/// The fields of all clients together. A field that another client knows should not count as a typo.
 const FIELDS: [&str; 38] = [
     "alwaysAllow",
     "alwaysLoad",
@@ -65,11 +65,11 @@ const FIELDS: [&str; 38] = [
     "url",
 ];
 
-/// Maximum edit distance of a mistyped name.
+/// Maximum edit distance of a misspelled name.
 const MISTYPED: usize = 2;
 
 impl Site {
-    /// Returns Forage's entry, or `None` if no entry runs Forage.
+    /// Reads Forage's entry. Returns `None` if no entry runs Forage.
     pub(crate) fn entry(&self) -> Option<ServerEntry> {
         read(self.client, self.entry.as_ref()?)
     }
@@ -106,7 +106,7 @@ fn read(client: &Client, entry: &Value) -> Option<ServerEntry> {
     })
 }
 
-/// Returns the message for an unknown field that resembles a known one.
+/// Returns a message if this field is unknown but resembles a known one.
 fn typo(name: &str) -> Option<String> {
     if FIELDS.contains(&name) {
         return None;
@@ -114,13 +114,13 @@ fn typo(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let near =
         FIELDS.iter().map(|field| (strsim::levenshtein(&lower, &field.to_lowercase()), *field)).min()?;
-    // A short name resembles nearly every other one, so we require that more than half of it agrees.
+    // A short name resembles nearly every other one, so more than half of its letters must agree.
     let is_near = near.0 <= MISTYPED && near.0 * 2 < name.chars().count();
     is_near.then(|| format!("`{name}` in the entry is no setting; `{}` was probably meant", near.1))
 }
 
-/// Expands `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}` and `$NAME` in a value as clients do.
-/// An unset variable becomes empty.
+/// Expands references to variables as clients do: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}`
+/// and `$NAME`. An unset variable becomes empty.
 pub(crate) fn expanded(value: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut rest = value;

@@ -1,4 +1,4 @@
-//! Extras that are fields of the entry: adds and removes them.
+//! Extras that are fields of the entry.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::pieces::known_tools;
 pub(crate) struct Extension {
     field: ExtraField,
     names: Vec<String>,
-    /// All names in the field that may come from Forage.
+    /// All names in the field that Forage may have written.
     known: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Extension {
         }
     }
 
-    /// Removes the field from an entry.
+    /// Removes the field from an entry, but keeps the user's own values in it.
     pub(super) fn take(&self, entry: &mut Value) {
         let key = self.key();
         let Some(fields) = entry.as_object_mut() else { return };
@@ -81,7 +81,7 @@ impl Extension {
     }
 }
 
-/// Returns the field of the entry for an extra.
+/// Builds the field of the entry for an extra. Returns `None` if the extra is no field.
 pub(crate) fn extension(
     extra: &Extra,
     client: &Client,

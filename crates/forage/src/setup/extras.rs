@@ -1,8 +1,8 @@
-//! The table of extras: additions to a client's configuration other than the entry, each made only on
-//! request.
+//! The table of extras. An extra is an addition to a client's configuration other than the entry, made only
+//! on request.
 //!
-//! The formats were tested with the clients, or read in their sources, in November 2026 where we had them.
-//! All others follow the documentation. Each row cites its source.
+//! The formats were tested with the clients or read in their sources in November 2026, where we had them. All
+//! others follow the documentation. Each row cites its source.
 
 use super::clients::SetupScope;
 
@@ -63,25 +63,26 @@ impl With {
     }
 }
 
-/// An extra of a client.
+/// One extra of one client.
 #[derive(Debug)]
 pub(crate) struct Extra {
     pub(crate) with: With,
-    /// The displayed paths of the files, by scope; `None` if the client has no file in that scope. A field of
-    /// the entry is in the entry's file, so both are `None`.
+    /// The paths of the files in their displayed form, by scope. `None` means that the client has no file in
+    /// that scope. A field of the entry has neither path, since it is in the entry's own file.
     user: Option<&'static str>,
     project: Option<&'static str>,
     pub(super) how: How,
 }
 
-/// The ways in which an extra is added.
+/// How to add an extra.
 #[derive(Debug)]
 pub(super) enum How {
     Entry(ExtraField),
     Json(&'static [ExtraPiece]),
     /// A file that Forage owns as a whole.
     File(OwnFileText),
-    /// Lines between marks. Many clients read `AGENTS.md`, so tools have the server's names there.
+    /// Lines between marks. Many clients read a project's `AGENTS.md`, so we use tool names without a prefix
+    /// there.
     Block,
 }
 
@@ -89,12 +90,12 @@ pub(super) enum How {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExtraField {
     True(&'static str),
-    /// A list of the names of the tools.
+    /// A list of tool names.
     Tools(&'static str),
-    /// A list of the names of variables.
+    /// A list of variable names.
     Variables(&'static str),
-    /// An object of variables. The second string is the syntax in which a value refers to the client's
-    /// variable `NAME`.
+    /// An object of variables. The second string is the client's syntax for the value of a variable `NAME`,
+    /// e.g. `${NAME}`.
     References(&'static str, &'static str),
 }
 
@@ -103,17 +104,17 @@ pub(super) enum ExtraField {
 pub(super) enum ExtraPiece {
     /// A list element.
     Text(&'static [&'static str], &'static str),
-    /// A list element for each tool, with a prefix for its name.
+    /// One list element per tool, with a prefix for its name.
     Tools(&'static [&'static str], &'static str),
     /// A list element that is an object of strings.
     Fields(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// A member with a string value.
     Member(&'static [&'static str], &'static str, &'static str),
-    /// A version number that the client requires in its file. We insert it last into a new file, so that it
-    /// becomes the first line and distinguishes that file from a user's. It is removed only together with the
-    /// file.
+    /// A version number that the client requires in its file. It is inserted last into a new file, so that it
+    /// becomes the first line. This distinguishes our file from one that the user wrote. We only remove it
+    /// together with the file.
     Version(&'static str, u64),
-    /// An element that calls `forage hook`.
+    /// A list element that runs `forage hook`.
     Hook(Hook),
 }
 
@@ -126,7 +127,7 @@ pub(super) struct Hook {
     pub(super) form: HookForm,
 }
 
-/// The events at which a hook is called.
+/// The events at which a client runs a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookEvent {
     SessionStart,
@@ -148,7 +149,7 @@ impl HookEvent {
 pub(super) enum HookForm {
     /// Claude Code's format, with this time limit in seconds. The shell is POSIX or cmd.
     Claude(u64),
-    /// The same format with milliseconds. The shell is POSIX or PowerShell.
+    /// The same format, with a time limit in milliseconds. The shell is POSIX or PowerShell.
     Gemini(u64),
     Copilot,
     Cursor,
@@ -157,7 +158,7 @@ pub(super) enum HookForm {
 /// The content of a file that Forage owns.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OwnFileText {
-    /// The instructions, with lines of front matter.
+    /// The instructions, with these lines of front matter.
     Rule(&'static [&'static str]),
     Skill,
     Agent(AgentForm),
@@ -184,7 +185,7 @@ impl Extra {
         }
     }
 
-    /// Returns a short description of the position in the file.
+    /// Describes the position in the file in a few words.
     pub(crate) fn about(&self) -> String {
         match &self.how {
             How::Entry(
@@ -259,7 +260,8 @@ const fn hook(
     ExtraPiece::Hook(Hook { path, event, matcher, form })
 }
 
-/// <https://code.claude.com/docs/en/settings>, /memory, /skills, /sub-agents, /hooks; the hooks' form in 2.1.330.
+/// <https://code.claude.com/docs/en/settings>, /memory, /skills, /sub-agents, /hooks; for the format of
+/// hooks, 2.1.330.
 static CLAUDE_CODE: &[Extra] = &[
     extra(
         Permission,
@@ -285,8 +287,8 @@ static CLAUDE_CODE: &[Extra] = &[
     ),
 ];
 
-/// <https://developers.openai.com/codex/config-reference>, /hooks, /skills, /subagents; 0.169.0. It needs no
-/// permission because the tools declare that they are read-only.
+/// <https://developers.openai.com/codex/config-reference>, /hooks, /skills, /subagents; 0.169.0. Codex needs
+/// no permission because our tools declare that they are read-only.
 static CODEX: &[Extra] = &[
     entry(Variables, ExtraField::Variables("env_vars")),
     block(Some("~/.codex/AGENTS.md"), Some("AGENTS.md")),
@@ -308,7 +310,8 @@ static CODEX: &[Extra] = &[
 ];
 
 /// The documentation in its package, 0.61.0: tools/mcp-server.md, cli/gemini-md.md, cli/creating-skills.md,
-/// core/subagents.md, hooks/reference.md. The model only sees the output of hooks that run after a tool.
+/// core/subagents.md, hooks/reference.md. The hook must run after the tool, since the model sees the output
+/// of no other.
 static GEMINI_CLI: &[Extra] = &[
     entry(Permission, ExtraField::True("trust")),
     entry(Variables, ExtraField::References("env", "$NAME")),
@@ -335,8 +338,8 @@ static GEMINI_CLI: &[Extra] = &[
     ),
 ];
 
-/// The documentation in its package, 0.24.4: features/mcp.md, skills.md, sub-agents.md, hooks.md. A hook
-/// before a tool must decide if the tool runs; a hook after it only adds text.
+/// The documentation in its package, 0.24.4: features/mcp.md, skills.md, sub-agents.md, hooks.md. Our hook
+/// runs after the tool and only adds text. A hook before the tool would also have to decide if the tool runs.
 static QWEN: &[Extra] = &[
     entry(Permission, ExtraField::True("trust")),
     block(Some("~/.qwen/QWEN.md"), Some("QWEN.md")),
@@ -359,7 +362,8 @@ static QWEN: &[Extra] = &[
 ];
 
 /// <https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot> and
-/// /reference/hooks-configuration; 1.0.102. It passes on only `PATH` and the variables that the entry names.
+/// /reference/hooks-configuration; 1.0.102. Copilot passes on only `PATH` and the variables that the entry
+/// names.
 static COPILOT: &[Extra] = &[
     entry(Variables, ExtraField::References("env", "${NAME}")),
     block(Some("~/.copilot/copilot-instructions.md"), None),
@@ -377,8 +381,8 @@ static COPILOT: &[Extra] = &[
     ),
 ];
 
-/// <https://opencode.ai/docs/permissions/>, /rules/, /skills/, /agents/; 1.18.33. Its hooks are JavaScript
-/// programs.
+/// <https://opencode.ai/docs/permissions/>, /rules/, /skills/, /agents/; 1.18.33. There are no hooks here
+/// because they would have to be JavaScript programs.
 static OPENCODE: &[Extra] = &[
     extra(
         Permission,
@@ -395,8 +399,8 @@ static OPENCODE: &[Extra] = &[
     ),
 ];
 
-/// <https://cursor.com/docs/rules>, /skills, /subagents, /hooks. Permissions and the user's own rules are in
-/// its settings, not in files.
+/// <https://cursor.com/docs/rules>, /skills, /subagents, /hooks. Cursor keeps permissions and the user's own
+/// rules in its settings, not in files.
 static CURSOR: &[Extra] = &[
     rule(&["description: Searching code", "alwaysApply: true"], None, Some(".cursor/rules/forage.mdc")),
     skill(Some("~/.cursor/skills/forage/SKILL.md"), Some(".cursor/skills/forage/SKILL.md")),
@@ -417,7 +421,8 @@ static CURSOR: &[Extra] = &[
     ),
 ];
 
-/// <https://code.visualstudio.com/docs/copilot/customization/custom-instructions>, /agent-skills, /custom-agents.
+/// <https://code.visualstudio.com/docs/copilot/customization/custom-instructions>, /agent-skills,
+/// /custom-agents.
 static VSCODE: &[Extra] = &[
     rule(
         &["applyTo: \"**\""],
@@ -521,21 +526,21 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     ),
 ];
 
-/// Returns the extras of a client.
+/// Looks up the extras of a client.
 pub(crate) fn of(client: &str) -> &'static [Extra] {
     EXTRAS.iter().find(|(name, _)| *name == client).map_or(&[], |(_, extras)| extras)
 }
 
 /// Returns a note for users who install hooks.
 pub(crate) fn hooks_remark(client: &str) -> Option<&'static str> {
-    // 0.169.0: `codex exec` skips untrusted hooks silently.
+    // As of 0.169.0, `codex exec` skips untrusted hooks silently.
     (client == "codex").then_some(
         "Codex only runs hooks that you have trusted: start `codex`, which asks you about new ones. Until then it skips them, \
          and `codex exec` does so silently.",
     )
 }
 
-/// Returns the names of the clients in the table.
+/// Lists the clients in the table.
 #[cfg(test)]
 pub(super) fn clients() -> impl Iterator<Item = &'static str> {
     EXTRAS.iter().map(|(name, _)| *name)

@@ -1,4 +1,4 @@
-//! A client's configuration file. It is read once and replaced atomically, and only if nothing else has
+//! A client's configuration file. It is read once and replaced atomically, but only if no other program has
 //! changed it in the meantime.
 #![expect(
     clippy::disallowed_methods,
@@ -13,8 +13,8 @@ use super::{FileChange, SetupRefusal};
 use crate::config::ClientDirectories;
 use crate::private_file;
 
-/// Maximum bytes of a configuration file. Claude Code keeps its history in one, which can grow to several
-/// megabytes.
+/// Maximum bytes of a configuration file. The limit is high because Claude Code keeps its history in such a
+/// file, which can grow to several megabytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A file in the state in which it was read.
@@ -23,14 +23,15 @@ pub(super) struct FoundFile {
     /// The path of the file itself, with all links resolved.
     target: PathBuf,
     is_link: bool,
-    /// The content; `None` if the file does not exist.
+    /// The content, or `None` if the file does not exist.
     pub(super) text: Option<String>,
-    /// The project that contains the file; other people read this file too.
+    /// The project that contains the file. Such a file is created with shared permissions, since other people
+    /// read it too.
     project: Option<PathBuf>,
 }
 
-/// Reads the file. The path of a project's file must not lead out of the project, because a stranger may have
-/// written that project.
+/// Reads a file. The path of a project's file must not lead out of the project, which may come from a
+/// stranger.
 pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusal> {
     let refuse = |problem: String| SetupRefusal::new(problem);
     let link = fs::symlink_metadata(path);
@@ -53,7 +54,7 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<FoundFile, Set
     Ok(FoundFile { target, is_link, text, project: project.map(real) })
 }
 
-/// Describes a file that does not exist yet. Its parent directories may not exist either.
+/// Describes a file that does not exist yet. Its parent directories may be missing too.
 fn missing(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusal> {
     let there = path.ancestors().skip(1).find(|directory| fs::symlink_metadata(directory).is_ok());
     if let Some(there) = there {
@@ -88,8 +89,8 @@ fn text_of(target: &Path) -> Result<String, SetupRefusal> {
 }
 
 impl FoundFile {
-    /// Returns true if the file may be deleted when it becomes empty. A file behind a link existed before us
-    /// for another purpose.
+    /// Returns true if the file may be deleted when it becomes empty. The target of a link must stay, since
+    /// it was created for another purpose.
     pub(super) fn may_go(&self) -> bool {
         !self.is_link
     }
@@ -105,7 +106,7 @@ impl FoundFile {
         written.map_err(|error| SetupRefusal::new(format!("it can't be written: {error}")))
     }
 
-    /// Applies a change.
+    /// Applies an edit.
     pub(super) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         match change {
             FileChange::None => Ok(()),
@@ -117,13 +118,13 @@ impl FoundFile {
         }
     }
 
-    /// Removes the file, and the directories that were created for it if they are empty.
+    /// Removes the file, and then the empty directories around it.
     pub(super) fn remove(&self) -> Result<(), SetupRefusal> {
         self.check_unchanged()?;
         fs::remove_file(&self.target)
             .map_err(|error| SetupRefusal::new(format!("it can't be removed: {error}")))?;
-        // Remove the empty directories up to the project, or up to the base directories of the user's files.
-        // An empty one would look like an installed client.
+        // Go up to the project, or to the base directories of the user's files. An empty directory should not
+        // stay, because it would look like an installed client.
         let bases = match &self.project {
             Some(project) => vec![project.clone()],
             None => ClientDirectories::find().bases().iter().map(|base| real(base)).collect(),
@@ -131,7 +132,7 @@ impl FoundFile {
         for directory in self.target.ancestors().skip(1) {
             let is_own = bases.iter().any(|base| directory.starts_with(base))
                 && !bases.iter().any(|base| base.starts_with(directory));
-            // Removing a directory that is not empty fails, which is intended.
+            // `remove_dir` fails if a directory is not empty, which ends this loop.
             if !is_own || fs::remove_dir(directory).is_err() {
                 break;
             }

@@ -1,5 +1,5 @@
-//! Fuzzes edits of clients' configuration files with arbitrary text. A file that is not understood must be
-//! refused, and no byte of any other may be lost.
+//! Fuzzes our edits of clients' configuration files with arbitrary text. We must refuse a file that we don't
+//! understand, and must not lose a byte of any other.
 
 use forage_fuzz::{seeds, target};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn is_within(text: &str, longer: &str) -> bool {
     text.bytes().all(|byte| rest.any(|other| other == byte))
 }
 
-/// Returns a file's value according to an independent parser, or `None` if that can't read it.
+/// Parses a file with an independent parser. Returns `None` if that parser can't read it.
 fn meaning(format: FileFormat, text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let value = match format {
@@ -33,8 +33,8 @@ fn check(client: &Client, text: &str) {
         FileFormat::Json => jsonc::inspect(text, spot),
         format => format.inspect(text, spot),
     };
-    // Production code refuses a file that is not understood, or whose entry is foreign, before it edits
-    // anything.
+    // Skip files that production code refuses before it edits anything: those that it can't parse, and those
+    // with a foreign entry.
     let Ok(found) = found else { return };
     if found.entry.as_ref().is_some_and(|entry| client.command_of(entry).is_none()) {
         return;
@@ -45,7 +45,8 @@ fn check(client: &Client, text: &str) {
     let is_new = found.entry.is_none();
     if is_new {
         assert!(is_within(text, &after), "{name}: something is gone: {after}");
-        // Marks with nothing between them were in the text before and are removed.
+        // Skip texts that already have marks. If these have nothing between them, they are removed with the
+        // entry.
         if !text.contains("<<< forage") {
             assert_eq!(removed(client, &after), Ok(Some(text.to_owned())), "{name}: {after}");
         }
@@ -86,7 +87,7 @@ fn any_json_is_refused_or_keeps_every_byte() {
         "{\r\n\t\"theme\": \"dark\",\r\n\t\"context_servers\": {\"forage\": {\"command\": \"forage\"}}\r\n}\r\n",
         "{}",
         "// nothing else\n{\n}\n",
-        // Regression: the inserted text had other line ends than the text for the second insertion.
+        // Regression: the second insertion used another line ending than the first.
         "\r\n",
         // Regression: an entry was inserted after text that is not JSON.
         "\r\n\u{2028}",
@@ -118,9 +119,9 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
         "# >>> forage\nextensions:\n    enabled: tr0e\n# <<< forage\n",
         // Regression: an entry was inserted between these marks without its section.
         "# >>> forage\n# <<< forage\n",
-        // Regression: an entry was inserted next to keys that are all indented.
+        // Regression: an entry was inserted without indentation although all other keys are indented.
         "---\n    a:\n        b: 1\n# end",
-        // Regression: a block scalar after a key that is not a plain one got a line end.
+        // Regression: a block scalar gained a newline if its key was not a plain one.
         "extensions:\n  a:\n    \u{fffd}: |\n      o",
     ]);
     target!(&seeds, |input| check_all(FileFormat::Yaml, &String::from_utf8_lossy(input)));

@@ -1,14 +1,14 @@
-//! JSON with comments and trailing commas, edited in place: a member is inserted or removed, and all other
+//! Edits JSON with comments and trailing commas in place. A member is inserted or removed, and all other
 //! bytes stay.
 //!
-//! The parser is `jsonc-parser`. We do not edit its concrete syntax tree: it spreads a one-line object over
-//! several lines when a member is inserted, and does not undo this when the member is removed.
+//! The parser is `jsonc-parser`. We don't edit its concrete syntax tree, because inserting a member spreads a
+//! one-line object over several lines, and removing the member does not undo this.
 //!
-//! A new member comes first in its container, so that one splice inserts it and the reverse removes it:
+//! A new member must come first in its container, so that one splice inserts it and the reverse removes it:
 //! - on a line of its own, after the comments on the line of the brace;
 //! - before the first member, if that is on the line of the brace;
 //! - directly after the brace of an empty container. A container that we create for the member has white
-//!   space there, which shows that it must be removed together with the member.
+//!   space there. This shows that it should be removed together with the member.
 
 use std::ops::Range;
 
@@ -20,14 +20,14 @@ use serde_json::Value;
 
 use super::{FileContents, SetupRefusal, Spot, contents, newline};
 
-/// A position in a file: inside the objects of `path`, which are created if they are missing.
+/// Where a value is in a file: inside the objects of `path`, which are created if they are missing.
 #[derive(Clone, Copy)]
 pub(super) struct JsonTarget<'a> {
     pub(super) path: &'a [&'a str],
     pub(super) leaf: Leaf<'a>,
 }
 
-/// The kinds of values at a position.
+/// The last step to a value.
 #[derive(Clone, Copy)]
 pub(super) enum Leaf<'a> {
     /// A member of an object.
@@ -36,7 +36,7 @@ pub(super) enum Leaf<'a> {
     Element(&'a dyn Fn(&Value) -> bool),
 }
 
-/// One level of indentation in a file that has no indentation of its own.
+/// One level of indentation, for a file that has no indentation of its own.
 const INDENT: &str = "  ";
 
 /// Maximum edits for one entry. A file that needs more is refused.
@@ -57,7 +57,7 @@ const DIALECT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Parses the file without changing anything.
+/// Reads the servers from a file without changing it.
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(FileContents::default()) };
     document.way(spot.target())?;
@@ -69,17 +69,17 @@ pub(super) fn read(text: &str) -> Result<Value, SetupRefusal> {
     Ok(value(&Document::parse(body(text))?.root))
 }
 
-/// Returns the value at a position.
+/// Looks up the value at a position.
 pub(super) fn find(text: &str, target: JsonTarget<'_>) -> Result<Option<Value>, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(None) };
     Ok(document.way(target)?.get(target.path.len() + 1).map(|member| value(member.value)))
 }
 
-/// Returns the text with a value at a position. An existing value is adapted by small edits, so that the
-/// user's comments and layout stay.
+/// Sets the value at a position. An existing value is adapted by small edits, so that the user's comments and
+/// layout stay.
 pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<String, SetupRefusal> {
     let Some(before) = Document::open(text)? else {
-        // We add no final newline here, which distinguishes this file from one that we created.
+        // Don't add a final newline, because this distinguishes the file from one that we created.
         return Ok(format!("{text}{}", whole(target, wanted, newline(text))));
     };
     let mut added = before.body.to_owned();
@@ -100,8 +100,8 @@ pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<
     Ok(format!("{}{added}", bom(text)))
 }
 
-/// Returns the text without the value at a position, or `None` if the text equals the output of [`created`],
-/// so that the file should be deleted.
+/// Removes the value at a position. Returns `None` if the text equals the output of [`created`], so that the
+/// file should be deleted.
 pub(super) fn remove(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(Some(text.to_owned())) };
     let way = document.way(target)?;
@@ -121,7 +121,7 @@ pub(super) fn remove(text: &str, target: JsonTarget<'_>) -> Result<Option<String
     Ok(Some(format!("{}{removed}", bom(text))))
 }
 
-/// Returns the text of a new file that contains only this value at its position.
+/// Formats a new file that contains only this value at its position.
 pub(super) fn created(target: JsonTarget<'_>, value: &Value) -> String {
     whole(target, value, "\n") + "\n"
 }
@@ -132,7 +132,7 @@ fn whole(target: JsonTarget<'_>, value: &Value, newline: &'static str) -> String
 }
 
 fn is_blank(text: &str) -> bool {
-    // Only JSON's own white space counts. Unicode has more, which is not allowed in a document.
+    // Only JSON's own white space counts. Unicode has more of it, which a document must not contain.
     body(text).trim_matches([' ', '\t', '\n', '\r']).is_empty()
 }
 
@@ -144,8 +144,8 @@ fn bom(text: &str) -> &str {
     &text[..text.len() - body(text).len()]
 }
 
-/// Returns the value of a node. The last one of duplicate keys wins, and a number that is out of range is
-/// kept as text.
+/// Converts a node to a value. The last one of duplicate keys wins, and a number that is out of range becomes
+/// text.
 fn value(node: &Node<'_>) -> Value {
     node.clone().into()
 }
@@ -208,8 +208,8 @@ impl<'t> Document<'t> {
         Ok(Self { body, root, tokens: parsed.tokens.unwrap_or_default() })
     }
 
-    /// Returns the existing nodes on the path to a position: the top level, the containers, and finally the
-    /// value itself.
+    /// Follows the path to a position as far as it exists. Returns the nodes on it: the top level, the
+    /// containers, and finally the value itself.
     fn way(&self, target: JsonTarget<'_>) -> Result<Vec<Member<'_>>, SetupRefusal> {
         let refuse = |problem: String| Err(SetupRefusal::new(problem));
         let mut way = vec![Member { key: "", start: self.root.start(), value: &self.root }];
@@ -267,7 +267,8 @@ impl<'t> Document<'t> {
         Layout { newline: newline(self.body), unit: if unit.is_empty() { INDENT } else { unit } }
     }
 
-    /// Returns the end of the previous line, if only white space precedes `start` on its line.
+    /// Returns where the previous line ends, but only if nothing except white space precedes `start` on its
+    /// own line.
     fn own_line(&self, start: usize) -> Option<usize> {
         let above = self.body[..start].trim_end_matches([' ', '\t']).strip_suffix('\n')?;
         Some(above.strip_suffix('\r').unwrap_or(above).len())
@@ -297,11 +298,11 @@ impl<'t> Document<'t> {
         Edit { range: at..at, text: layout.member(target, value, None) + ", " }
     }
 
-    /// Removes a member from its container, together with its comma and the line or space that was inserted
-    /// with it.
+    /// Cuts a member from its container, together with its comma and the line or space that was inserted with
+    /// it.
     fn cut(&self, member: Member<'_>) -> Edit {
         let end = member.value.end();
-        // Comments between the member and its comma stay.
+        // Keep the comments between the member and its comma.
         let kept = |range: Range<usize>| match self.body[range].trim() {
             "" => String::new(),
             comments => comments.to_owned() + newline(self.body),
@@ -321,7 +322,7 @@ impl<'t> Document<'t> {
         let rest = &self.body[range.end..];
         let is_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
         match self.own_line(member.start).filter(|_| is_line) {
-            // The previous line may end in a line comment, which would swallow the kept comments.
+            // The previous line may end in a line comment, which would swallow the comments that stay.
             Some(start) if !text.is_empty() => {
                 Edit { range: start..range.end, text: newline(self.body).to_owned() + text.trim_end() }
             }
@@ -333,15 +334,16 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns true if a container was created for its only member: it contains white space around that, and
-    /// nothing else.
+    /// Returns true if we created this container for its only member. It then contains white space around the
+    /// member, and nothing else.
     fn is_made_for(&self, container: &Node<'_>, member: Member<'_>) -> bool {
         let before = &self.body[container.start() + 1..member.start];
         let after = self.body[member.value.end()..container.end() - 1].trim();
         !before.is_empty() && before.trim().is_empty() && (after.is_empty() || after == ",")
     }
 
-    /// Returns the next edit towards the wanted value, as small as possible, or `None` when no edit is left.
+    /// Returns the next edit towards the wanted value, or `None` if the value is right. The edit is as small
+    /// as possible.
     fn next_edit(&self, node: &Node<'_>, wanted: &Value) -> Option<Edit> {
         let (present, members) = (value(node), members(node));
         if present == *wanted {
@@ -349,7 +351,7 @@ impl<'t> Document<'t> {
         }
         let leaf = |leaf| JsonTarget { path: &[], leaf };
         let edit = match (&present, wanted) {
-            // Duplicate keys are ambiguous, so we replace such an object as a whole.
+            // Duplicate keys are ambiguous, so such an object is replaced as a whole.
             (Value::Object(old), Value::Object(new)) if old.len() == members.len() => {
                 let missing = new.iter().rev().find(|(key, _)| !old.contains_key(*key));
                 let changed = || members.iter().find_map(|it| self.next_edit(it.value, new.get(it.key)?));
@@ -380,13 +382,13 @@ fn is_comment(token: &TokenAndRange<'_>) -> bool {
     matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
-/// Returns the white space at the beginning of a line.
+/// Returns the white space at the beginning of the line that contains `at`.
 fn line_indent(body: &str, at: usize) -> &str {
     let line = &body[body[..at].rfind('\n').map_or(0, |newline| newline + 1)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The layout of a file.
+/// The layout of a file: its newline and one level of its indentation.
 struct Layout<'t> {
     newline: &'static str,
     unit: &'t str,
@@ -417,8 +419,8 @@ impl Layout<'_> {
         named(key, text)
     }
 
-    /// Formats a value. Objects have a line for each member, and all lines but the first are indented. Lists,
-    /// and all values without an indentation, are on one line.
+    /// Formats a value. An object has a line per member, and all lines but the first are indented. Lists are
+    /// always on one line, and without an indentation so are objects.
     fn value(&self, value: &Value, indent: Option<&str>) -> String {
         match value {
             Value::Object(members) => {
@@ -445,7 +447,7 @@ impl Layout<'_> {
     }
 }
 
-/// Removes the value at a position from a file's value, and the containers that become empty.
+/// Removes the value at a position from a parsed file, and also the containers that become empty.
 fn take(file: &mut Value, target: JsonTarget<'_>) -> Option<Value> {
     if let Some((key, path)) = target.path.split_first() {
         let inner = file.get_mut(*key)?;

@@ -1,11 +1,11 @@
 //! How each client starts its configured servers: the environment that it passes on, its name and protocol
-//! revision in the handshake, and the rules that it applies to tools.
+//! revision in the handshake, and its rules for tools.
 //!
-//! For the constants with a version this was measured in November 2026, with a server that logged the names
-//! of its variables. For the others it follows their documentation, and where that is silent we assume the
-//! whole environment.
+//! For a constant with a version, this was measured in November 2026 with a server that logged the names of
+//! its variables. All others follow the documentation. Where it is silent, we assume that the client passes
+//! on everything.
 
-/// The way in which a client starts a server.
+/// How a client starts a server.
 #[derive(Debug)]
 pub(crate) struct Launch {
     /// The client's name in the handshake.
@@ -15,13 +15,13 @@ pub(crate) struct Launch {
     pub(crate) environment: Environment,
     /// Advice on how to pass on a variable that the client withholds.
     pub(crate) remedy: &'static str,
-    /// The variable by which the client passes the project's directory to the server.
+    /// The variable in which the client passes the project's directory to the server.
     pub(crate) project_variable: Option<&'static str>,
-    /// True if `${NAME}` in the `env` of an entry is replaced by the value of a variable.
+    /// True if the client expands `${NAME}` in the `env` of an entry.
     pub(crate) expands: bool,
     pub(crate) front: OfferedTools,
     pub(crate) consent: Consent,
-    /// The command with which the client lists its servers, if it has one that we have tried.
+    /// The command with which the client lists its servers, if we have tried one.
     pub(crate) listing: Option<Listing>,
 }
 
@@ -36,7 +36,7 @@ const fn listing(program: &'static str, arguments: &'static [&'static str]) -> O
     Some(Listing { program, arguments })
 }
 
-/// The variables of its own that a client passes on.
+/// Which of its own environment variables a client passes on.
 #[derive(Debug)]
 pub(crate) enum Environment {
     Whole,
@@ -51,7 +51,7 @@ pub(crate) enum Environment {
 pub(crate) enum OfferedTools {
     /// All tools, from the start.
     All,
-    /// Tools that request it (`anthropic/alwaysLoad`). Of the others the model sees only names until it
+    /// Tools that request it (`anthropic/alwaysLoad`). The model sees only the names of the others until it
     /// searches for them.
     Marked,
     /// Tools that the model has searched for.
@@ -61,20 +61,20 @@ pub(crate) enum OfferedTools {
 /// The permissions that a call needs before it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// None, or none that we know.
+    /// None that we know of.
     None,
     /// `permissions` in Claude Code's settings.
     Permissions,
     /// `trust` in the entry. Without it, non-interactive runs have none of the tools.
     Trust,
-    /// The same, and trust in the folder, without which no server is started.
+    /// Both `trust` and a trusted folder. Without the latter the client starts no server.
     TrustAndFolder,
 }
 
 impl Environment {
     /// Returns true if the client passes on the variable `name`.
     pub(crate) fn hands_on(&self, name: &str) -> bool {
-        // Names are case-insensitive on Windows. On other systems, names that differ only in case do not
+        // Windows ignores case in names. So do we on all systems, since names that differ only in case don't
         // occur in practice.
         let name = name.to_ascii_uppercase();
         match self {
@@ -169,7 +169,7 @@ pub(super) const CODEX: Launch = Launch {
     ..PLAIN
 };
 
-/// 0.61.0. It also checks values: a variable whose value has a password in an address is withheld too.
+/// 0.61.0. Note that it also checks values: it withholds a variable whose value has a password in an address.
 pub(super) const GEMINI_CLI: Launch = Launch {
     name: "gemini-cli-mcp-client",
     revision: "2025-06-18",
@@ -238,14 +238,14 @@ pub(super) const CLINE: Launch =
 pub(super) const CLAUDE_DESKTOP: Launch =
     Launch { name: "claude-ai", revision: "2025-06-18", environment: Environment::Only(OF_THE_SDK), ..PLAIN };
 
-/// 7.7.7, which is made from opencode.
+/// 7.7.7, which is based on opencode.
 pub(super) const KILO: Launch =
     Launch { name: "kilo", listing: listing("kilo", &["mcp", "list"]), ..OPENCODE };
 
 /// 2.1.0.
 pub(super) const KIMI: Launch = Launch { name: "kimi-code", ..PLAIN };
 
-/// Its `env_keys` are names in its own secret store.
+/// Its `env_keys` are names in its own secret store, so they do not help to pass on variables.
 pub(super) const GOOSE: Launch =
     Launch { name: "goose", remedy: "set them in `envs` of the entry", expands: false, ..PLAIN };
 

@@ -1,8 +1,9 @@
-//! Asks a client for its list of servers, because only that shows whether the client reads the entry.
+//! Asks a client to list its servers. Only this shows if the client really reads our entry.
 //!
-//! A client that lists its servers may also start them, and rewrite its files: in their versions of November
-//! 2026, Claude Code, Gemini CLI, Qwen Code, opencode and Kilo do the former, and all of these but Gemini CLI
-//! the latter. So the client runs in an empty home with nothing but Forage's entry, outside of any project.
+//! A client that lists its servers may also start them and rewrite its files. In their versions of November
+//! 2026, Claude Code, Gemini CLI, Qwen Code, opencode and Kilo started them, and all of these except Gemini
+//! CLI rewrote files. So the client must run in an empty home with only Forage's entry, outside of any
+//! project.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -19,17 +20,19 @@ use crate::{child, private_file};
 pub(crate) enum Listed {
     /// The client lists the entry. The text is the command line that was run.
     Yes(String),
-    /// The client does not list the entry, or lists it as not usable: the command line and what it printed.
+    /// The client does not list the entry, or lists it as not usable. The texts are the command line and its
+    /// output.
     No(String, String),
     /// The client was not asked, for this reason.
     NotAsked(String),
 }
 
-/// The variables of this process that a client gets. All others could lead it to other files.
+/// The variables that are passed on to the client. Any other could lead it to files outside of the empty
+/// home.
 const HANDED_ON: [&str; 8] =
     ["LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "COMSPEC", "PATHEXT", "WINDIR", "PROGRAMFILES"];
 
-/// The directories in the empty home, by the variables that name them.
+/// The directories in the empty home, each with the variable that must point to it.
 const IN_HOME: [(&str, &str); 8] = [
     ("HOME", ""),
     ("USERPROFILE", ""),
@@ -41,7 +44,8 @@ const IN_HOME: [(&str, &str); 8] = [
     ("LOCALAPPDATA", "AppData/Local"),
 ];
 
-/// No update, no telemetry, no colours; and Gemini CLI starts servers only in trusted directories.
+/// Turns off updates, telemetry and colours. The last one is for Gemini CLI, which starts servers only in
+/// trusted directories.
 const SETTINGS: [(&str, &str); 7] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -52,10 +56,10 @@ const SETTINGS: [(&str, &str); 7] = [
     ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
 ];
 
-/// Words by which a client says that a server on the same line is not usable.
+/// Words that mean that the server on the same line is not usable.
 const FAILED: [&str; 7] = ["✗", "✘", "fail", "error", "disabled", "disconnected", "not connected"];
 
-/// Asks the client for its servers. Its program is looked up outside of `roots`.
+/// Asks the client for its servers. The client's program must be outside of `roots`.
 pub(crate) fn listed(site: &Site, roots: &[&Path]) -> Listed {
     let title = site.client.title;
     if site.scope == SetupScope::Project {
@@ -96,7 +100,7 @@ pub(crate) fn listed(site: &Site, roots: &[&Path]) -> Listed {
     }
 }
 
-/// The working directory of the client, in its home.
+/// The client's working directory inside the empty home.
 const EMPTY: &str = "empty";
 
 /// Creates a home with one file and an empty directory.
@@ -118,8 +122,8 @@ fn variables(home: &Path, path: OsString) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// Returns true if a line of the client's list begins with the entry's name and does not say that it failed.
-/// `command` is the entry's own, whose path may contain any word.
+/// Returns true if a line of the client's list begins with the entry's name and does not report a failure.
+/// `command` is ignored in that line because its path may contain any word.
 fn lists(text: &str, command: &str) -> bool {
     without_colours(text).lines().any(|line| {
         let rest = line.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/').strip_prefix(NAME);
@@ -130,7 +134,7 @@ fn lists(text: &str, command: &str) -> bool {
     })
 }
 
-/// Returns the text without the control sequences of terminals (`ESC [ … letter`).
+/// Removes the terminal's control sequences (`ESC [ … letter`) from a text.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -139,7 +143,7 @@ fn without_colours(text: &str) -> String {
     })
 }
 
-/// Prepares a client's output for display.
+/// Prepares a client's output for display: one line of limited length, without control characters.
 fn shown(text: &str) -> String {
     let line = without_colours(text).split_whitespace().collect::<Vec<_>>().join(" ");
     clip(&sanitize_line(&line), PROBE_SHOWN_BYTES)
@@ -149,7 +153,7 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The lists of the clients, in the versions of `tests/clients/real/package.json` and of Kilo 7.7.7.
+    /// The lists of the clients in the versions of `tests/clients/real/package.json`, and of Kilo 7.7.7.
     #[test]
     fn entries_are_found_in_the_lists_of_clients() {
         for (text, expected) in [

@@ -1,8 +1,8 @@
-//! Markdown: lines between marks at the end of a file that people write for agents. The marks are comments,
-//! which are not rendered.
+//! Lines between marks at the end of a Markdown file that people write for agents. The marks are HTML
+//! comments, which are not rendered.
 //!
-//! Several clients may read the same file, for example `AGENTS.md`. The first mark names the clients for
-//! which the block was added, and the block is removed with the last of them. The mark ends with a checksum
+//! Several clients may read the same file, e.g. `AGENTS.md`. The first mark therefore names the clients for
+//! which the block was added, and the block is removed with the last of them. This mark ends with a checksum
 //! of the lines between the marks, so that we notice lines that a user has added there and never delete them.
 
 use super::{SetupRefusal, marked, newline, owned};
@@ -10,7 +10,7 @@ use super::{SetupRefusal, marked, newline, owned};
 const BEGIN: &str = "<!-- forage: begin";
 const END: &str = "<!-- forage: end -->";
 
-/// Returns the clients that a mark names and its checksum, if the line is a mark.
+/// Parses a mark into its clients and its checksum. Returns `None` if the line is no mark.
 fn mark(line: &str) -> Option<(Vec<&str>, &str)> {
     let inner = line.trim().strip_prefix(BEGIN)?.strip_suffix("-->")?;
     let (clients, check) = inner.split_once(';').unwrap_or((inner, ""));
@@ -25,8 +25,13 @@ fn find(text: &str) -> Result<Option<(marked::MarkedBlock, Vec<&str>)>, SetupRef
     }))
 }
 
-/// Returns the lines between the marks that the user has added. `own` are the lines that Forage writes now.
-/// Lines that another version wrote and a user changed can't be told apart, which is an error.
+/// Returns the lines between the marks that the user has added. `own` are the lines that Forage would write
+/// now.
+///
+/// # Errors
+///
+/// Returns an error if a user changed lines that another version of Forage wrote, since we can't distinguish
+/// the two.
 fn lines_of_user(
     text: &str,
     found: &marked::MarkedBlock,
@@ -38,7 +43,7 @@ fn lines_of_user(
         return Ok(Vec::new());
     }
     let others = marked::others(&found.lines, own).filter(|_| is_as_written(own));
-    // A formatter adds only empty lines.
+    // If only empty lines were added, it was a formatter.
     let is_blank = |lines: &Vec<String>| lines.iter().all(|line| line.trim().is_empty());
     others.map(|others| if is_blank(&others) { Vec::new() } else { others }).ok_or_else(|| {
         SetupRefusal::new(
@@ -53,12 +58,12 @@ fn check_of(lines: &[String]) -> String {
     format!("{:016x}", owned::check_value(&lines.join("\n")))
 }
 
-/// Returns true if the block exists for this client.
+/// Returns true if this client has the block.
 pub(super) fn has(text: &str, client: &str) -> Result<bool, SetupRefusal> {
     Ok(find(text)?.is_some_and(|(_, clients)| clients.contains(&client)))
 }
 
-/// Returns the block with its marks, without a final newline.
+/// Formats the block with its marks. The result has no final newline.
 pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String {
     block_with(lines, &check_of(lines), clients, newline)
 }
@@ -69,7 +74,7 @@ fn block_with(lines: &[String], check: &str, clients: &[&str], newline: &str) ->
     lines.collect::<Vec<_>>().join(newline)
 }
 
-/// Returns the text with the block added for this client.
+/// Adds the block to the text for this client.
 pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
     let Some((found, mut clients)) = find(text)? else {
@@ -83,8 +88,8 @@ pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, 
     Ok(marked::replace(text, &found, &block_with(shown, &check_of(lines), &clients, newline)))
 }
 
-/// Returns the text without the block, or with the block for the remaining clients. `lines` are the lines that
-/// Forage writes now. Returns `None` if the text equals the output of [`created`].
+/// Removes the block, or keeps it for the remaining clients. `lines` are the lines that Forage would write
+/// now. Returns `None` if the text equals the output of [`created`].
 pub(super) fn remove(text: &str, lines: &[String], client: &str) -> Result<Option<String>, SetupRefusal> {
     let Some((found, clients)) = find(text)? else { return Ok(Some(text.to_owned())) };
     let others: Vec<&str> = clients.iter().copied().filter(|other| *other != client).collect();
@@ -103,7 +108,7 @@ pub(super) fn remove(text: &str, lines: &[String], client: &str) -> Result<Optio
     })
 }
 
-/// Returns the text of a new file that contains only the block.
+/// Formats a new file that contains only the block.
 pub(super) fn created(lines: &[String], client: &str) -> String {
     block(lines, &[client], "\n") + "\n"
 }

@@ -1,7 +1,8 @@
-//! Lines between two marks, for formats whose comments begin with `#` and, with other marks, for others.
+//! Blocks of lines between two marks. This is for formats whose comments begin with `#`, and for others with
+//! their own marks.
 //!
-//! A block at the end of a file follows an empty line. It ends with a newline if and only if the original
-//! file did, or if there was no file. So removing the block restores the original bytes.
+//! A block at the end of a file follows an empty line. It ends with a newline if the original file did, or if
+//! there was no file. Both rules are needed so that removing the block restores the original bytes.
 
 use std::ops::Range;
 
@@ -10,13 +11,13 @@ use super::{SetupRefusal, newline};
 pub(super) const BEGIN: &str = "# >>> forage";
 pub(super) const END: &str = "# <<< forage";
 
-/// The marked lines of a file.
+/// A block that was found in a file.
 #[derive(Debug)]
 pub(super) struct MarkedBlock {
-    /// The range from the beginning of the first mark's line to the end of the last mark's line, including
+    /// The bytes from the beginning of the first mark's line to the end of the last mark's line, including
     /// its newline.
     pub(super) range: Range<usize>,
-    /// The text before the first mark on its line.
+    /// The white space before the first mark on its line.
     pub(super) indent: String,
     /// The lines between the marks, without newlines.
     pub(super) lines: Vec<String>,
@@ -27,7 +28,8 @@ pub(super) fn find(text: &str) -> Result<Option<MarkedBlock>, SetupRefusal> {
     find_between(text, (BEGIN, |line| line == BEGIN), END)
 }
 
-/// Like [`find`], with other marks. The first one is recognized by its beginning.
+/// Like [`find`], but with other marks. The first one may also hold data, so it is recognized by its
+/// beginning.
 pub(super) fn find_between(
     text: &str,
     (begin, is_begin): (&str, fn(&str) -> bool),
@@ -56,14 +58,14 @@ pub(super) fn find_between(
     }
 }
 
-/// Returns the lines with their marks, without a final newline.
+/// Puts the marks around the lines. The result has no final newline.
 pub(super) fn marked(lines: &[String], indent: &str, newline: &str) -> String {
     let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
     let lines = [BEGIN].into_iter().chain(lines.iter().map(String::as_str)).chain([END]).map(line);
     lines.collect::<Vec<_>>().join(newline)
 }
 
-/// Returns the text with the block at its end.
+/// Appends the block to the text.
 pub(super) fn append(text: &str, lines: &[String], indent: &str) -> Result<String, SetupRefusal> {
     append_block(text, &marked(lines, indent, newline(text)))
 }
@@ -76,8 +78,8 @@ pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefus
         text if text.ends_with('\n') => format!("{text}{newline}{block}{newline}"),
         text => format!("{text}{newline}{newline}{block}"),
     };
-    // If the text ends in half of a line end (`\r`), the newline that we add would complete it, and the
-    // original could not be restored.
+    // The text may end in half a line ending (`\r`). Our newline would complete it, and we could not restore
+    // the original.
     let start = added.rfind(block).unwrap_or_default();
     match take_out(&added, &(start..added.len())) {
         Some(rest) if rest == text => Ok(added),
@@ -85,27 +87,25 @@ pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefus
     }
 }
 
-/// Returns the text with the block replaced.
+/// Replaces the block in the text.
 pub(super) fn replace(text: &str, found: &MarkedBlock, new: &str) -> String {
     let end = if text[found.range.clone()].ends_with('\n') { newline(text) } else { "" };
     format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
 }
 
-/// Returns the lines that are not among `own`, or `None` if `lines` does not contain all of `own` in their
-/// order.
+/// Returns the lines that are not among `own`, or `None` if `lines` does not contain all of `own` in order.
 pub(super) fn others(lines: &[String], own: &[String]) -> Option<Vec<String>> {
     let mut own = own.iter().peekable();
     let others = lines.iter().filter(|line| own.next_if_eq(line).is_none()).cloned().collect();
     own.next().is_none().then_some(others)
 }
 
-/// Returns the text of a new file that contains only the block.
+/// Formats a new file that contains only the block.
 pub(super) fn created(lines: &[String]) -> String {
     marked(lines, "", "\n") + "\n"
 }
 
-/// Returns the text without a block that [`append`] added, or `None` if the text equals the output of
-/// [`created`].
+/// Removes a block that [`append`] added. Returns `None` if the text equals the output of [`created`].
 pub(super) fn take_out(text: &str, block: &Range<usize>) -> Option<String> {
     let (before, after) = (&text[..block.start], &text[block.end..]);
     let ends_with_newline = text[block.clone()].ends_with('\n');
@@ -113,7 +113,7 @@ pub(super) fn take_out(text: &str, block: &Range<usize>) -> Option<String> {
         return (!ends_with_newline).then(String::new);
     }
     let before = match without_newline(before) {
-        // Only an empty line is ours; the line end of a line with content is not.
+        // Only an empty line was added by us. The newline of a line with content is the user's.
         Some(shorter) if ends_with_newline => {
             if shorter.ends_with('\n') {
                 shorter

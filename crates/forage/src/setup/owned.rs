@@ -1,5 +1,5 @@
-//! Files that Forage owns as a whole. They are removed only if they are unchanged, which a checksum in their
-//! last line shows.
+//! Files that Forage owns as a whole. A file that was changed must not be removed, so the last line holds a
+//! checksum.
 
 use super::SetupRefusal;
 
@@ -23,18 +23,18 @@ impl Comment {
     }
 }
 
-/// Returns the text of the file with its checksum line. `text` must end with a newline.
+/// Appends the checksum line to `text`, which must end with a newline.
 pub(super) fn marked(text: &str, comment: Comment) -> String {
     format!("{text}{}\n", comment.line(text))
 }
 
-/// Checks that a file is as some version of Forage wrote it.
+/// Checks that Forage wrote this file, in any version, and that it was not changed since.
 ///
 /// # Errors
 ///
 /// Returns an error if the file is not Forage's or was changed.
 pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
-    // Git may have changed the line ends.
+    // Git may have changed the line endings.
     let text = text.replace("\r\n", "\n");
     let body = text.strip_suffix('\n').unwrap_or(&text);
     let (before, last) = body.rsplit_once('\n').unwrap_or(("", body));
@@ -49,7 +49,7 @@ pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
     }
 }
 
-/// FNV-1a: protects against accidental changes, not against an attack.
+/// Hashes a text with FNV-1a. This only has to detect accidental changes, not an attack.
 pub(super) fn check_value(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)

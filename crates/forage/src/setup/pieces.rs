@@ -1,4 +1,4 @@
-//! The values of an extra in JSON files: list elements and object members, each recognized by its content.
+//! Extras in JSON files: list elements and object members, each recognized by its content.
 
 use forage_mcp::Profile;
 use forage_tools::registry::{AnyTool, TOOLS};
@@ -9,15 +9,15 @@ use super::extras::{Extra, ExtraPiece, Hook, HookEvent, HookForm, How};
 use super::jsonc::{self, JsonTarget, Leaf};
 use super::{Client, NAME, SetupRefusal};
 
-/// A value of a piece in its file.
+/// One value of a piece, and where it belongs in the file.
 pub(super) struct PieceSlot {
     piece: ExtraPiece,
     pub(super) path: &'static [&'static str],
-    /// The text of a list element.
+    /// The text of a list element. Empty for all other values.
     text: String,
 }
 
-/// Returns the names of all tools, in each form that clients use.
+/// Lists the names of all tools in each form that clients use.
 pub(super) fn known_tools() -> Vec<String> {
     let names = |tool: &&'static dyn AnyTool| [tool.name().to_owned(), Profile::unknown().listed(*tool)];
     let mut known: Vec<String> = TOOLS.iter().flat_map(names).collect();
@@ -25,7 +25,7 @@ pub(super) fn known_tools() -> Vec<String> {
     known
 }
 
-/// Returns the names of the tools for which a piece has an element.
+/// Lists the tools for which a piece has one element each. Empty for pieces that don't depend on tools.
 pub(super) fn tool_slots(piece: ExtraPiece, client: &Client, words: &ExtraParts) -> Vec<String> {
     match piece {
         ExtraPiece::Tools(..) => words.tool_names(client),
@@ -47,7 +47,7 @@ pub(super) fn slots(piece: ExtraPiece, tools: &[String]) -> Vec<PieceSlot> {
 }
 
 impl PieceSlot {
-    /// Returns true if a list element is Forage's.
+    /// Returns true if this list element is Forage's.
     fn is_own(&self, value: &Value) -> bool {
         match self.piece {
             ExtraPiece::Text(..) | ExtraPiece::Tools(..) => value == self.text.as_str(),
@@ -86,7 +86,7 @@ impl PieceSlot {
         }
     }
 
-    /// Returns the text with this value added.
+    /// Adds this value to the text.
     fn add(&self, text: &str, client: &Client, words: &ExtraParts) -> Result<String, SetupRefusal> {
         let value = self.value(client, words);
         match (self.piece, self.find(text)?) {
@@ -106,7 +106,7 @@ impl PieceSlot {
         }
     }
 
-    /// Returns the text without this value, or `None` if the file was created for it.
+    /// Removes this value from the text. Returns `None` if we created the file for it.
     fn remove(&self, text: &str) -> Result<Option<String>, SetupRefusal> {
         let Some(present) = self.find(text)? else { return Ok(Some(text.to_owned())) };
         match self.piece {
@@ -127,7 +127,7 @@ pub(super) fn add(
 ) -> Result<String, SetupRefusal> {
     let slots = pieces.iter().flat_map(|piece| slots(*piece, &tool_slots(*piece, client, words)));
     match text {
-        // We insert in reverse order because each value goes in front of the existing ones.
+        // Insert in reverse order, so that each new value goes in front of the existing ones.
         Some(text) => slots.rev().try_fold(text.to_owned(), |text, slot| slot.add(&text, client, words)),
         None => made(slots.map(|slot| {
             let value = slot.value(client, words);
@@ -136,7 +136,7 @@ pub(super) fn add(
     }
 }
 
-/// Returns the text of a new file with these values.
+/// Formats a new file with these values.
 fn made(slots: impl DoubleEndedIterator<Item = (PieceSlot, Value)>) -> Result<String, SetupRefusal> {
     let mut text: Option<String> = None;
     for (slot, value) in slots.rev() {
@@ -148,7 +148,7 @@ fn made(slots: impl DoubleEndedIterator<Item = (PieceSlot, Value)>) -> Result<St
     Ok(text.unwrap_or_default())
 }
 
-/// Returns the text without the values of these pieces, or `None` if the file was created for them.
+/// Removes the values of these pieces from the text. Returns `None` if we created the file for them.
 pub(super) fn remove(pieces: &[ExtraPiece], text: &str) -> Result<Option<String>, SetupRefusal> {
     let tools = known_tools();
     let all = || pieces.iter().flat_map(|piece| slots(*piece, &tools));
@@ -171,7 +171,7 @@ pub(super) fn remove(pieces: &[ExtraPiece], text: &str) -> Result<Option<String>
     Ok(rest)
 }
 
-/// The shells that run a hook's command.
+/// The shell in which a client runs the command of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shell {
     /// A POSIX shell, or cmd on systems without one.
@@ -180,16 +180,17 @@ enum Shell {
     PowerShell,
 }
 
-/// Returns the command line of a hook in the syntax of a shell. It always exits with 0: an older `forage`
-/// does not know the hook and exits with 2, which clients take for a refusal of the call. We need two forms
-/// because each shell rejects one of them: cmd does not understand `;`, and PowerShell before 7 does not
-/// understand `||`.
+/// Formats the command line of a hook in the syntax of a shell.
+///
+/// The command must always exit with 0. An older `forage` does not know the hook and exits with 2, which
+/// clients would take as a refusal of the call. We need two forms because each shell rejects one of them: cmd
+/// does not understand `;`, and PowerShell before 7 does not understand `||`.
 fn hook_command(command: &str, event: HookEvent, client: &str, shell: Shell) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '\\');
     let quoted = match command.chars().all(|c| is_plain(c) && (cfg!(windows) || c != '\\')) {
         true => command.to_owned(),
-        // Without `&`, PowerShell treats a quoted command as a string.
+        // Without `&`, PowerShell would treat a quoted command as a string.
         false if cfg!(windows) && shell == Shell::PowerShell => format!("& \"{command}\""),
         false if cfg!(windows) => format!("\"{command}\""),
         false => format!("'{}'", command.replace('\'', "'\\''")),
@@ -215,7 +216,7 @@ fn hook_value(hook: Hook, command: &str, client: &str) -> Value {
         }),
         HookForm::Cursor => json!({ "command": line(Shell::PowerShell), "timeout": 5 }),
     };
-    // The matcher comes first, where people look for it.
+    // Put the matcher first, where people look for it.
     let matcher = hook.matcher.map(|matcher| ("matcher".to_owned(), Value::from(matcher)));
     let fields = call.as_object().into_iter().flatten();
     Value::Object(
@@ -223,7 +224,7 @@ fn hook_value(hook: Hook, command: &str, client: &str) -> Value {
     )
 }
 
-/// Returns true if an element has the command `forage hook EVENT`.
+/// Returns true if this element runs `forage hook EVENT`.
 fn calls_hook(value: &Value, event: HookEvent) -> bool {
     match value {
         Value::String(text) => {
@@ -238,7 +239,7 @@ fn calls_hook(value: &Value, event: HookEvent) -> bool {
     }
 }
 
-/// Returns true if `value` contains everything in `other`; it may contain more.
+/// Returns true if `value` contains everything in `other`. It may contain more.
 fn contains(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Object(fields), Value::Object(others)) => {
@@ -251,7 +252,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// Checks that an element contains no hook except Forage's.
+/// Checks that a group of hooks contains none except Forage's.
 fn alone(element: &Value) -> Result<(), SetupRefusal> {
     if element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
         Ok(())
@@ -260,7 +261,7 @@ fn alone(element: &Value) -> Result<(), SetupRefusal> {
     }
 }
 
-/// Returns the text of a JSON file that contains only an extra, for pasting.
+/// Formats a JSON file that contains only this extra, so that users can paste it.
 pub(crate) fn snippet(extra: &Extra, client: &Client, words: &ExtraParts) -> Option<String> {
     let How::Json(pieces) = &extra.how else { return None };
     add(pieces, None, client, words).ok()

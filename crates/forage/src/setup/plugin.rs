@@ -1,7 +1,7 @@
-//! The files that make Forage's repository a plugin marketplace and an extension. Claude Code, Codex and
-//! Copilot use the former, Gemini CLI the latter.
+//! The files that turn Forage's repository into a plugin marketplace (for Claude Code, Codex and Copilot) and
+//! an extension (for Gemini CLI).
 //!
-//! `cargo xtask generate` writes them, so that they match the program.
+//! `cargo xtask generate` writes these files, so that they always match the program.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,14 @@ const PLUGIN: &str = "packaging/plugin";
 const DESCRIPTION: &str =
     "Code search for coding agents: the right files by question, by pattern or by name, with exact totals";
 
-/// The prefix that Claude Code gives the tools of a plugin's server.
+/// The prefix that Claude Code puts before the tools of a plugin's server.
 const PREFIX: &str = "mcp__plugin_forage_forage__";
 
-/// The client name in the hooks of a plugin. The names of its tools depend on which client has installed it.
+/// The client name in the hooks of a plugin. The names of its tools depend on which client has installed it,
+/// so we can't name one here.
 pub(crate) const CLIENT: &str = "plugin";
 
-/// Returns the paths and contents of the files.
+/// Generates the files, by their paths.
 pub(crate) fn files() -> BTreeMap<String, String> {
     let tools = advertised(&ToolSelection::default()).unwrap_or_default();
     let tools: Vec<&'static dyn AnyTool> =
@@ -73,7 +74,7 @@ pub(crate) fn files() -> BTreeMap<String, String> {
     files.into()
 }
 
-/// Returns Claude Code's hooks, under the client name that a plugin uses.
+/// Formats Claude Code's hooks, with the plugin in place of the client.
 fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
     let words = ExtraParts { command: NAME.to_owned(), tools, variables: Vec::new() };
     let is_it = |extra: &&Extra| extra.with == With::Hooks;
@@ -85,7 +86,7 @@ fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
     debug_assert!(
         [HookEvent::SessionStart, HookEvent::Search].iter().all(|event| text.contains(event.name()))
     );
-    // Format the JSON in the way that a reader expects.
+    // Use the usual JSON layout, which people expect in this file.
     serde_json::from_str::<Value>(&text).map(|value| pretty(&value)).unwrap_or_default()
 }
 

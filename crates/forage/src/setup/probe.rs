@@ -1,8 +1,8 @@
-//! Starts the command of a client's entry in the same way as the client and talks to it: a handshake, the
-//! list of tools, one call.
+//! Starts the command of a client's entry as the client would, and talks to it: a handshake, the list of
+//! tools, and one call.
 //!
-//! This happens only at the user's request, by `forage doctor` or by setting the client up. It takes at most
-//! [`PROBE_TIME`], and all processes that it starts end with it.
+//! This must only happen at the user's request, either by `forage doctor` or when a client is set up. It
+//! takes at most [`PROBE_TIME`], and all processes that it starts end with it.
 
 use std::ffi::OsString;
 use std::io;
@@ -58,11 +58,12 @@ pub(crate) struct Talk {
     pub(crate) elapsed: Duration,
     /// `None` if there was no tool to call.
     pub(crate) call: Option<ProbeCall>,
-    /// The first line that is not a message. Some clients ignore such lines, others end the session.
+    /// The first output line that is not a message. Some clients ignore such lines, but others end the
+    /// session.
     pub(crate) noise: Option<String>,
 }
 
-/// The reasons for which a client would fail, worded to follow «as CLIENT starts it: ».
+/// Why a client would fail. The text must read well after "as CLIENT starts it: ".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProbeFailure {
     #[error("there is no program {0}")]
@@ -81,13 +82,13 @@ pub(crate) enum ProbeFailure {
     Stranger(String),
     #[error("it answers `{0}` with an error: {1}")]
     Refused(&'static str, String),
-    /// The server runs only to report this problem.
+    /// The server runs, but only to report this problem.
     #[error("it runs, and its settings can't be used: {0}")]
     Unusable(String),
 }
 
-/// Returns the program that a command resolves to with these variables. Relative directories in `PATH` are
-/// skipped.
+/// Finds the program that a client would run for this command and these variables. Relative directories in
+/// `PATH` are skipped.
 pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Result<PathBuf, ProbeFailure> {
     let path = Path::new(command);
     if path.is_absolute() {
@@ -137,7 +138,7 @@ pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFai
     Ok(Talk { tools, elapsed, call, noise: running.noise() })
 }
 
-/// Returns parameters in the form that a client of this revision sends.
+/// Completes the parameters of a request for this client's revision.
 fn with_meta(launch: &Launch, mut params: Value) -> Value {
     if launch.revision >= STATELESS {
         params["_meta"] = json!({
@@ -159,7 +160,7 @@ fn shown(text: &str) -> String {
     clip(&sanitize_line(text.trim()), PROBE_SHOWN_BYTES)
 }
 
-/// A started server and its start time.
+/// A running server and its start time.
 struct RunningProbe {
     server: ChildServer,
     began: Instant,
@@ -174,7 +175,7 @@ impl RunningProbe {
         Ok(Self { server, began })
     }
 
-    /// Performs the handshake of the client's revision. Returns the server's description of itself.
+    /// Performs the handshake of the client's revision. Returns what the server says about itself.
     fn greet(&self, launch: &Launch) -> Result<Value, ProbeFailure> {
         if launch.revision >= STATELESS {
             return self.ask("server/discover", with_meta(launch, json!({})));
@@ -213,12 +214,12 @@ impl RunningProbe {
         })
     }
 
-    /// Returns the first line that is not a message, prepared for display.
+    /// Returns the first output line that is not a message, prepared for display.
     fn noise(&self) -> Option<String> {
         self.server.noise().map(|line| shown(&line))
     }
 
-    /// Returns the failure of a server that has closed its output.
+    /// Describes the failure of a server that has closed its output.
     fn ended(&self) -> ProbeFailure {
         let status = self.server.end();
         let status =
@@ -226,7 +227,7 @@ impl RunningProbe {
         ProbeFailure::Ended { status, said: self.said() }
     }
 
-    /// Returns the most informative line of the server's standard error.
+    /// Picks the most informative line from the server's standard error.
     fn said(&self) -> String {
         let text = self.server.stderr();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());

@@ -1,5 +1,5 @@
-//! A client's settings about servers: permissions and trusted folders. We read only the keys below and never
-//! show any values.
+//! A client's settings about servers: permissions and trusted folders. We read only the keys below and must
+//! never show any values.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 use super::{NAME, SetupScope, file, jsonc};
 use crate::config::ClientDirectories;
 
-/// The settings of a client. Those in the project may come from a stranger because they are part of the
-/// repository. A permission in them does not count as the user's.
+/// The settings of a client. Note that a project's settings are part of the repository, so a stranger may
+/// have written them. A permission in them must not count as the user's.
 #[derive(Debug, Default)]
 pub(crate) struct EntrySettings {
     own: Vec<Value>,
     projects: Vec<Value>,
 }
 
-/// The states of a permission.
+/// Whether a client may do something without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permission {
     Given,
     /// The client asks, each time or once.
     Asked,
-    /// A file of the project grants it. The client accepts this once it trusts the folder.
+    /// A file of the project grants it. The client will accept this once it trusts the folder.
     Claimed,
     Denied,
 }
@@ -47,12 +47,13 @@ impl EntrySettings {
         }
     }
 
-    /// Returns the strings of a list in the user's own settings.
+    /// Collects the strings of a list in the user's own settings.
     pub(crate) fn own_texts(&self, place: &str) -> Vec<&str> {
         self.own.iter().flat_map(|settings| list_of(settings, place)).collect()
     }
 
-    /// Returns Claude Code's permission for calls of these tools, given by Claude Code's names.
+    /// Returns Claude Code's permission for calls of these tools. `tools` are the names that Claude Code
+    /// uses.
     pub(crate) fn permission(&self, tools: &[String]) -> Permission {
         let server = format!("mcp__{NAME}");
         let all = [server.clone(), format!("{server}__*")];
@@ -69,8 +70,8 @@ impl EntrySettings {
         self.decided(|settings| are_all(settings, "/permissions/deny"), gives)
     }
 
-    /// Returns the user's decision, or else the claim of a project file. A denial in a project file counts
-    /// because the project gains nothing by it.
+    /// Returns the user's own decision, or else the claim of a project file. A denial in a project file
+    /// counts too, because the project gains nothing by it.
     fn decided(&self, denies: impl Fn(&[&Value]) -> bool, gives: impl Fn(&[&Value]) -> bool) -> Permission {
         let own: Vec<&Value> = self.own.iter().collect();
         let all: Vec<&Value> = self.own.iter().chain(&self.projects).collect();
@@ -111,7 +112,7 @@ impl EntrySettings {
             .into_iter()
             .flatten()
             .filter_map(|(path, rule)| Some((Path::new(path), rule.as_str()?)));
-        // The rule of the nearest folder wins.
+        // The rule for the nearest folder wins.
         let above = |path: &Path, rule: &str| match rule {
             "TRUST_PARENT" => path.parent().is_some_and(|parent| folder.starts_with(parent)),
             _ => folder.starts_with(path),
@@ -126,7 +127,7 @@ impl EntrySettings {
     }
 }
 
-/// Returns the strings of a list.
+/// Iterates over the strings of a list.
 fn list_of<'v>(settings: &'v Value, place: &str) -> impl Iterator<Item = &'v str> {
     settings.pointer(place).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

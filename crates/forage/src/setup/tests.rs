@@ -1,5 +1,5 @@
-//! Property tests with random user files: an entry is added, nothing else changes, and removing it restores
-//! every byte.
+//! Property tests with random user files. Adding an entry must change nothing else, and removing it must
+//! restore every byte.
 
 mod beside;
 
@@ -14,7 +14,7 @@ fn entry() -> Value {
     json!({ "type": "stdio", "command": "forage", "args": ["mcp"], "env": {} })
 }
 
-/// A random source that repeats its decisions for a failing seed.
+/// A random number generator that makes the same decisions for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -101,7 +101,8 @@ fn json_file(seed: u64) -> String {
     text
 }
 
-/// An independent parser for JSON with comments, written for these tests.
+/// Parses JSON with comments. This parser was written for the tests, so that it shares no code with the
+/// product.
 fn read_json(text: &str) -> Value {
     let (mut plain, mut rest) = (String::new(), text.trim_start_matches('\u{feff}'));
     while let Some(c) = rest.chars().next() {
@@ -151,7 +152,7 @@ fn a_text_that_is_no_unicode_is_refused_with_its_line() {
     assert!(refusal.contains("unpaired high surrogate") && refusal.ends_with("line 2"), "{refusal}");
 }
 
-/// The previous line may end in a line comment, which would swallow the kept comments.
+/// The previous line may end in a line comment, which would swallow the comments that stay.
 #[test]
 fn a_comment_after_an_entry_stays_on_a_line_of_its_own() {
     let file = "{\"mcpServers\": {\n\"a\": 1, // one\n\"forage\": {} /* two\nlines */ ,\n\"b\": 2}}";
@@ -386,7 +387,7 @@ fn a_file_that_was_created_goes_and_an_empty_one_stays() {
         let entry = client.entry("forage");
         let text = created(client, &entry);
         assert_eq!(removed(client, &text), Ok(None), "{}", client.name);
-        // A file that Forage owns as a whole is never added to.
+        // An entry is never added to a file that Forage owns as a whole.
         if client.format == FileFormat::Skill {
             continue;
         }
@@ -470,7 +471,7 @@ fn an_entry_is_ours_if_it_runs_our_server_whatever_was_added() {
         let mut changed = client.entry("forage");
         changed["env"] = json!({ "KEY": "value" });
         assert_eq!(client.command_of(&changed).as_deref(), Some("forage"), "{}", client.name);
-        // Additional fields stay when the command changes.
+        // Additional fields should stay when the command changes.
         let mended = client.with_command(&changed, "/bin/forage");
         assert_eq!(client.command_of(&mended).as_deref(), Some("/bin/forage"));
         assert_eq!(mended["env"]["KEY"], "value");

@@ -1,5 +1,5 @@
-//! The texts about Forage that clients give to their models from files. They are short and describe the tools
-//! offered to that client, under the names that it uses.
+//! The texts about Forage that clients give to their models. They must be short. They describe the tools that
+//! this client is offered, under the names that it uses.
 
 use forage_mcp::Profile;
 use forage_tools::ToolNames;
@@ -47,7 +47,8 @@ it, and look there if that may be it. Then read the lines that count, not whole 
 /// The beginning of the line that names the program in [`SHELL_SKILL`].
 const PROGRAM: &str = "The program is `";
 
-/// For clients without MCP. `forage call` redacts secrets, which the commands for people do not.
+/// The skill for clients without MCP. It uses `forage call` because that redacts secrets, unlike the commands
+/// for people.
 const SHELL_SKILL: &str = "\
 ---
 name: forage
@@ -94,24 +95,24 @@ const SESSION: &str = "[[Search this code base with {search_index} (a question, 
 pattern) before grep, rg, find or reading files one by one. ]]The tools of the MCP server forage only read, and say what \
 they left out.";
 
-/// Returns the names of the tools for a client with this profile.
+/// Builds the names of the tools for a client with this profile.
 pub(crate) fn names(tools: &[&'static dyn AnyTool], profile: Option<Profile>) -> ToolNames {
     ToolNames::written(tools, |tool| {
         profile.map_or_else(|| tool.name().to_owned(), |profile| profile.written(tool))
     })
 }
 
-/// Returns the names of the tools with a prefix.
+/// Builds the names of the tools with a prefix.
 pub(crate) fn names_with(tools: &[&'static dyn AnyTool], prefix: &str) -> ToolNames {
     ToolNames::written(tools, |tool| format!("{prefix}{}", tool.name()))
 }
 
-/// Returns the lines for `AGENTS.md` and similar files.
+/// Formats the instructions for `AGENTS.md` and similar files as lines.
 pub(super) fn instructions(names: &ToolNames) -> Vec<String> {
     names.fill(INSTRUCTIONS).trim_end().lines().map(str::to_owned).collect()
 }
 
-/// Returns the same lines as a rules file, with `front` as front matter.
+/// Formats the instructions as a rules file, with `front` as its front matter.
 pub(super) fn rule(front: &[&str], names: &ToolNames) -> String {
     let text = instructions(names).join("\n");
     match front {
@@ -124,18 +125,18 @@ pub(crate) fn skill(names: &ToolNames) -> String {
     format!("---\nname: forage\ndescription: \"{SKILL_DESCRIPTION}\"\n---\n\n{}\n", names.fill(SKILL))
 }
 
-/// Returns the skill for a client without MCP.
+/// Formats the skill for a client without MCP.
 pub(super) fn shell_skill(command: &str) -> String {
     SHELL_SKILL.replace("{command}", command)
 }
 
-/// Returns the command of a text that [`shell_skill`] made.
+/// Finds the command in a text that [`shell_skill`] made.
 pub(super) fn command_of_shell_skill(text: &str) -> Option<&str> {
     let line = text.lines().find_map(|line| line.strip_prefix(PROGRAM))?;
     line.split_once('`').map(|(command, _)| command)
 }
 
-/// Returns the definition of the sub-agent; `tools` are the names of the tools that it may call.
+/// Formats the definition of the sub-agent, which may call only `tools`.
 pub(crate) fn agent(form: AgentForm, tools: &[String], names: &ToolNames) -> String {
     let task = names.fill(AGENT_TASK);
     let list = |own: &str| {
@@ -159,7 +160,7 @@ pub(crate) fn agent(form: AgentForm, tools: &[String], names: &ToolNames) -> Str
     format!("---\nname: {AGENT}\ndescription: \"{AGENT_DESCRIPTION}\"\n{front}\n---\n\n{task}\n")
 }
 
-/// Returns the sentence for the start of a session.
+/// Formats the sentence that a hook prints at the start of a session.
 pub(crate) fn session_start(names: &ToolNames) -> String {
     names.fill(SESSION)
 }

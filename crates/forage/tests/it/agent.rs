@@ -16,7 +16,7 @@ fn bench() -> Bench {
     ])
 }
 
-/// Long enough for a busy machine; the models in these tests hang forever.
+/// Long enough for a busy machine. The models in these tests hang forever.
 const SOON: Duration = Duration::from_secs(20);
 
 const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry_with_backoff"}"#);
@@ -253,7 +253,7 @@ fn server(model: String) -> ChatError {
     ChatError::Server { model, status: 500, retry_after: None }
 }
 
-/// For each failure during a conversation, checks if the same model is asked again and if the next one
+/// Checks for each failure during a conversation if the same model is asked again, and if the next one
 /// continues.
 #[test]
 fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
@@ -292,8 +292,8 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
             two.seen()[0].texts().any(|text| text.contains("Found 2 matches")),
             "it takes the conversation over"
         );
-        // The third failure follows the second, and an error ends the conversation when all models have
-        // failed.
+        // The third failure follows the second. When all models have failed, the conversation ends with an
+        // error.
         let failing = || {
             let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
             (one, Scripted::new("two", [fail(error), fail(error)]))
@@ -334,7 +334,7 @@ fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_questi
     assert!(texts[0].contains("Question: what is this?"));
     assert!(texts[1].starts_with("[this result was taken out"), "{}", texts[1]);
     assert!(texts[4].contains("Found 2 matches"), "a call whose result is gone is made again: {}", texts[4]);
-    // Nothing is left to remove. The next model may have a larger context.
+    // There is nothing left to remove, but the next model may have a larger context.
     let (one, two) = (Scripted::new("one", [fail(too_long)]), Scripted::new("two", [say("I can")]));
     let transcript = ask(&bench().agent(&[&one, &two]));
     assert_eq!(transcript.answer.as_deref(), Some("I can"));
@@ -485,7 +485,7 @@ fn keyword_search_is_offered_where_something_can_filter() {
     let mut context = bench().agent(&[&model]).context;
     let without = ["search_index", "grep_search", "list_directory", "read_file", "Search"];
     assert_eq!(names(&context)[..5], without);
-    // The name is free for the other tool whose requirement uses it.
+    // The name is free for the other tool, whose requirement uses it.
     assert_eq!(names(&context)[5..], ["keyword_search"]);
     context.filter.mode = FilterMode::Lexical;
     assert_eq!((&*names(&context)[2], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));

@@ -1,4 +1,4 @@
-//! A program's own tools next to ours: the same sanitizing and the same limits.
+//! A program's own tools next to ours, with the same sanitizing and the same limits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ fn a_tool_that_is_long_or_slow_or_fails_or_panics_ends_nothing_else() {
     agent
         .add_tool(own(|_, request| match request["query"].as_str() {
             Some("long") => Ok("word ".repeat(100_000)),
-            // Longer than the whole conversation may take.
+            // Sleep for longer than the whole conversation may take.
             Some("slow") => {
                 std::thread::sleep(Duration::from_secs(60));
                 Ok(String::new())
@@ -126,8 +126,8 @@ fn a_tool_that_is_long_or_slow_or_fails_or_panics_ends_nothing_else() {
 
 #[test]
 fn the_bound_of_turns_holds_whatever_the_model_does() {
-    // The model still calls tools in the last turn. The text next to the calls is the answer, and no further
-    // request is made.
+    // The model still calls tools in the last turn. The text next to these calls is the answer, and no
+    // further request is made.
     let model = Scripted::new(
         "one",
         [call(&[GREP]), says("as far as I know", &[("read_file", r#"{"path": "a.rs"}"#)])],

@@ -1,4 +1,4 @@
-//! `forage ask` against a scripted server: real tools on a real tree, over the OpenAI chat protocol.
+//! `forage ask` with a scripted server: real tools on a real tree, over the OpenAI chat protocol.
 
 use serde_json::{Value, json as value};
 
@@ -8,7 +8,7 @@ use crate::{Project, Run};
 /// A secret that every set of redaction rules should find.
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
-/// Creates a project as the plan describes it.
+/// Creates the project that the plan describes.
 pub(crate) fn project() -> Project {
     let agent = "import asyncio\n\nclass Agent:\n    async def run(self):\n        pass\n\n    async def _execute_tools(self, \
                  response):\n        # TODO: run these in parallel\n        for tool_use in response.tool_uses:\n            \
@@ -226,8 +226,7 @@ fn secrets_never_reach_the_model_unless_redaction_is_off() {
     for (setting, leaks) in [("", false), ("[secrets]\nredact = false\n", true)] {
         let project = project();
         project.write("src/token.py", &format!("TOKEN = \"{SECRET}\"\nexecute(TOKEN)\n"));
-        // On a long line the search cuts around the match. Half of a secret would not be recognized by any
-        // rule.
+        // On a long line the search cuts around the match. No rule would recognize half of a secret.
         project.write(
             "src/long.py",
             &format!("x = 'needle {} {SECRET} {}'\n", "b ".repeat(75), "c".repeat(300)),
@@ -274,7 +273,7 @@ fn what_is_planted_in_files_changes_no_shape() {
                 ("read_file", value!({"path": "src/planted.py"})),
                 ("grep_search", value!({"pattern": "class"})),
             ]),
-            // The misled model repeats what it has read.
+            // The misled model repeats the planted text.
             say(&format!("See src/planted.py:1.\n{}", planted.replace(['\u{1b}', '\u{202e}'], " "))),
         ]);
         let run = ask(&project, &peer, "q", &[]);
@@ -303,7 +302,7 @@ fn what_is_planted_in_files_changes_no_shape() {
         "the control: it was there"
     );
     assert!(!results[0].contains(['\u{1b}', '\u{202e}']));
-    // Our notes come last, whatever the model repeats.
+    // Our notes must come last, whatever the model repeats.
     assert_eq!(run.status, 0, "{run:?}");
     let last = run.stdout.lines().last().unwrap();
     assert!(last.starts_with("[acme/big-0: turns 2, calls 2,"), "{run:?}");
@@ -315,8 +314,8 @@ fn every_fault_of_a_server_has_its_outcome() {
     let server = || json(500, "", "{}");
     let raw = |text: &str| Reply::Raw(text.as_bytes().to_vec());
     let refused = "{\"choices\":[{\"message\":{\"content\":null},\"finish_reason\":\"content_filter\"}]}";
-    // The fault's name, the replies after the first turn, the exit status with one model, and true if a
-    // second model answers.
+    // The columns are the name of the fault, the replies after the first turn, the exit status with one
+    // model, and true if a second model answers.
     let faults: Vec<(&str, Vec<Reply>, i32, bool)> = vec![
         ("401", vec![json(401, "", "{}")], 2, true),
         ("403", vec![json(403, "", "{}")], 2, true),
@@ -408,7 +407,7 @@ fn the_configuration_bounds_a_conversation_and_flags_win() {
     assert!(run.status == 0 && run.stderr.contains("`ask.turns` is ignored"), "{run:?}");
 }
 
-/// Private keys in files whose names do not reveal them, as `read_file` and `grep_search` print them.
+/// Tests private keys in files whose names do not reveal them, as `read_file` and `grep_search` print them.
 #[test]
 fn no_line_of_a_private_key_reaches_the_model() {
     let lines = [

@@ -52,7 +52,7 @@ fn a_second_question_goes_on_from_the_first() {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains(SECRET), "{told}");
-    // The third question continues both earlier ones. A question without the flag starts a new conversation.
+    // The third question continues both earlier ones. Without the flag, a question starts a new conversation.
     project.run(&["ask", "--continue", "what else?"]);
     let told = opening(&peer);
     assert!(
@@ -76,7 +76,7 @@ fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_sa
     assert!(run.status == 2 && run.stderr.contains("`ask.keep`"), "{run:?}");
 }
 
-/// A user who lets a model read secrets has not asked for copies of them on disk, where they outlive the
+/// A user may let a model read secrets. This does not mean that copies may go to disk, where they outlive the
 /// question.
 #[test]
 fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
@@ -145,7 +145,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
         (file.to_str().unwrap(), "it has 40000 bytes, 32768 at most are read"),
         ("prompt.md", "prompt.md is empty; write the prompt into it"),
         ("~/prompt.md", "prompt.md: stream did not contain valid UTF-8"),
-        // A pipe must not block.
+        // A pipe must not block the command.
         (pipe.to_str().unwrap(), "pipe: "),
     ];
     for (path, part) in bad {
@@ -158,7 +158,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
     }
 }
 
-/// A server with the behaviour that the tests need.
+/// A server that behaves as the tests need it.
 const SERVER: &str = r#"
 import json, os, subprocess, sys, time
 child = subprocess.Popen(["sleep", "300"])
@@ -186,7 +186,7 @@ fn serve(project: &Project, peer: &Peer, extra: &str) -> std::path::PathBuf {
     serve_by(project, peer, SERVER, extra)
 }
 
-/// Runs with a server that has this source.
+/// Configures a server that has this source.
 fn serve_by(project: &Project, peer: &Peer, server: &str, extra: &str) -> std::path::PathBuf {
     let outside = project.root.parent().unwrap();
     let script = outside.join("server.py");
@@ -204,7 +204,7 @@ fn serve_by(project: &Project, peer: &Peer, server: &str, extra: &str) -> std::p
 fn assert_ended(pids: &std::path::Path) {
     let text = std::fs::read_to_string(pids).unwrap();
     for pid in text.split(' ') {
-        // A process that has ended but was not yet reaped by its new parent is a zombie.
+        // An ended process is a zombie until its new parent reaps it.
         let has_ended = || {
             let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             matches!(state.rsplit(") ").next().and_then(|rest| rest.chars().next()), None | Some('Z'))
@@ -272,8 +272,7 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
     assert_ended(&pids);
 }
 
-/// Answers of servers are not recorded. The user is told this while recording, and a replay matches the
-/// recording.
+/// We don't record answers of servers, and say so while recording. A replay must match the recording.
 #[test]
 #[cfg(target_os = "linux")]
 fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
@@ -311,7 +310,7 @@ fn the_start_of_servers_is_within_the_time_for_everything() {
     let transcript = run.json();
     assert_eq!((run.status, &transcript["stop_reason"]), (2, &value!("time")), "{run:?}");
     assert!(transcript["warnings"].to_string().contains("did not answer in time"), "{run:?}");
-    // Two seconds for the server and the rest for the model; waiting separately would take ten.
+    // Two seconds for the server and the rest for the model. Waiting separately would take ten.
     assert!(took.as_millis() < 9_500, "{took:?}");
     let asked = transcript["elapsed_ms"].as_u64().unwrap();
     assert!(asked < 7_000, "{asked}");

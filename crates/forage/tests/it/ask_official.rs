@@ -1,4 +1,4 @@
-//! `forage ask` with tools of an official MCP server on Node, as a user would configure it.
+//! Runs `forage ask` with tools of an official MCP server on Node, as a user would configure it.
 //! `cargo xtask peers` installs the server.
 
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde_json::json as value;
 use crate::ask::{calls, configure, project, results, say};
 use crate::peer::Peer;
 
-/// The variable that overrides the folder into which `cargo xtask peers` installs. `skip` skips this test.
+/// Overrides the folder into which `cargo xtask peers` installs. With `skip`, this test is skipped.
 const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
-/// The list of installed packages, in the folder of lists and in that of the peers.
+/// The list of installed packages, both in the folder of lists and in that of the peers.
 const LIST: &str = "servers/package.json";
 
 /// Returns the folder of the server and Node, or `None` if the user asked to skip this test.
@@ -74,7 +74,7 @@ fn tools_of_the_official_filesystem_server_reach_the_model() {
     assert!(results[0].contains("mend the retries\ntoken [redacted:"), "{}", results[0]);
     assert!(results[1].contains("Access denied") && !results[1].contains("not for"), "{}", results[1]);
     assert!(results[2].contains("[FILE] todo.txt"), "{}", results[2]);
-    // A tool that was not chosen is not offered, and our tools still are.
+    // A tool that was not chosen is not offered, but our own tools still are.
     assert!(!notes.join("new.txt").exists(), "{}", results[3]);
     assert!(results[4].contains("src/"), "{}", results[4]);
     let calls = run.json()["turns"][0]["calls"].clone();

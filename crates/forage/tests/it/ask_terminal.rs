@@ -10,7 +10,7 @@ use crate::Project;
 use crate::ask::{configure, project};
 use crate::peer::{Peer, Reply};
 
-/// Runs a program on a new terminal and prints everything that the terminal received.
+/// Runs a program on a new terminal and prints everything that the terminal receives.
 const TERMINAL: &str = r#"
 import os, pty, sys
 child, terminal = pty.fork()
@@ -82,7 +82,7 @@ fn look() -> [(&'static str, Value); 1] {
     [("grep_search", value!({ "pattern": "class Agent" }))]
 }
 
-/// The first turn, which contains text and calls.
+/// Builds the first turn, which contains text and calls.
 fn looking() -> Reply {
     slowly(stream(&["I look at ", "the agent first."], &look(), Some("tool_calls")))
 }
@@ -108,7 +108,7 @@ fn what_models_write_is_shown_once() {
     }
 }
 
-/// The answer is the text next to calls that are no longer made.
+/// In the last turn no calls are made, so the text next to them is the answer.
 #[test]
 fn an_answer_beside_calls_is_shown_once() {
     let project = project();
@@ -120,7 +120,8 @@ fn an_answer_beside_calls_is_shown_once() {
     assert!(printed.contains("no turns are left"), "{printed}");
 }
 
-/// Reasoning whose opening tag was swallowed by a server's template is not part of the answer after it.
+/// A server's template may swallow the opening tag of the reasoning. The answer still begins after the
+/// closing tag.
 #[test]
 fn an_answer_behind_reasoning_is_shown_once() {
     let project = project();

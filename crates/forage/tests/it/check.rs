@@ -1,5 +1,5 @@
-//! Checks of clients' entries: the server is started like the client would start it, the result and any
-//! obstacles are reported, and no process is left behind.
+//! Checks of clients' entries. They start the server as the client would, report the result and any
+//! obstacles, and leave no process.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Writes a program with Forage's name that does something else.
+/// Writes a program that has Forage's name but does something else.
 fn script(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("forage");
     put(&path, &format!("#!/bin/sh\n{text}\n"));
@@ -39,7 +39,7 @@ fn doctor(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
     (run.status, run.json())
 }
 
-/// Returns the check of a client's entry.
+/// Finds the check of a client's entry in a report.
 fn of<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
     let sites = record["clients"].as_array().unwrap();
     &sites.iter().find(|site| site["client"] == client && site["scope"] == scope).unwrap()["check"]
@@ -73,7 +73,7 @@ fn what_works_is_told_with_what_the_client_asks_for() {
     ] {
         let check = of(&record, client, "user");
         assert_eq!((&check["serves"], &check["call"]["error"]), (&json!(true), &Value::Null), "{check}");
-        // Only the client itself could say that it works there.
+        // Only the client itself could show that it works there.
         assert_eq!(check["works"], Value::Null, "{check}");
         assert!(check["tools"].as_array().unwrap().contains(&json!(tool)), "{check}");
         assert_eq!(check["missing_variables"], json!([]), "{check}");
@@ -82,7 +82,7 @@ fn what_works_is_told_with_what_the_client_asks_for() {
     let all = ["codex", "claude-code", "gemini-cli", "opencode"].map(deferred);
     assert_eq!(all, [json!(true), json!(false), Value::Null, Value::Null]);
 
-    // A required permission is reported until it is granted.
+    // A required permission is reported until the user grants it.
     assert!(of(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"), "{record}");
     assert!(of(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
     let gemini = of(&record, "gemini-cli", "user")["warnings"].to_string();
@@ -181,7 +181,7 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
     let pids = project.home.join("pids");
     let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
     codex(&project, &script(&project.home.join("bin"), &text), "");
-    // A working entry is not delayed, and both are tested.
+    // Both entries are tested, and the working one is not delayed.
     assert_eq!(write(&project, "claude-code", FORAGE).status, 0);
     let began = Instant::now();
     let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
@@ -202,7 +202,7 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
 #[test]
 #[cfg(target_os = "linux")]
 fn ctrl_c_leaves_nothing_of_what_is_tried() {
-    // A server that keeps running after its input is closed and has started a child.
+    // This server has started a child, and keeps running after its input is closed.
     let project = Project::new(&[]);
     let pids = project.home.join("pids");
     let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
@@ -227,7 +227,7 @@ fn ctrl_c_leaves_nothing_of_what_is_tried() {
             std::thread::sleep(Duration::from_millis(5));
         }
         let pids = started();
-        // Positive control: processes exist that must be ended.
+        // Positive control: there are processes that must be ended.
         assert!(pids.lines().count() == 2 && pids.lines().all(is_alive), "{arguments:?}: {pids}");
         let id = child.id().to_string();
         let sent = Instant::now();
@@ -244,7 +244,8 @@ fn ctrl_c_leaves_nothing_of_what_is_tried() {
     }
 }
 
-/// A repository's files may come from a stranger. Permissions in them are reported as such and do not count.
+/// A repository's files may come from a stranger. We report permissions in them as such, but they must not
+/// count.
 #[test]
 fn what_a_projects_files_permit_is_no_permission_of_the_users() {
     let project = Project::new(&[]);
@@ -353,7 +354,7 @@ fn a_program_that_a_projects_file_names_is_not_run() {
         let check = of(&record, "claude-code", "project");
         assert!(status == 0 && check["tried"] == false && !ran.exists(), "{check}");
     }
-    // This program may run, in the form that Forage writes.
+    // This program may run, since the entry has the form that Forage writes.
     project.write(".mcp.json", &entry(Path::new(FORAGE), ""));
     let (_, record) = doctor(&project, &[]);
     let check = of(&record, "claude-code", "project");
@@ -364,14 +365,14 @@ fn a_program_that_a_projects_file_names_is_not_run() {
     assert!(ran.exists());
 }
 
-/// A program in the place of a client's, which prints `list` and stores its environment.
+/// Writes a program that takes the place of a client's. It prints `list` and stores its environment.
 fn client(directory: &Path, name: &str, list: &str) {
     let path = directory.join(name);
     put(&path, &format!("#!/bin/sh\nenv > \"$0.env\"; pwd >> \"$0.env\"; ls -a >> \"$0.env\"\n{list}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Only the client itself knows if it reads the entry.
+/// Only the client itself can show if it reads the entry.
 #[test]
 fn an_entry_works_if_its_client_lists_it() {
     let project = Project::new(&[("a.rs", "fn main() {}\n")]);
@@ -418,7 +419,7 @@ fn an_entry_works_if_its_client_lists_it() {
     let seen = std::fs::read_to_string(bin.join("claude.env")).unwrap();
     assert!(!seen.contains(KEY) && !seen.contains(project.root.to_str().unwrap()), "{seen}");
     assert!(!seen.contains(&format!("HOME={}\n", project.home.display())), "{seen}");
-    // A client that is a program of the project is not run.
+    // A client that is a program of the project must not run.
     std::fs::remove_file(bin.join("claude.env")).unwrap();
     let own = project.root.join("node_modules/.bin");
     client(&own, "claude", "echo 'forage: x mcp - ✔ Connected'");
@@ -429,7 +430,8 @@ fn an_entry_works_if_its_client_lists_it() {
         run.stdout.contains("there is no `claude` on the PATH") && !own.join("claude.env").exists(),
         "{run:?}"
     );
-    // A project's file is tried by nobody, because its client would start whatever else the project names.
+    // We ask no client about a project's file, because the client would start whatever else the project
+    // names.
     let run = project.run_in(
         &project.root,
         &["setup", "claude-code", "--scope", "project", "--write", "--command", FORAGE],
@@ -517,7 +519,7 @@ fn no_program_of_a_project_is_started() {
     script(&outside, &format!("touch {}", started.display()));
     let own = project.root.join("node_modules/.bin");
     script(&own, &format!("touch {}", started.display()));
-    // A link inside the project to a program outside is the project's choice too.
+    // A link inside the project counts as the project's choice too, even if it leads to a program outside.
     let links = project.root.join("bin");
     std::fs::create_dir_all(&links).unwrap();
     std::os::unix::fs::symlink(outside.join("forage"), links.join("forage")).unwrap();

@@ -103,7 +103,7 @@ fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects()
     assert!(run.status == 0 && run.stdout.contains("README.md: matches"), "{run:?}");
 }
 
-/// REQ-KWS-002. Control: the same directory in a repository, where the sibling file is found too.
+/// REQ-KWS-002. Control: if the same directory is in a repository, the sibling file is found too.
 #[test]
 fn without_a_repository_the_working_directory_is_searched() {
     let project = Project::new(&[("beside.txt", "a needle_here\n"), ("sub/within.txt", "a needle_here\n")]);
@@ -167,12 +167,12 @@ fn roots_and_paths_that_people_name_work_from_anywhere() {
     std::fs::write(project.home.join("sub/a.txt"), "needle at home\n").unwrap();
     let run = project.run_in(&project.home, &["grep", "needle", "sub"], &[]);
     assert!(run.status == 0 && run.stdout.contains("needle at home"), "{run:?}");
-    // A root elsewhere, without a path.
+    // The root is elsewhere, and there is no path.
     let run = project.run_in(&project.home, &["grep", "needle", "--root", &path], &[]);
     assert!(run.status == 0 && run.stdout.contains("src/main.rs:"), "{run:?}");
     let run = project.run_in(&project.home, &["list", "src", "--root", &path], &[]);
     assert!(run.status == 0 && run.stdout.contains("main.rs (3 lines)"), "{run:?}");
-    // A link of the user's own is followed; a link out of the repository is not.
+    // We follow a link that the user made, but none that leads out of the repository.
     #[cfg(unix)]
     through_a_link(&project);
 }
@@ -208,7 +208,7 @@ fn fr_ls_01_search_by_all_its_names() {
             |line: &str| line.starts_with(&format!("  {name} ")) || line.contains(&format!("alias: {name}"));
         assert!(!help.lines().any(advertised), "{name} is advertised");
     }
-    // The tool is advertised under its only name if the configuration enables it.
+    // If the configuration enables the tool, it is advertised under its only name.
     let names = || {
         let tools = project.run(&["tools", "--format", "mcp"]).json();
         let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());

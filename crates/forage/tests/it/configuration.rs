@@ -1,4 +1,4 @@
-//! Sources of settings, and the settings that a repository may change.
+//! Where settings come from, and which of them a repository may change.
 
 use crate::Project;
 
@@ -119,7 +119,7 @@ fn mistakes_are_named_with_their_place() {
     assert!(run.status == 2 && run.stderr.contains("no-such-file.toml"), "{run:?}");
 }
 
-/// `keyword_lookup` has two switches.
+/// There are two switches for `keyword_lookup`. The report shows the one that takes effect.
 #[test]
 fn the_switch_of_the_lookup_that_counts_is_shown() {
     let project = Project::new(&[]);
@@ -195,7 +195,7 @@ fn a_printed_configuration_reads_back_as_the_same_settings() {
             assert_eq!(printed.contains("sandbox = \"auto\"\n"), !all.is_empty(), "{printed}");
         }
     }
-    // Without arguments only the settings that are set are printed, with their sources.
+    // Without arguments, only the explicit settings are printed, with their sources.
     let printed = project.run(&["config"]).stdout;
     let file = project.configuration().display().to_string();
     assert!(printed.contains(&format!("[limits]\ntext_bytes = 40000  # {file}:6\n")), "{printed}");
@@ -284,7 +284,7 @@ fn tools_search_is_configured_as_required() {
     }
     project.configure("[tools.search]\ndefault_max_results = 3\n");
     assert_eq!(project.run(&["call", "Search", "--json", "{\"pattern\": \"needle\"}"]).json()["count"], 3);
-    // The real programs on the `PATH`; the second one is used if the first is missing.
+    // These are the real programs on the `PATH`. The second one is used if the first is missing.
     let path = std::env::var("PATH").unwrap();
     let engine = |settings: &str| {
         project.configure(&format!("[tools.search]\nengine = \"external\"\n{settings}"));
@@ -367,7 +367,7 @@ fn keys(schema: &serde_json::Value, path: &str, found: &mut Vec<(String, serde_j
     }
 }
 
-/// Returns a valid value of a key, other than the default, in TOML syntax.
+/// Chooses a valid value of a key in TOML syntax. It must differ from the default.
 fn other_value(path: &str, schema: &serde_json::Value) -> Option<String> {
     let default = &schema["default"];
     if let Some(words) = schema["enum"].as_array() {
@@ -386,8 +386,8 @@ fn other_value(path: &str, schema: &serde_json::Value) -> Option<String> {
     })
 }
 
-/// The program must accept each key as the schema describes it, from every source that the schema names, and
-/// show the source.
+/// The program must accept each key as the schema describes it, from every source that the schema names. It
+/// must also report this source.
 #[test]
 fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
     let project = Project::new(&[("a.txt", "x\n")]);

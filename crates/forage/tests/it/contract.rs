@@ -1,5 +1,5 @@
-//! The `--json` contract of every command: always one document, or lines that each have a `type`, including
-//! the error if there is one.
+//! The `--json` contract of every command. The output is always one document, or lines that each have a
+//! `type`. This includes the error if there is one.
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ pub(crate) fn project() -> Project {
     project
 }
 
-/// Returns command lines that cover the outcomes of each command, with their exit status.
+/// Lists command lines that cover the outcomes of each command, with their exit status.
 pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
     let absent = "absent_from_everything";
     let call = |request: Value| request.to_string();
@@ -189,14 +189,14 @@ fn an_answer_that_can_not_be_written_is_an_error() {
                 stderr.contains("No space left on device") || is_wrong,
                 "{arguments:?} {json:?}: {stderr}"
             );
-            // Control: a device that accepts everything.
+            // Control: this device accepts everything.
             let (_, stderr) = run("/dev/null");
             assert!(!stderr.contains("No space left"), "{arguments:?} {json:?}: {stderr}");
         }
     }
 }
 
-/// `forage setup` in each of its states.
+/// Tests `forage setup` in each of its states.
 #[cfg(unix)]
 #[test]
 fn setup_gives_one_document_whatever_it_finds_and_does() {
@@ -205,7 +205,7 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
     std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
     std::fs::write(&broken, "{ broken").unwrap();
     std::fs::create_dir_all(project.home.join(".codex")).unwrap();
-    // One program that is this one, and another with the same name that is not a server.
+    // One program is this one. Another has the same name but is no server.
     let silent = project.home.join("bin/forage");
     std::fs::create_dir_all(silent.parent().unwrap()).unwrap();
     std::fs::write(&silent, "#!/bin/sh\nexit 3\n").unwrap();
@@ -242,7 +242,7 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
         assert_eq!(run.status, *status, "{arguments:?}: {run:?}");
     }
     let document = |arguments: &[&str]| kept(arguments, &project.run(arguments));
-    // Nothing is written without `--write`.
+    // Nothing may be written without `--write`.
     let planned = document(&["setup", "codex", "--json"]);
     assert_eq!((&planned["change"], &planned["written"]), (&json!("create"), &json!(false)));
     assert!(!project.home.join(".codex/config.toml").exists());
@@ -264,7 +264,7 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
     assert_eq!(document(&["setup", "gemini", "--json"])["similar"], json!(["gemini-cli"]));
 }
 
-/// A search whose output is streamed covers all roots, like any other search.
+/// A search that streams its output should cover all roots, like any other search.
 #[test]
 fn a_search_is_about_all_roots() {
     let (one, two) = (project(), project());
@@ -288,7 +288,7 @@ fn a_search_is_about_all_roots() {
     assert_eq!(lines(&run), whole, "{run:?}");
 }
 
-/// Several roots also result in one document, which has an answer for each.
+/// A command with several roots also prints one document, which has an answer for each root.
 #[test]
 fn of_several_roots_there_is_one_document() {
     let (one, two) = (project(), project());
@@ -305,16 +305,17 @@ fn of_several_roots_there_is_one_document() {
     assert!(status["error"].as_str().unwrap().contains("no/such/path"), "{status}");
 }
 
-/// A search that ends before it has found anything has the error in its own answer and reports no result.
+/// If a search ends before it has found anything, its own answer must contain the error and no result.
 #[test]
 fn at_a_deadline_the_error_is_in_the_answer() {
     let project = project();
     project.write("slow/a.txt", &"a".repeat(4 << 20));
     project.write("quick/a.txt", "a");
-    // At every position begins a candidate that fails only 16,000 letters later.
+    // A candidate begins at every position, but fails only 16,000 letters later.
     let slow = &format!("(?i){}b?c", "a".repeat(16_000));
     let request = json!({"pattern": slow, "path": "slow"}).to_string();
-    // Enough time to compile the pattern at the machine's current speed, but far less than the search takes.
+    // This is enough time to compile the pattern at the machine's current speed, but far less than the search
+    // takes.
     let began = Instant::now();
     assert_eq!(project.run(&["grep", slow, "quick"]).status, 1);
     let time = (3 * began.elapsed()).max(Duration::from_millis(200)).as_millis().to_string();
@@ -340,7 +341,7 @@ fn at_a_deadline_the_error_is_in_the_answer() {
     let arguments = ["grep", slow, "slow", "--timeout-ms", &time, "--json"];
     let error = kept(&arguments, &project.run(&arguments))["error"].to_string();
     assert!(error.contains("the search ended before all files were read"), "{error}");
-    // These may have a result by then; they must still print one document.
+    // These may have a result by then, but they must still print one document.
     for arguments in [&["rank", "needle"][..], &["list", "--recursive"], &["read", "slow/a.txt"]] {
         let arguments = [arguments, &["--timeout-ms", "100", "--json"]].concat();
         kept(&arguments, &project.run(&arguments));
@@ -365,7 +366,7 @@ fn an_answer_of_the_agent_is_one_document() {
     }
 }
 
-/// Dependency directories are excluded with and without an index, also by a server that watches its tree.
+/// Dependency directories are excluded with and without an index, and also by a server that watches its tree.
 #[test]
 fn an_index_enters_no_directory_that_a_search_leaves_out() {
     let project = project();

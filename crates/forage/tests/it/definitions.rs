@@ -1,4 +1,5 @@
-//! The tool definitions that models read: snapshots, and the schema subset that every provider accepts.
+//! The tool definitions that models read. We keep snapshots of them, and check that they stay in the schema
+//! subset that every provider accepts.
 
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ fn definitions(format: &str) -> Vec<Value> {
     run.json().as_array().unwrap().clone()
 }
 
-/// Returns all definitions, including tools that are off by default.
+/// Returns all definitions, including those of tools that are off by default.
 fn all_definitions(format: &str) -> Vec<Value> {
     let run = Project::new(&[]).run(&["tools", "--all", "--format", format]);
     run.json().as_array().unwrap().clone()
@@ -55,12 +56,12 @@ fn help_is_as_published() {
         "telemetry",
     ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
-        // clap wraps to the terminal's width; without a terminal the width is fixed.
+        // clap wraps to the terminal's width. Without a terminal this width is fixed.
         insta::assert_snapshot!(format!("help-{command}"), project.run(&arguments).stdout);
     }
 }
 
-/// The cost of the definitions for an agent that has not called a tool yet.
+/// Limits what the definitions cost an agent that has not called a tool yet.
 #[test]
 fn definitions_and_instructions_stay_small() {
     let costs = Project::new(&[]).run(&["tools", "--cost", "--json"]).json();
@@ -69,13 +70,13 @@ fn definitions_and_instructions_stay_small() {
     assert!(costs["tools"]["grep_search"].as_u64().unwrap() > 300, "{costs}");
 }
 
-/// From the notes on providers: one plain object, one type per property, string enums only, no references or
-/// combinators.
+/// This follows the notes on providers: one plain object, one type per property, string enums only, and no
+/// references or combinators.
 #[test]
 fn schemas_stay_in_the_portable_subset() {
     for tool in all_definitions("mcp") {
         let (name, schema) = (tool["name"].as_str().unwrap(), &tool["inputSchema"]);
-        // The requirements of `Search` define its name and arguments.
+        // The requirements of `Search` define its name and arguments, so other rules do not apply to it.
         let required = name == "Search";
         assert!(
             required
@@ -115,8 +116,8 @@ fn schemas_stay_in_the_portable_subset() {
         );
         assert_eq!(parameters["additionalProperties"], false, "strict: OpenAI asks for it");
     }
-    // In other formats, a client that validates calls would withhold arguments that Forage understands or
-    // explains.
+    // Other formats must not have it. With it, a client that validates calls would withhold arguments that
+    // Forage understands or explains.
     for format in ["mcp", "openai", "anthropic", "gemini"] {
         let definitions = all_definitions(format);
         let text = serde_json::to_string(&definitions).unwrap();

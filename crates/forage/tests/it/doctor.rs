@@ -1,4 +1,4 @@
-//! `forage doctor`: it reports problems, continues after each of them, and reveals no secrets.
+//! `forage doctor`: it reports problems, continues after each of them, and must reveal no secrets.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn a_usable_installation_is_told_so() {
     let sandbox = &record["sandbox"];
     let (possible, refused) = (sandbox["possible"].as_str().unwrap(), sandbox["refused"].to_string());
     assert!(["none", "partial", "full"].contains(&possible));
-    // The restrictions depend on this kernel. All kernels leave file names open.
+    // The restrictions depend on this kernel. No kernel hides file names.
     assert_eq!(refused.contains("files outside of the roots"), possible != "none", "{sandbox}");
     assert!(possible != "full" || refused.contains("TCP") && refused.contains("signals"), "{sandbox}");
     assert!(sandbox["left_open"].to_string().contains("UDP"), "{sandbox}");
@@ -84,7 +84,7 @@ fn a_key_is_told_by_its_variables_name_alone() {
         assert!(all.contains("OPENAI_API_KEY"), "{all}");
         assert!(!all.contains(KEY) && !all.contains("planted-password"), "{all}");
     }
-    // Without a named model it chooses among the providers, without any request.
+    // Without a named model it chooses among the providers, and makes no request for this.
     project.configure("");
     let (status, record) = record(&project, &environment);
     assert_eq!(status, 0);

@@ -1,5 +1,5 @@
-//! Runs the examples of the documentation and compares their output. They run in the sources of a public package,
-//! of the version in Cargo.lock, which cargo has unpacked to build Forage.
+//! Runs the examples of the documentation and compares their output. They run in the sources of a public
+//! package in the version of Cargo.lock, since cargo has already unpacked these sources to build Forage.
 
 #[cfg(unix)]
 mod first_examples;
@@ -12,8 +12,8 @@ use forage_tools::limits;
 use crate::Project;
 use crate::plan::copy_files;
 
-/// The package and the files of a page (a link to `PACKAGES`, and `text file=PATH` blocks), and its commands with
-/// their output (`console` blocks).
+/// A page of the documentation. It has a package (a link to `PACKAGES`), files (`text file=PATH` blocks), and
+/// commands with their output (`console` blocks).
 struct Page {
     package: Option<String>,
     files: Vec<(String, String)>,
@@ -29,7 +29,7 @@ fn package(text: &str) -> Option<String> {
     Some(format!("{name}-{}", rest.split_once("/source/")?.0))
 }
 
-/// Returns the directory into which cargo has unpacked a package.
+/// Locates the directory into which cargo has unpacked a package.
 fn unpacked(package: &str) -> PathBuf {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap();
@@ -165,13 +165,13 @@ fn the_comparison_can_fail() {
     }
 }
 
-/// Checks that docs/environment.md has a row for a directory in the cache directory.
+/// Checks that docs/environment.md has a row for this directory in the cache directory.
 pub(crate) fn assert_place(directory: &str) {
     let page = include_str!("../../../../docs/environment.md");
     assert!(page.contains(&format!("| `~/.cache/forage/{directory}/` |")), "{directory}");
 }
 
-/// Questions of newcomers: the page whose title promises the answer, and a part of the answer.
+/// Questions that newcomers ask. Each has the page whose title promises the answer, and a part of the answer.
 const QUESTIONS: [(&str, &str, &str); 19] = [
     ("how do I use it with Claude Code", "docs/start.md", "forage setup claude-code --write"),
     ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
@@ -198,7 +198,7 @@ const QUESTIONS: [(&str, &str, &str); 19] = [
     ("where does it store files", "docs/environment.md", "`~/.cache/forage/index/`"),
 ];
 
-/// Words of a page before which its answer has to begin.
+/// Maximum number of words before a page's answer begins.
 const WORDS_BEFORE_AN_ANSWER: usize = 150;
 
 #[test]
@@ -233,7 +233,7 @@ fn start_page_links_every_page() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Returns a file of the workspace as one line.
+/// Reads a file of the workspace as one line.
 fn joined(path: &str) -> String {
     let text =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap();
@@ -252,7 +252,7 @@ fn numbers_on_pages_are_those_of_the_program() {
     assert!(readme.contains(&format!("({untried} of the {clients} are not tried)")), "{untried}");
     // `definitions_and_instructions_stay_small` enforces this limit.
     assert!(readme.contains("cost an agent under 1,900 tokens"));
-    // docs/grep.md names the number of matches from which an answer has no context.
+    // docs/grep.md names the number of matches above which an answer has no context.
     assert!(joined("docs/grep.md").contains("more than ten matches") && limits::GREP_CONTEXT_MATCHES == 10);
     assert!(joined("docs/rank.md").contains("up to six more files") && limits::CODE_FURTHER_FILES == 6);
     let help = Project::new(&[]).run(&["help", "rank"]).stdout;
@@ -298,7 +298,8 @@ fn every_variable_of_a_setting_is_on_its_page() {
     }
 }
 
-/// CONTRIBUTING.md finds the sentences that the first release removes with `grep "published yet"`.
+/// With `grep "published yet"`, as CONTRIBUTING.md says, we find the sentences that the first release will
+/// remove.
 #[test]
 fn sentences_on_publication_are_found_by_grep() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -336,8 +337,8 @@ fn every_invariant_names_checks_that_exist() {
     }
 }
 
-/// The pages in `tests/requirements`, each with a table of requirements (`| id | what must hold | tests |`), and the minimum number of
-/// tests that each names.
+/// The pages in `tests/requirements`. Each has a table of requirements (`| id | what must hold | tests |`).
+/// The number is the minimum of tests that it names.
 const TABLES: [(&str, usize); 4] =
     [("keyword-search.md", 25), ("search.md", 20), ("agent.md", 15), ("lookup.md", 30)];
 
@@ -349,8 +350,8 @@ fn requirements(page: &str) -> Vec<String> {
     table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
-/// Returns the tests that a row names: `place/file.rs: name`, which may be followed by further names from the
-/// same file.
+/// Lists the tests that a row names. The form is `place/file.rs: name`, and more names from the same file may
+/// follow.
 fn named_tests(row: &str) -> Vec<(String, String)> {
     let (mut file, mut found) = (String::new(), Vec::new());
     // Brackets name the part of the requirement that a test covers, for example a field.
@@ -405,7 +406,7 @@ fn the_tables_of_requirements_name_tests_that_exist() {
     }
 }
 
-/// Every row must name a test or the decision that changes it.
+/// Every row must name a test, or the decision that changes the requirement.
 #[test]
 fn no_requirement_is_without_a_test_or_a_decision() {
     for (page, _) in TABLES {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Project, Run};
 
-/// Runs git as the author of the test history, with only the repository's configuration.
+/// Runs git as the author of the test history. It uses only the repository's configuration.
 pub(crate) fn git(project: &Project, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgSign=false"])
@@ -48,7 +48,7 @@ const ALPHA: &str = "//! Requests.\nfn retry_backoff(request: Request) {}\n";
 const BETA: &str = "//! Headers.\nfn parse_header(line: &str) {}\n";
 const GAMMA: &str = "//! Numbers.\nfn add(one: u32, two: u32) {}\n";
 
-/// Creates a repository with a base commit and eight later commits, three of which become queries.
+/// Creates a repository with a base commit and eight later commits. Three of these become queries.
 pub(crate) fn repository() -> Project {
     let project = Project::new(&[
         ("src/alpha.rs", ALPHA),
@@ -141,8 +141,8 @@ fn a_history_asks_what_its_base_can_not_know() {
     assert!(report["tokens"]["mean"].as_f64().unwrap() > 10.0, "{report}");
     assert_eq!(report["missing_targets"], json!([]));
 
-    // The saved set gives the same result on the same files. On today's files the index knows the answers,
-    // which is the leak.
+    // The saved set gives the same result on the same files. On today's files it does not, because the index
+    // then contains the answers.
     let again = records(&project, &["eval", "set.json", "--at-revision"]);
     assert_eq!(again["all"], report["all"]);
     let run = forage(&project, &["eval", "set.json", "--json"]);
@@ -153,13 +153,14 @@ fn a_history_asks_what_its_base_can_not_know() {
     assert_eq!(overwriting.status, 2, "{overwriting:?}");
     assert!(overwriting.stderr.contains("not overwritten"), "{overwriting:?}");
 
-    // Without a number the base is half of the history back. The report says so in a table.
+    // Without a number, the base is half of the history back. The report says so in a table.
     let text = forage(&project, &["eval", "--from-git"]).stdout;
     assert!(text.contains("queries of 4 commits") && text.contains("recall@10"), "{text}");
     assert!(text.contains("1 take back or amend another"), "{text}");
 }
 
-/// The script leaves a file. The repository configures it as every program that git can run.
+/// The repository configures a script in place of every program that git can run. The script would leave a
+/// file.
 #[cfg(unix)]
 #[test]
 fn a_hostile_repository_runs_nothing() {
@@ -210,7 +211,7 @@ fn a_hostile_repository_runs_nothing() {
     ] {
         git(&project, &["config", key, value]);
     }
-    // A file that exists only on the remote; git fetches it automatically.
+    // This object exists only on the remote, from which git would fetch it automatically.
     let lacking = git(&project, &["rev-parse", "HEAD~6:src/gamma.rs"]);
     let object = project.root.join(".git/objects").join(&lacking[..2]).join(&lacking[2..]);
     std::fs::remove_file(object).unwrap();
@@ -221,7 +222,7 @@ fn a_hostile_repository_runs_nothing() {
     assert_eq!(report["sets"][0]["files_without_text"], 2, "{report}");
     assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
 
-    // Positive control: git with its usual commands runs the script.
+    // Positive control: git's usual commands run the script.
     for arguments in [&["status"][..], &["diff", "HEAD~1"], &["cat-file", "-p", &lacking]] {
         let _ = std::fs::remove_file(&mark);
         let _ = Command::new("git")
@@ -236,8 +237,8 @@ fn a_hostile_repository_runs_nothing() {
     }
 }
 
-/// A git without `GIT_NO_LAZY_FETCH`, which is any before May 2024, fetches missing objects from the address
-/// that the repository names. A repository's `protocol.ext.allow` overrides our `protocol.allow`.
+/// Any git before May 2024 lacks `GIT_NO_LAZY_FETCH`. It fetches missing objects from the address that the
+/// repository names. Note that a repository's `protocol.ext.allow` overrides our `protocol.allow`.
 #[cfg(unix)]
 #[test]
 fn a_hostile_repository_runs_nothing_with_an_older_git() {
@@ -268,8 +269,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
         git(&project, &["config", &format!("remote.origin.{key}"), value]);
     }
     git(&project, &["config", "core.sshCommand", script]);
-    // If `PATH` contains a relative directory, the repository could supply a helper with the protocol name
-    // that we allow.
+    // If `PATH` contains a relative directory, the repository could supply a helper for the protocol that we
+    // allow.
     executable(&project.root.join("git-remote-none"), &std::fs::read_to_string(script).unwrap());
     let system = std::env::var("PATH").unwrap();
     let path = format!("{}:{}:{system}:.", older.parent().unwrap().display(), project.root.display());
@@ -296,7 +297,7 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
     std::fs::remove_file(object).unwrap();
     for remote in &remotes {
         git(&project, &["config", "remote.origin.url", remote]);
-        // Positive control: how forage ran git earlier, and how a repository can exploit that.
+        // Positive control: this is how Forage used to run git, and a repository can exploit it.
         let _ = std::fs::remove_file(&mark);
         Command::new(&older)
             .args(["-c", "protocol.allow=never", "cat-file", "-p", &lacking])
@@ -312,8 +313,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
         let _ = std::fs::remove_file(&mark);
         for arguments in [["eval", "--from-git", "7"], ["eval", set, "--at-revision"]] {
             let run = project.run_in(&project.root, &arguments, &environment);
-            // The order of commits within one second decides if the missing object is reached. No helper of
-            // the allowed name exists where programs are looked up.
+            // The order of commits within one second decides if we reach the missing object. There is no
+            // helper for the allowed protocol where programs are looked up.
             let refusals = ["not allowed", "'remote-none' is not a git command"];
             let is_refused = refusals.iter().any(|refusal| run.stderr.contains(refusal));
             assert!(run.status == 0 || is_refused, "{remote}: {run:?}");
@@ -322,7 +323,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
     }
 }
 
-/// The sandbox denies access to the files of the user's configuration and to the files that they include.
+/// The sandbox must not deny access to the files of the user's configuration, nor to the files that they
+/// include.
 #[cfg(unix)]
 #[test]
 fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() {
@@ -368,7 +370,7 @@ fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() 
     }
 }
 
-/// Returns the git of the tests.
+/// Locates the git that the tests use.
 fn own_git() -> std::path::PathBuf {
     std::env::split_paths(&std::env::var_os("PATH").unwrap())
         .map(|directory| directory.join("git"))
@@ -454,7 +456,7 @@ fn a_set_is_put_to_the_tree() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    // Nothing must be left on disk.
+    // This must leave nothing on disk.
     assert!(!project.home.join(".cache").exists());
 }
 

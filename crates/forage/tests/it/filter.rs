@@ -1,4 +1,4 @@
-//! The configurable forms of the filter, with a scripted server as the model.
+//! The configurable forms of the filter. The model is a scripted server.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn search(project: &Project, peer: &Peer, filter: &str, flags: &[&str]) -> Run {
     project.run(&[&["keyword", "how are requests retried", "retry_with_backoff", "retry"], flags].concat())
 }
 
-/// Returns the user's message of each request.
+/// Extracts the user's message from each request.
 fn sent(peer: &Peer) -> Vec<String> {
     let user = |request: &String| {
         let body: serde_json::Value =
@@ -58,7 +58,7 @@ fn compact_evidence_and_ids_are_switched_by_the_configuration() {
     assert!(run.stdout.starts_with(&expected), "{run:?}\n{sent}");
     assert!(run.stdout.contains(&format!("\n{}: first\n  read lines 1\n", heading("F1"))), "{run:?}");
 
-    // The other two combinations; lists of paths must stay the default.
+    // The other two combinations. Lists of paths must stay the default.
     for (filter, heading) in [
         ("answer = \"ids\"", format!("\nFILE F1 {root}/docs/notes.md\n")),
         ("evidence = \"compact\"", "\nFILE src/retry.rs (".to_owned()),
@@ -173,7 +173,7 @@ fn a_cache_directory_within_the_root_is_not_used() {
     }
 }
 
-/// Returns all files in a directory, recursively.
+/// Lists all files in a directory, recursively.
 fn files(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {

@@ -1,7 +1,8 @@
-//! The server in Python agent frameworks with a scripted model. The tests check which tools the model is
-//! offered, and that a call returns its whole result; then they check both again together with the official
-//! filesystem server. `cargo xtask peers --all` installs the frameworks. Without `FORAGE_TEST_FRAMEWORKS`
-//! these tests report that they are skipped.
+//! Runs the server in Python agent frameworks with a scripted model.
+//!
+//! We check which tools the model is offered, and that a call returns its whole result. Then we check both
+//! again with the official filesystem server next to ours. `cargo xtask peers --all` installs the frameworks.
+//! Without `FORAGE_TEST_FRAMEWORKS` these tests report that they are skipped.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 #![expect(clippy::disallowed_macros, reason = "what is skipped is said, and what was run is worth showing")]
 
@@ -14,16 +15,16 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// The variable that names the folder into which `cargo xtask peers --all` installs.
+/// Names the folder into which `cargo xtask peers --all` installs.
 const VARIABLE: &str = "FORAGE_TEST_FRAMEWORKS";
 
-/// Scripts of the frameworks and lists of the installed packages, in this crate.
+/// The folder of this crate with the scripts of the frameworks and the lists of the installed packages.
 const SCRIPTS: &str = "tests/clients/frameworks";
 
 /// Time limit of a conversation. The first import of the slowest framework takes 40 s on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Number of lines that the search finds. The answer of 12 KB is below the limit of each of these frameworks,
+/// Number of lines that the search finds. The answer has 12 KB, which is below the limit of each framework,
 /// so it must arrive completely.
 const LINES: usize = 150;
 
@@ -36,11 +37,11 @@ struct Framework {
     offered: &'static [&'static str],
     /// The prefix for tools of another server.
     beside: &'static str,
-    /// True if it fails when two servers have a tool of the same name.
+    /// True if the framework fails when two servers have a tool of the same name.
     refuses_one_name: bool,
 }
 
-/// The names for an unknown client.
+/// The names that an unknown client gets.
 const NAMES: &[&str] = &["grep_search", "list_project_directory", "read_project_file", "search_index"];
 
 const PLAIN: Framework =
@@ -48,9 +49,10 @@ const PLAIN: Framework =
 
 const OPENAI_AGENTS: Framework = Framework { name: "openai-agents", refuses_one_name: true, ..PLAIN };
 const PYDANTIC_AI: Framework = Framework { name: "pydantic-ai", refuses_one_name: true, ..PLAIN };
-/// Its script refuses, because otherwise the provider would get two tools of the same name.
+/// Our script for it refuses two tools of the same name, because the provider would get both of them
+/// otherwise.
 const LANGCHAIN: Framework = Framework { name: "langchain-mcp-adapters", refuses_one_name: true, ..PLAIN };
-/// It drops the second tool of the same name.
+/// Drops the second tool of the same name.
 const MCP_USE: Framework = Framework { name: "mcp-use", ..PLAIN };
 const FAST_AGENT: Framework = Framework {
     name: "fast-agent",
@@ -59,8 +61,7 @@ const FAST_AGENT: Framework = Framework {
     beside: "files__",
     ..PLAIN
 };
-/// Claude Code has its own file tools, and its model sees the search tools from the start. `keyword_search`
-/// is among them because the provider's key reaches the server.
+/// Claude Code has its own file tools, and its model sees the search tools from the start.
 const CLAUDE_AGENT_SDK: Framework = Framework {
     name: "claude-agent-sdk",
     offered: &["mcp__forage__grep_search", "mcp__forage__search_index"],
@@ -74,7 +75,7 @@ fn peers() -> Option<PathBuf> {
         println!("skipped: {VARIABLE} does not name what `cargo xtask peers --all` installs");
         return None;
     };
-    // The lists are copied last, after everything else has been installed.
+    // The lists are copied last, so their presence shows that everything else has been installed.
     let lists = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).canonicalize().unwrap();
     for list in ["requirements.txt", "requirements-fast-agent.txt", "package.json"] {
@@ -87,7 +88,7 @@ fn peers() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// A process that is killed when the test ends.
+/// A process that we kill when the test ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -191,7 +192,7 @@ impl Framework {
         Conversation {
             worked: status == Some(0),
             printed: format!("{} ends with {status:?}:\n{}", self.name, text(&printed)),
-            // Requests outside of the conversation, for example for a title, have no turn.
+            // Requests outside of the conversation, e.g. for a title, have no turn.
             requests: requests.filter(|request| request["turn"].is_u64()).collect(),
         }
     }
@@ -225,7 +226,7 @@ impl Framework {
         }
     }
 
-    /// The same with the official filesystem server, which must respond as well.
+    /// Does the same with the official filesystem server, which must respond as well.
     fn starts_beside_the_filesystem_server(&self) {
         let Some(peers) = peers() else { return };
         let project = project();
@@ -277,7 +278,7 @@ fn filesystem(peers: &Path, project: &Project) -> Value {
     })
 }
 
-/// The model's first turn: a search that finds everything.
+/// Builds the model's first turn, which is a search that finds everything.
 fn search() -> Value {
     let arguments = json!({ "pattern": "fn needle_", "max_results": LINES, "context_lines": 0 });
     json!({ "calls": [{ "tool": "grep_search", "arguments": arguments }] })

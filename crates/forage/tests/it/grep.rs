@@ -1,4 +1,4 @@
-//! `forage grep` compared with ripgrep, and its own options.
+//! Compares `forage grep` with ripgrep, and tests its own options.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ fn ripgrep() -> Command {
     command
 }
 
-/// Pseudo-random numbers that are the same in each run.
+/// A random number generator that yields the same numbers in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -30,7 +30,7 @@ impl Numbers {
         usize::try_from(self.next() >> 11).unwrap() % most
     }
 
-    /// Returns true in `percent` of a hundred cases.
+    /// Returns true in `percent` percent of all calls.
     fn in_hundred(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -99,7 +99,7 @@ const PATTERNS: [&str; 21] = [
 ];
 const TEXTS: [&str; 5] = ["foo", "a.b", "(foo)", "bar", "foo bar"];
 
-/// Writes a random tree: file names of several types, hidden files, ignore files, and text in three
+/// Writes a random tree. It has file names of several types, hidden files, ignore files, and text in three
 /// encodings, with and without a final line feed.
 fn grow(numbers: &mut Numbers) -> Project {
     let project = Project::new(&[]);
@@ -185,7 +185,7 @@ const OPTIONS: [(&str, usize, &[&str]); 52] = [
     ("--color", 5, &["always"]),
 ];
 
-/// Returns the arguments of a search without paths.
+/// Chooses the arguments of a search, without paths.
 fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
     let mut arguments: Vec<&str> = Vec::new();
     for (option, percent, values) in OPTIONS {
@@ -222,8 +222,8 @@ fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// Removes text that differs between runs. For `--json` this includes counts of files that an index or a
-/// prefilter may skip.
+/// Removes text that differs between runs. For `--json` this includes counts of files, because an index or a
+/// prefilter may skip some.
 fn steady(output: &Output, is_json: bool) -> String {
     let text = output.stdout.escape_ascii().to_string().replace("\\n", "\n");
     let steady = |line: &str| {
@@ -312,7 +312,8 @@ fn project() -> Project {
     ])
 }
 
-/// Where an option comes several times, and where a pattern is an error that another engine would read in its own way.
+/// If an option is given several times, the last one should count. If another engine would read a pattern in
+/// its own way, the pattern should be an error.
 #[test]
 fn of_several_options_the_last_counts_and_errors_are_errors() {
     let project = project();
@@ -346,7 +347,7 @@ fn of_several_options_the_last_counts_and_errors_are_errors() {
 #[test]
 fn files_are_sorted_by_time_or_backwards_as_ripgrep_does() {
     let project = project();
-    // Neither the order of the paths nor that in which they were written.
+    // The times must differ from both the order of the paths and the order of writing.
     for (path, day) in [("src/main.rs", 3), ("src/lib.rs", 1), ("README.md", 2)] {
         let file = std::fs::File::options().append(true).open(project.root.join(path)).unwrap();
         let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000 + day * 86_400);
@@ -470,7 +471,7 @@ fn what_can_not_be_read_is_named_and_an_error() {
     }
 }
 
-/// Runs without the capability that lets root read all files.
+/// Runs a command without the capability that lets root read all files.
 #[cfg(target_os = "linux")]
 fn without_override(command: &Command) -> Run {
     let mut limited = Command::new("/usr/bin/setpriv");
@@ -552,7 +553,7 @@ fn a_glob_that_no_file_fits_is_named_if_others_are_fitted() {
     }
 }
 
-/// The expected positions are those of GNU grep, whose `-P` is PCRE.
+/// The expected positions come from GNU grep, since its `-P` is PCRE.
 #[test]
 fn look_around_and_backreferences_match_as_pcre_has_them() {
     let project = Project::new(&[("a.txt", "foobar\nfoo\nabba\nabc\nbarfoo\nfoo foo\nword words\nXfoo\n")]);
@@ -595,7 +596,7 @@ fn standard_input_is_searched() {
     assert!(run.status == 2 && run.stderr.contains("not standard input"), "{run:?}");
 }
 
-/// The output of a file is buffered up to a limit. Anything beyond must be printed too.
+/// We buffer the output of a file up to a limit. Anything beyond it must be printed too.
 #[test]
 fn a_file_prints_all_its_lines_however_many() {
     let project = Project::new(&[("b.txt", "needle\n")]);

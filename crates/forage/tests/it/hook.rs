@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// Time limit where the test is about the output, long enough for a slow build on a busy machine.
+/// Time limit for tests of the output. This is long enough for a slow build on a busy machine.
 const PATIENCE: &str = "20000";
 
-/// Runs the hook. Returns its output and duration, and checks that it exits with 0.
+/// Runs the hook and checks that it exits with 0. Returns its output and duration.
 fn hook(project: &Project, arguments: &[&str], input: &str) -> (String, Duration) {
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
@@ -76,7 +76,7 @@ fn a_search_is_answered_with_what_forage_ranks() {
         let text = output["additionalContext"].as_str().unwrap();
         assert!(text.contains("- src/backoff.rs:1-") && text.contains("fn retry_with_backoff"), "{text}");
         assert!(text.contains("mcp__forage__search_index") && !text.contains("hunter2"), "{text}");
-        // A hook only gives advice and must not decide about the call.
+        // A hook only gives advice. It must not decide about the call.
         assert_eq!((answer.as_object().unwrap().len(), output.as_object().unwrap().len()), (1, 2));
     }
     let gemini = bash.replace("PreToolUse", "AfterTool").replace("Bash", "run_shell_command");
@@ -91,7 +91,7 @@ fn a_search_is_answered_with_what_forage_ranks() {
     assert!(search("cursor", &grep)["additional_context"].is_string());
 }
 
-/// For a name, the ranking of whole files would be noise.
+/// For a name, a ranking of whole files would be noise.
 #[test]
 fn a_name_gets_its_definition_and_uses() {
     let project = project();
@@ -106,7 +106,7 @@ fn a_name_gets_its_definition_and_uses() {
         let answer = serde_json::from_str::<Value>(&text).unwrap_or_default();
         answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     };
-    // No index is needed, and none is built.
+    // This needs no index, and must not build one.
     for pattern in ["retry_with_backoff", r"\bretry_with_backoff\b", r"fn retry_with_backoff\("] {
         assert_eq!(
             advice(pattern),
@@ -118,11 +118,11 @@ fn a_name_gets_its_definition_and_uses() {
     assert!(!project.home.join(".cache").exists());
     let text = advice("twice");
     assert!(text.contains("- src/b.rs:1-1 fn twice\n- src/c.rs:1-1 fn twice\n```"), "{text}");
-    // A word without a definition says nothing.
+    // For a word without a definition the hook says nothing.
     assert_eq!((advice("backoff"), advice("odd_one"), advice("value")), Default::default());
 }
 
-/// Clients treat the advice as their own words. So it contains only paths and identifiers, inside a fenced
+/// Clients treat the advice as their own words. So it must contain only paths and identifiers inside a fenced
 /// block, and no file content.
 #[test]
 fn advice_holds_no_words_of_a_repository() {
@@ -173,15 +173,15 @@ fn it_says_nothing_where_there_is_nothing_to_say() {
     for broken in ["", "{", "[]", "null", "\u{fffd}", "{\"tool_name\": 3}"] {
         quiet(&project, broken);
     }
-    // A file that no longer exists.
+    // The file no longer exists.
     std::fs::remove_file(project.root.join("src/backoff.rs")).unwrap();
     quiet(&project, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &project));
     quiet(&project, &call("Grep", json!({ "pattern": "retry.*with_backoff" }), &project));
-    // Without an index, none must be built.
+    // Without an index, the hook must not build one.
     let other = self::project();
     quiet(&other, &call("Grep", json!({ "pattern": "retry.*with_backoff" }), &other));
     assert!(!other.home.join(".cache").exists());
-    // An invalid configuration.
+    // The configuration is invalid.
     project.configure("no such = \"thing\"");
     quiet(&project, &call("Bash", json!({ "command": "rg something_else_1" }), &project));
 }
@@ -248,7 +248,7 @@ fn it_ends_in_time_and_well_whatever_it_is_given() {
     let (text, took) = hook(&project, &["search", "--client", "claude-code", "--timeout-ms", "0"], &input);
     assert_eq!(text, "");
     assert!(took < Duration::from_secs(5), "{took:?}");
-    // Arguments of another version. With status 2, some clients would refuse the call.
+    // These are arguments of another version. With status 2, some clients would refuse the call.
     for arguments in [&["no-such-event"][..], &[], &["search", "--no-such-option"]] {
         assert_eq!(hook(&project, arguments, &input).0, "");
     }

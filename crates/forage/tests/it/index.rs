@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{Project, Run};
 
-/// Younger files are not indexed.
+/// Time after which files are old enough to be indexed.
 const SETTLED: Duration = Duration::from_millis(2_100);
 
 fn project() -> Project {
@@ -27,13 +27,13 @@ fn project() -> Project {
     project
 }
 
-/// Returns the directory of the only index.
+/// Finds the directory of the only index.
 fn directory(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
     fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path()
 }
 
-/// Returns the output of searches, which must be the same with and without the index.
+/// Runs searches whose output must be the same with and without the index.
 fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String)> {
     let searches: [&[&str]; 7] = [
         &["grep", "-n", "needle [0-9]*"],
@@ -49,8 +49,8 @@ fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String
 }
 
 fn assert_equal(project: &Project, what: &str) {
-    // A search of a small tree may end before the index is ready, unless it must wait for the index or lists
-    // all matches.
+    // A search of a small tree may end before the index is ready. This can't happen if the search must wait
+    // for the index or lists all matches.
     let with = searched(project, &[("FORAGE_INDEX", "always")]);
     assert_eq!(with, searched(project, &[]), "{what}");
     assert_eq!(with, searched(project, &[("FORAGE_INDEX", "off")]), "{what}");
@@ -81,7 +81,7 @@ fn an_index_is_built_used_updated_checked_and_removed() {
     assert_eq!(index(&project, "build")["files_read"], 1);
     assert_eq!(index(&project, "status")["files"], json!({ "as_indexed": 60, "all": 60 }));
     assert_equal(&project, "updated");
-    // Only the user may read the index, and nothing is written into the tree.
+    // Only the user may read the index, and nothing may be written into the tree.
     #[cfg(unix)]
     for file in fs::read_dir(directory(&project)).unwrap() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -111,14 +111,14 @@ fn a_damaged_index_costs_time_and_changes_nothing() {
             fs::write(&path, damaged).unwrap();
             assert_equal(&project, name);
         }
-        // The damaged index is rebuilt.
+        // A build replaces the damaged index.
         index(&project, "build");
         assert_eq!(index(&project, "verify")["equal"], true, "{name}");
         fs::write(&path, &whole).unwrap();
     }
 }
 
-/// The index of a file that has changed without a change of its state, which no real file is known to do.
+/// Tests a file that changes without a change of its state. We know of no real file that does so.
 #[test]
 fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     let project = project();
@@ -145,7 +145,7 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     let mut bytes = Vec::new();
     wrong.write(&mut bytes).unwrap();
     fs::write(&base, bytes).unwrap();
-    // Control: searches trust this index.
+    // Control: searches trust this index, so they give the wrong answer.
     let found = |mode| project.run_in(&project.root, &["grep", "needle 9"], &[("FORAGE_INDEX", mode)]);
     assert!(found("off").stdout.contains("d2/f9.txt") && found("always").status == 1);
     assert_eq!(index(&project, "build")["files_read"], 0);
@@ -162,7 +162,7 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     assert!(found("always").stdout.contains("d2/f9.txt"));
 }
 
-/// Returns damaged versions: truncated, empty, and with a changed byte at several positions.
+/// Damages a file in several ways: truncated, empty, longer, and with one changed byte at several positions.
 fn damages(whole: &[u8]) -> Vec<Vec<u8>> {
     let mut damages = vec![Vec::new(), whole[..whole.len() / 2].to_vec(), [whole, b"more"].concat()];
     for part in 0..6 {
@@ -217,7 +217,7 @@ fn command(project: &Project, arguments: &[&str]) -> Command {
     command
 }
 
-/// Two builds at the same time, with searches in parallel.
+/// Runs two builds at the same time, with searches in parallel.
 #[cfg(unix)]
 #[test]
 fn builds_at_the_same_time_do_not_harm_each_other() {
@@ -230,8 +230,8 @@ fn builds_at_the_same_time_do_not_harm_each_other() {
         assert_equal(&project, &format!("round {round}"));
         let ended = builds.into_iter().map(|mut build| build.wait().unwrap().code());
         let ended: Vec<_> = ended.collect();
-        // One process builds the index, possibly a search. The others report that it is being built, or run
-        // later.
+        // One process builds the index, and this may be a search. The others report that it is being built,
+        // or run later.
         assert!(ended.iter().all(|code| matches!(code, Some(0 | 2))), "{ended:?}");
         made += ended.iter().filter(|code| **code == Some(0)).count();
     }
@@ -252,14 +252,14 @@ fn an_index_that_is_always_wanted_is_made_by_the_first_search() {
     assert!(run.status == 2 && run.stderr.contains("expected one of `auto`, `off`, `always`"), "{run:?}");
 }
 
-/// If the index can't be written, this is reported, and searches still work.
+/// If the index can't be written, we report this, and searches still work.
 #[cfg(unix)]
 #[test]
 fn without_a_place_for_it_there_is_no_index() {
     let project = project();
     let run = project.run_in(&project.root, &["index", "build"], &[("XDG_CACHE_HOME", "/dev/null")]);
     assert!(run.status == 2 && run.stderr.contains("can't make /dev/null/forage/index"), "{run:?}");
-    // Nothing must be written into a root.
+    // Nothing may be written into a root.
     let inside = project.root.join("cache");
     let inside = inside.to_str().unwrap();
     let run = project.run_in(&project.root, &["index", "build"], &[("XDG_CACHE_HOME", inside)]);
@@ -274,7 +274,7 @@ fn without_a_place_for_it_there_is_no_index() {
     assert!(!Path::new(inside).exists());
 }
 
-/// Simulates a full disk for one process: its files can't grow beyond a few kilobytes.
+/// Simulates a full disk for one process. Its files can't grow beyond a few kilobytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_the_index_as_it_was() {
@@ -301,7 +301,7 @@ fn a_full_disk_leaves_the_index_as_it_was() {
     assert_eq!(build(4).status.code(), Some(2));
     assert_equal(&project, "no room for an update");
     assert_eq!(index(&project, "verify")["equal"], true);
-    // The incomplete files must be removed.
+    // The incomplete files must be gone.
     let files = fs::read_dir(directory(&project)).unwrap();
     let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
     assert!(names.len() <= 5, "{names:?}");

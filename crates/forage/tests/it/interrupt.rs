@@ -57,7 +57,7 @@ fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         let took = sent.elapsed();
-        // The product needs 200 ms; the rest is for starting `kill` and reaping on a busy machine.
+        // The product needs 200 ms. The rest is for starting `kill` and for reaping on a busy machine.
         assert!(took < Duration::from_secs(4), "{took:?}");
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         let stdout = String::from_utf8(output.stdout).unwrap();
@@ -82,8 +82,8 @@ fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
 
 #[test]
 fn a_second_ctrl_c_ends_the_process_at_once() {
-    // The answer is larger than a pipe's buffer and nobody reads it, so the first signal can't end the
-    // command.
+    // The answer is larger than a pipe's buffer, and this test reads none of it. So the first signal can't
+    // end the command.
     let project = Project::new(&[]);
     let peer = Peer::start([crate::peer::good(&"x".repeat(500_000))]);
     let mut child = start(&project, &peer, &[]);
@@ -112,7 +112,7 @@ fn the_deadline_ends_a_model_that_hangs() {
     assert!((2_500..30_000).contains(&took.as_millis()), "{elapsed} ms, {took:?}");
 }
 
-/// Waits until the process handles the request to terminate, which is the last handler that it installs.
+/// Waits until the process handles the request to terminate. This is the last handler that it installs.
 #[cfg(target_os = "linux")]
 fn until_it_listens(child: &Child) {
     let started = Instant::now();
@@ -134,7 +134,7 @@ fn until_it_listens(child: &Child) {
 fn ctrl_c_ends_a_search_with_what_it_has() {
     let project = Project::new(&[("slow/a.txt", &"a".repeat(4 << 20))]);
     project.configure("[tools.search]\nenabled = true\n");
-    // At every position begins a candidate that fails only 16,000 letters later.
+    // A candidate begins at every position, but fails only 16,000 letters later.
     let slow = &format!("(?i){}b?c", "a".repeat(16_000));
     let request = &format!("{{\"pattern\": \"{slow}\"}}");
     let cases: &[(&str, &[&str])] = &[

@@ -1,9 +1,10 @@
-//! The program against a real inference server: `llama-server` of llama.cpp, with a model of random weights.
+//! Runs the program against a real inference server: `llama-server` of llama.cpp, with a model of random
+//! weights.
 //!
-//! The model's output is meaningless. The tests cover how the server processes our requests and how we
-//! process its responses: answer schemas that its grammar enforces, tool calls in complete and in streamed
-//! responses, and its errors. CONTRIBUTING.md explains how to build both. The recordings in
-//! `tests/data/llama` come from such runs.
+//! The model's output is meaningless. We test how the server processes our requests and how we process its
+//! responses: answer schemas that its grammar enforces, tool calls in complete and in streamed responses, and
+//! its errors. CONTRIBUTING.md explains how to build both. The recordings in `tests/data/llama` come from
+//! such runs.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -14,10 +15,10 @@ use serde_json::Value;
 use crate::plan::{data, exchanges, project, record_again, replay};
 use crate::{Project, Run};
 
-/// The variable with the path of the program. Without it the live tests are skipped.
+/// Names the program. Without this variable the live tests are skipped.
 const PROGRAM: &str = "FORAGE_TEST_LLAMA_SERVER";
 
-/// The variable with the path of the model that `tests/data/llama/tiny_gguf.py` writes.
+/// Names the model that `tests/data/llama/tiny_gguf.py` writes.
 const MODEL: &str = "FORAGE_TEST_LLAMA_MODEL";
 
 const KEY: &str = "test-key-0f9e8d7c6b5a";
@@ -26,12 +27,12 @@ const KEY: &str = "test-key-0f9e8d7c6b5a";
 const ENDS_JSON: &str = "--logit-bias 265+6 --logit-bias 354+4 --logit-bias 324+2 --logit-bias 356+4 \
                          --logit-bias 263-4 --logit-bias 13-4";
 
-/// The bias of the end-of-turn token, after a few tokens of noise.
+/// The bias of the end-of-turn token. It lets the model stop after a few tokens of noise.
 const ENDS_SOON: &str = "--logit-bias 260+2";
 
-/// Token biases that make the model call `list_directory` without arguments and then, once the conversation
-/// contains a call, say `~`, because earlier tokens get a penalty. The tokens are `<tool_call>`, `}`, `l`,
-/// the end of a turn, and `~`.
+/// Token biases that make the model call `list_directory` without arguments. Once the conversation contains
+/// this call, the model says `~`, because earlier tokens get a penalty. The tokens are `<tool_call>`, `}`,
+/// `l`, the end of a turn, and `~`.
 const CALLS_ONCE: &str = "--logit-bias 261+17 --logit-bias 356+14 --logit-bias 339+4 --logit-bias 260+21 \
                           --logit-bias 357+13 --presence-penalty 15 --repeat-last-n 65536";
 
@@ -42,7 +43,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts a server. Prints a note on stderr and returns `None` if none is configured.
+    /// Starts a server. If none is configured, this prints a note on stderr and returns `None`.
     #[expect(
         clippy::disallowed_macros,
         clippy::panic,
@@ -71,7 +72,7 @@ impl Server {
         }
         let address = line.split_once("listening on ").map(|(_, url)| url.trim().to_owned());
         let address = address.unwrap_or_else(|| panic!("the server ends without saying where it listens"));
-        // A server that can't write its log would block.
+        // Drain the log, since a server that can't write it would block.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         Some(Self { child, address })
     }
@@ -106,10 +107,10 @@ impl Drop for Server {
     }
 }
 
-/// The server enforces answer schemas, but the table does not know this about an unknown model.
+/// The server enforces answer schemas, but our table can't know this about an unknown model.
 const SCHEMA: &str = "[[model_facts]]\nmatch = [\"*\"]\nanswer_schema = true\n";
 
-/// A long timeout, because no test here is about the speed of the machine.
+/// The timeout is long because no test here is about the speed of the machine.
 const FILTER: &str = "model_timeout_ms = 120000\n";
 
 const BY_ID: &str = "model_timeout_ms = 120000\n[filter]\nevidence = \"compact\"\nanswer = \"ids\"\n\
@@ -168,7 +169,7 @@ fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
     assert!(reasons.iter().any(|reason| run.stderr.contains(reason)), "{run:?}");
 }
 
-/// Returns the JSON in the text of a chat completion.
+/// Parses the JSON in the text of a chat completion.
 fn answer_of(exchange: &Value) -> Value {
     let body: Value = serde_json::from_str(exchange["body"].as_str().unwrap()).unwrap();
     serde_json::from_str(body["choices"][0]["message"]["content"].as_str().unwrap()).unwrap()
@@ -198,7 +199,7 @@ fn it_calls_a_tool_and_answers_after_its_result_on_both_wires() {
     let Some(server) = Server::start("32768", CALLS_ONCE) else { return };
     for wire in ["openai-chat", "anthropic"] {
         let project = project();
-        // Once streamed and once as a whole response.
+        // Once as a stream, and once as a whole response.
         let run = server.run(&project, wire, "", &[&ASK[..], &["--json"]].concat());
         check_conversation(&run, wire);
         let tape = project.home.join("tape.jsonl").display().to_string();

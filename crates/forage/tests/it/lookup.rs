@@ -71,7 +71,7 @@ fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
         let output = child.wait_with_output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap(), writer.join().unwrap())
     };
-    // Letters of two bytes, so that the limit falls inside one.
+    // These letters have two bytes, so that the limit falls inside one.
     let (status, stdout, taken) = encode("xü öä ".repeat(1 << 16).as_bytes());
     assert_eq!(status, Some(2), "{stdout}");
     assert!(stdout.contains("the text has more than 1048576 bytes; encode it in pieces"), "{stdout}");
@@ -109,7 +109,7 @@ fn settings_that_make_no_sense_are_named() {
     assert!(project.run(&["config"]).stderr.contains("`retrieval.url` is ignored"));
 }
 
-/// The expected vectors come from FastEmbed's own class (`golden/make_languages.py` explains how to run it).
+/// The expected vectors come from FastEmbed's own class. `golden/make_languages.py` explains how to run it.
 #[test]
 fn a_text_is_printed_as_the_vector_that_it_becomes() {
     let project = project();
@@ -133,7 +133,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
         (Some("query"), document["indices"].clone())
     );
     assert!(query["values"].as_array().unwrap().iter().all(|value| *value == 1.0), "{query}");
-    // Another language gives other words, and no stemmer keeps every word.
+    // Another language gives other words, and without a stemmer every word is kept.
     let german = encode(&["--encoder", "fastembed-bm25", "--language", "german", "die Fehlermeldungen"]);
     assert_eq!(german["tokens"], serde_json::json!(["fehlermeld"]));
     let plain = encode(&["--encoder", "fastembed-bm25", "--disable-stemmer", "the retries"]);
@@ -141,7 +141,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
         plain["tokens"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
     tokens.sort_unstable();
     assert_eq!(tokens, ["retries", "the"]);
-    // The default is the encoder that fills collections.
+    // By default this is the encoder that fills collections.
     let code = encode(&["retry_after"]);
     let tokens: Vec<_> = code["tokens"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
     assert!(
@@ -150,7 +150,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
             .all(|it| tokens.contains(it)),
         "{code}"
     );
-    // BM42 encodes queries without model files; documents are encoded by FastEmbed.
+    // BM42 encodes queries without model files. Only FastEmbed can encode documents.
     let query = encode(&["--encoder", "bm42", "--as", "query", "the E0308 retries"]);
     assert_eq!(
         (&query["values"], query["tokens"].as_array().unwrap().len()),
@@ -158,7 +158,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
     );
     let run = project.run(&["sparse", "encode", "--encoder", "bm42", "retries"]);
     assert!(run.status == 2 && run.stderr.contains("fill the collection with FastEmbed"), "{run:?}");
-    // Text for people, from stdin, and without a word.
+    // Now as text for people, from stdin, and then for input without a word.
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_forage"));
     command
         .args(["sparse", "encode", "--encoder", "fastembed-bm25", "-"])
@@ -299,7 +299,7 @@ mod embedded {
         assert_eq!(status["points"], 2);
         assert!(status["encoding"].as_str().unwrap().starts_with("code-superset/2 "), "{status}");
 
-        // Another encoder produces other words.
+        // Another encoder produces other words, so we refuse it.
         project.configure("[retrieval]\nencoder = \"fastembed-bm25\"\n");
         let run = project.run(&["sparse", "index", "."]);
         assert!(run.status == 2 && run.stderr.contains("code-superset/2"), "{run:?}");
@@ -371,8 +371,8 @@ mod embedded {
         assert_eq!(run.status, 1, "{run:?}");
     }
 
-    /// A directory of clones and a list: each repository has its own report, and an unusable one does not
-    /// affect the others.
+    /// Takes a directory of clones and a list. Each repository has its own report, and an unusable one does
+    /// not affect the others.
     #[test]
     fn many_repositories_are_filled_kept_up_to_date_and_removed() {
         let project = super::project();
@@ -500,7 +500,7 @@ mod embedded {
             lines.next().unwrap().unwrap()
         };
         assert!(ask(2, "ORA-00942").contains("src/db.rs:1-4"));
-        // While the server has the collection open, other processes can search and update it.
+        // Other processes can search and update the collection while the server has it open.
         assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
         project.write("src/new.rs", "// ORA-55555\n");
         index(&project, &["."]);

@@ -1,4 +1,4 @@
-//! The binary as a user runs it: arguments in; stdout, stderr and exit status out.
+//! Runs the binary as a user does: arguments in; stdout, stderr and exit status out.
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees and run the binary")]
 #![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a panic is a failed test")]
 
@@ -105,7 +105,7 @@ impl Project {
     fn new_in(place: &Path, files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir_in(place).unwrap();
         let base = forage_fs::canonical(directory.path()).unwrap();
-        // With `/` on all systems, like the paths in answers.
+        // Join with `/` on all systems, since this is how answers show paths.
         let below = |name: &str| PathBuf::from(format!("{}/{name}", base.display()));
         let (root, home) = (below("project"), below("home"));
         std::fs::create_dir_all(root.join(".git")).unwrap();
@@ -162,7 +162,7 @@ impl Project {
             .current_dir(directory)
             .env_clear()
             .env(HOME, &self.home)
-            // Windows needs these to find its own libraries.
+            // Windows needs these variables to find its own libraries.
             .envs(["SystemRoot", "TEMP"].iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
             .envs(environment.iter().copied())
             .stdin(Stdio::null());

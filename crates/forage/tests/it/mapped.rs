@@ -1,5 +1,5 @@
 //! Files that a program keeps mapped into memory and changes there. The kernel updates their times only when
-//! the pages are written back.
+//! it writes the pages back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,11 @@ use serde_json::json;
 
 use crate::Project;
 
-/// Younger files are not indexed.
+/// Time after which files are old enough to be indexed.
 const SETTLED: Duration = Duration::from_millis(2_300);
 
-/// Attempts to observe a change that updates no time, because the system may write pages back at any moment.
+/// Attempts to observe a change that updates no time. We need several because the system may write pages back
+/// at any moment.
 const ATTEMPTS: usize = 10;
 
 const SPACE: &[u8; 120] = &[b' '; 120];
@@ -30,7 +31,7 @@ impl MappedFile {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, [b"first\n", &SPACE[..], b"\nlast\n"].concat()).unwrap();
         let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-        // SAFETY: no process truncates the file while it is mapped, and other processes only see bytes.
+        // SAFETY: No process truncates the file while it is mapped, and other processes only see bytes.
         #[expect(unsafe_code, reason = "only a mapping changes a file in this way")]
         let map = unsafe { MmapMut::map_mut(&file) }.unwrap();
         Self { path, map }
@@ -45,8 +46,8 @@ impl MappedFile {
         fs::metadata(&self.path).unwrap().modified().unwrap()
     }
 
-    /// Shows that the second of two stores to a page changes the file but none of its times. A state that is
-    /// recorded between them would not reveal the change.
+    /// Shows that the second of two stores to a page changes the file but none of its times. So a state that
+    /// is recorded between the two would not reveal the change.
     fn assert_hides_a_change(&mut self) {
         let hides = (0..ATTEMPTS).any(|attempt| {
             self.store("before the state is taken");
@@ -61,10 +62,10 @@ impl MappedFile {
     }
 }
 
-/// The variable with the directory in which the child has mounted an in-memory file system.
+/// Names the directory in which the child has mounted an in-memory file system.
 const MEMORY: &str = "FORAGE_TEST_MEMORY";
 
-/// Runs in a private mount namespace: its mounts are invisible to others and disappear with the process.
+/// Runs in a private mount namespace. Its mounts are invisible to others and disappear with the process.
 const IN_PRIVATE: &str = r#"
     mount --make-rprivate / && mount -t tmpfs none "$1" && echo mounted &&
     exec "$2" --exact mapped::what_is_stored_through_a_mapping_is_found_in_memory_alone --nocapture"#;
@@ -97,7 +98,7 @@ fn what_is_stored_through_a_mapping_after_the_index_was_built_is_found() {
     }
 }
 
-/// On an in-memory file system no file state can be trusted.
+/// We can't trust any file state on an in-memory file system.
 #[test]
 fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
     if let Some(directory) = std::env::var_os(MEMORY) {
@@ -110,7 +111,7 @@ fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
         command.args([directory.path(), &std::env::current_exe().unwrap()]).env(MEMORY, directory.path());
         command.output()
     };
-    // Needs root, or a user namespace. If both are denied, the unit test of `settle` must suffice.
+    // This needs root or a user namespace. If both are denied, the unit test of `settle` must suffice.
     for flags in ["-m", "-rm"] {
         if let Ok(output) = run(flags)
             && output.stdout.starts_with(b"mounted")
@@ -134,7 +135,7 @@ fn store_in_memory(place: &Path) {
     assert_found(&project, "needle");
 }
 
-/// Runs searches that list all matches, and others.
+/// Runs searches that list all matches, and others that don't.
 fn assert_found(project: &Project, text: &str) {
     for search in [&["grep", text][..], &["call", "grep_search", &json!({ "pattern": text }).to_string()]] {
         for mode in ["auto", "always"] {

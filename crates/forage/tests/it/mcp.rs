@@ -1,4 +1,4 @@
-//! The server against a raw client: every transport, every revision, and every kind of error.
+//! Tests the server with a raw client: every transport, every revision, and every kind of error.
 #![expect(
     clippy::panic,
     clippy::expect_used,
@@ -34,17 +34,17 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// Time after which we give up on an answer.
+/// How long we wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The revisions that are tested separately. The server treats the older ones alike.
+/// The revisions that we test separately. The server treats the older ones alike.
 const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
 
 fn is_stateless(revision: &str) -> bool {
     revision >= "2026-07-28"
 }
 
-/// Builds a request in the form of this revision.
+/// Builds a request in the form that this revision requires.
 fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
     if is_stateless(revision) {
         let meta = &mut params["_meta"];
@@ -67,7 +67,7 @@ pub(crate) fn call(revision: &str, id: u64, tool: &str, arguments: Value) -> Val
     request(revision, id, "tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
-/// Returns the text of a tool's answer, and true if it is an error.
+/// Returns the text of a tool's answer. The flag is true if the answer is an error.
 fn text(answer: &Value) -> (&str, bool) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
@@ -82,7 +82,7 @@ fn project() -> Project {
     ])
 }
 
-/// A model that accepts requests and never responds. It reports when it is called and when the caller
+/// A model that accepts requests but never responds. It reports when it is called and when the caller
 /// disconnects.
 pub(crate) struct HangingModel {
     url: String,
@@ -122,14 +122,14 @@ impl HangingModel {
     }
 }
 
-/// A project whose concept searches wait for a model that never responds.
+/// Creates a project whose concept searches wait for a model that never responds.
 fn hanging_project() -> (Project, HangingModel) {
     let (project, model) = (project(), HangingModel::start());
     model.configure(&project);
     (project, model)
 }
 
-/// A call that runs until the model responds.
+/// Builds a call that runs until the model responds.
 fn slow_call(revision: &str, id: u64) -> Value {
     call(revision, id, "keyword_search", json!({ "query": "how is it retried?", "search_terms": ["retry"] }))
 }

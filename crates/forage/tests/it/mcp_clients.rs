@@ -1,4 +1,4 @@
-//! The server against independent implementations: the official conformance suite, and the official clients
+//! Runs the server with independent implementations: the official conformance suite, and the official clients
 //! of both major versions. `cargo xtask peers` installs them.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 #![expect(clippy::disallowed_macros, reason = "the figures of a run are worth showing with `--show-output`")]
@@ -8,24 +8,24 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// The variable that overrides the folder into which `cargo xtask peers` installs. `skip` skips these tests.
+/// Overrides the folder into which `cargo xtask peers` installs. With `skip`, these tests are skipped.
 const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
-/// Folder of the scripts and of the list of installed packages, in this crate.
+/// The folder of this crate with the scripts and the list of installed packages.
 const SCRIPTS: &str = "tests/clients";
 
 /// The folder of the clients and the suite.
 pub(crate) struct Peers(PathBuf);
 
 impl Peers {
-    /// Returns `None` if the user asked to skip these tests.
+    /// Finds the folder. Returns `None` if the user asked to skip these tests.
     pub(crate) fn find() -> Option<Self> {
         let installed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/mcp");
         let folder = std::env::var_os(VARIABLE).map_or_else(installed, PathBuf::from);
         if folder == Path::new("skip") {
             return None;
         }
-        // The lists are copied last, after everything else has been installed.
+        // The lists are copied last, so their presence shows that everything else has been installed.
         for list in ["package.json", "requirements-1.txt", "requirements-2.txt", "requirements-spans.txt"] {
             let wanted = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join(list)).unwrap();
             let found = fs::read(folder.join(list)).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Peers {
         self.0.join(format!("python-{line}/bin/python"))
     }
 
-    /// Checks that OpenTelemetry's packages read `spans` spans from the files.
+    /// Checks that OpenTelemetry's packages can read `spans` spans from the files.
     pub(crate) fn read_spans(&self, files: &[&Path], spans: usize) {
         let mut python = Command::new(self.0.join("spans/bin/python"));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join("spans.py");
@@ -55,19 +55,19 @@ impl Peers {
         Command::new(self.0.join("node_modules/node/bin/node"))
     }
 
-    /// Runs a script of ours with the two server programs and a tree, and expects it to report success.
+    /// Runs one of our scripts with the two server programs and a tree. The script must report success.
     fn drive(&self, mut program: Command, script: &str, line: &[&str]) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join(script);
         let tree = Tree::new();
         program.arg(script).arg(env!("CARGO_BIN_EXE_forage")).arg(fixtures()).arg(tree.0.path()).args(line);
-        // Node looks for modules only in the script's directory and above, but they are elsewhere.
+        // Node only looks for modules in the script's directory and above, but ours are elsewhere.
         let printed = printed(program.env("PEERS", self.0.join("node_modules")));
         assert!(printed.trim_end().ends_with("all checks passed"), "{printed}");
         println!("{printed}");
     }
 }
 
-/// Returns the example program: the product's server with tools for tests.
+/// Locates the example program, which is the product's server with tools for tests.
 fn fixtures() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_forage")).with_file_name("examples").join("mcp_fixtures");
     let program = program.with_extension(std::env::consts::EXE_EXTENSION);
@@ -75,7 +75,7 @@ fn fixtures() -> PathBuf {
     program
 }
 
-/// Returns the output of a program, which must succeed.
+/// Runs a program and returns its output. The program must succeed.
 fn printed(program: &mut Command) -> String {
     let output = program.stdin(Stdio::null()).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -84,7 +84,7 @@ fn printed(program: &mut Command) -> String {
     printed
 }
 
-/// A project, a home with a folder that a client may choose as its root, and a folder that it may not.
+/// A project, a home with a folder that a client may choose as its root, and a folder that it may not choose.
 struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -148,7 +148,7 @@ struct Suite {
     what: [&'static str; 2],
     sessions: &'static str,
     baseline: &'static str,
-    /// Unscored scenarios that must pass.
+    /// Scenarios without a score that must pass too.
     also: &'static [&'static str],
 }
 
@@ -187,7 +187,7 @@ const SUITES: [Suite; 5] = [
 ];
 
 impl Suite {
-    /// Runs the suite. It fails on failures outside of the baseline, and on successes inside it.
+    /// Runs the suite. Both a failure outside of the baseline and a success inside it are errors.
     fn run(&self, peers: &Peers) {
         let server = FixtureServer::start(self.sessions);
         let results = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ impl Suite {
     }
 }
 
-/// Runs all of them in parallel, because they mostly wait.
+/// Runs all suites in parallel, since they mostly wait.
 #[test]
 fn the_conformance_suite_passes_for_every_revision_with_and_without_sessions() {
     let Some(peers) = Peers::find() else { return };

@@ -1,4 +1,4 @@
-//! `keyword_search` with a model that a scripted server plays.
+//! `keyword_search` with a model. A scripted server plays the model.
 
 use std::time::{Duration, Instant};
 
@@ -254,7 +254,7 @@ fn without_a_model_it_is_an_error_before_any_search() {
     for named in ["FORAGE_MODEL", "OPENAI_API_KEY", "config.toml", "--model", "--filter lexical"] {
         assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
     }
-    // A model whose key is missing is reported, but never a value.
+    // The report should name a model whose key is missing, but must never contain a value.
     project.configure(
         "[[models]]\nmodel = \"m1\"\nbase_url = \"https://api.example.com/v1\"\nkey_env = \"NO_SUCH_KEY\"\n",
     );
@@ -303,7 +303,7 @@ fn no_hits_and_too_broad_terms_never_reach_the_model() {
     assert_eq!(peer.requests().len(), 0);
 }
 
-/// A broad term that the requirement's rule refuses is searched by default, with less context, and the answer
+/// The requirement's rule refuses a broad term. By default we search it with less context, and the answer
 /// says so.
 #[test]
 fn a_broad_term_is_asked_with_less_around_it() {
@@ -333,7 +333,7 @@ fn a_broad_term_is_asked_with_less_around_it() {
 #[test]
 fn a_long_line_is_cut_around_its_match_and_leaks_no_half_of_a_secret() {
     let project = Project::new(&[]);
-    // The cut falls inside the secret for every position tested.
+    // For every position that we test, the cut falls inside the secret.
     let line =
         format!("{} needle {} token={SECRET} {}\n", "a".repeat(3_000), "b ".repeat(85), "c".repeat(3_000));
     project.write("long.txt", &line);

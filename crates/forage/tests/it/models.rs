@@ -1,4 +1,4 @@
-//! The choice of models: provider table, model lists and their cache, `forage models`.
+//! How models are chosen: provider table, model lists and their cache, `forage models`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ fn a_model_that_is_gone_is_followed_by_the_next_candidate() {
     assert!(run.stdout.contains("another model was used: acme/a-coder"), "{run:?}");
 }
 
-/// As if Fireworks and OpenAI were down and Anthropic up.
+/// Acts as if Fireworks and OpenAI were down and Anthropic up.
 #[test]
 fn a_third_provider_is_asked_when_two_fail() {
     let project = project();
@@ -115,7 +115,7 @@ fn a_third_provider_is_asked_when_two_fail() {
     let acme = Peer::start([list(&[("a-coder", 1)]), down(), down()]);
     let other = Peer::start([down(), down()]);
     let third = Peer::start([answer()]);
-    // While the first provider works, the lists of the others must not be requested.
+    // While the first provider works, we must not request the lists of the others.
     let pinned = "[[model_facts]]\nprovider = \"other\"\nmatch = [\"b-coder\"]\n\
                   [[model_facts]]\nprovider = \"third\"\nmatch = [\"c-coder\"]\n";
     configure(&project, &[("acme", &acme), ("other", &other), ("third", &third)], pinned);
@@ -128,8 +128,8 @@ fn a_third_provider_is_asked_when_two_fail() {
     }
 }
 
-/// The preferences are those of the requirement, whoever hosts the models. The newest model is also the most
-/// expensive.
+/// The requirement sets the preferences, and they apply to any host. Note that the newest model is also the
+/// most expensive.
 #[test]
 fn a_gateways_models_are_chosen_in_the_order_of_the_requirement() {
     for (listed, asked) in [
@@ -156,7 +156,7 @@ fn a_gateways_models_are_chosen_in_the_order_of_the_requirement() {
         let run = project.run_in(&project.root, &["keyword", "q", "retry"], &variables);
         assert_eq!(run.status, 0, "{run:?}");
         assert_eq!(model_of(&gateway.requests()[1]), asked);
-        // The note names the model and its cost.
+        // The note should name the model and its cost.
         assert!(
             run.stdout.contains(&format!("filtered by custom/{asked}, 11 tokens in (5 cached), 7 out, $")),
             "{run:?}"
@@ -320,7 +320,7 @@ fn provider_and_id_name_a_model_of_the_table_and_an_id_alone_does_not() {
         let arguments = [&["keyword", "q", "retry"], arguments].concat();
         project.run_in(&project.root, &arguments, &[VARIABLES, variables].concat())
     };
-    // The user named the model, so no list is requested.
+    // Since the user named the model, no list is requested.
     let named = run(&["--model", "acme/some/model"], &[]);
     assert!(named.stdout.contains("filtered by acme/some/model"), "{named:?}");
     let named = run(&[], &[("FORAGE_MODEL", "acme/x")]);
@@ -328,16 +328,16 @@ fn provider_and_id_name_a_model_of_the_table_and_an_id_alone_does_not() {
     let models: Vec<String> = acme.requests().iter().map(|request| model_of(request)).collect();
     assert_eq!(models, ["some/model", "x"]);
     assert!(acme.requests()[0].to_lowercase().contains(&format!("bearer {KEY}")));
-    // With an explicit address it is an id.
+    // With an explicit address the whole name is an id.
     let named = run(&["--model", "acme/x"], &[("FORAGE_BASE_URL", &acme.url()), ("FORAGE_API_KEY", "own")]);
     assert_eq!(named.status, 0, "{named:?}");
     assert_eq!(model_of(&acme.requests()[2]), "acme/x");
     assert!(acme.requests()[2].contains("Bearer own"));
-    // A bare id, even with a slash, goes to OpenAI or to the address in its variable.
+    // A bare id goes to OpenAI or to the address in its variable, even if it has a slash.
     let named = run(&["--model", "qwen/q"], &[("OPENAI_BASE_URL", &openai.url())]);
     assert_eq!(named.status, 0, "{named:?}");
     assert_eq!(model_of(&openai.requests()[0]), "qwen/q");
-    // A provider without its key is an error that names the variable.
+    // If a provider's key is missing, the error should name the variable.
     let named = run(&["--model", "groq/x"], &[]);
     assert_eq!(named.status, 2);
     assert!(named.stderr.contains("x at groq, because no key: GROQ_API_KEY is not set"), "{named:?}");
@@ -634,7 +634,7 @@ fn a_repository_can_say_nothing_of_providers_roles_and_models() {
         assert!(run.stderr.contains(&format!("{ignored} is ignored")), "{ignored} in {}", run.stderr);
     }
     assert_eq!(lines(&evil), Vec::<String>::new());
-    // The same lines in the user's own file take effect.
+    // In the user's own file the same lines take effect.
     let text = std::fs::read_to_string(project.root.join(".forage.toml")).unwrap();
     project.configure(&text);
     let run = project.run(&["keyword", "q", "retry"]);

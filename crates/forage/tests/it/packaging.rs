@@ -40,7 +40,7 @@ fn names_and_versions_are_those_of_the_packages() {
     assert_eq!(npm["repository"]["url"], format!("git+{repository}.git"));
     let python: toml::Table = text("pyproject.toml").parse().unwrap();
     assert_eq!(python["project"]["name"].as_str(), Some("forage-search"));
-    // `uvx NAME` and `npx NAME` start the program with the name of the package, or npm's only program.
+    // `uvx NAME` and `npx NAME` start the program that has the package's name, or else npm's only program.
     assert!(python["project"]["scripts"].as_table().unwrap().contains_key("forage-search"));
     assert_eq!(npm["bin"].as_object().unwrap().len(), 1);
     assert_eq!(python["project"]["urls"]["Repository"].as_str(), Some(repository));
@@ -74,7 +74,7 @@ fn a_bundle_starts_the_server_beneath_the_chosen_directory() {
     assert_eq!(manifest["user_config"]["root"]["required"], true);
 }
 
-/// MIT and Apache-2.0 require that copies contain their text, and a published crate is a copy.
+/// MIT and Apache-2.0 require that each copy contains their text, and a published crate is a copy.
 #[test]
 fn every_published_crate_has_the_licences() {
     let crates = std::fs::read_dir(place("crates")).unwrap().map(|entry| entry.unwrap().path());

@@ -1,10 +1,10 @@
-//! The plan's prompts for manual testing, end to end: a recorded model, real tools, and a copy of the project
-//! in `tests/data/plan`.
+//! Runs the plan's prompts for manual testing end to end: a recorded model, real tools, and a copy of the
+//! project in `tests/data/plan`.
 //!
-//! The model's turns were written by hand, each after reading the tools' answers. So they show how the loop
+//! We wrote the model's turns by hand, each after reading the tools' answers. So they show how the loop
 //! works, but not the quality of a model. The requests contain the system prompt and the definitions of the
 //! tools. If one of these changes, `FORAGE_TEST_RECORD=1 cargo test -p forage-cli --test it plan` records the
-//! same turns with the new requests; review the difference.
+//! same turns with the new requests. Review the difference.
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +19,11 @@ const ROOT: &str = "/home/user/pocket-agent";
 
 const KEY: &str = "key-of-this-test-51c";
 
-/// A prompt of the plan with its recording and the expected result.
+/// A prompt of the plan, with its recording and the expected result.
 struct Prompt {
     question: &'static str,
     recording: &'static str,
-    /// The tool and the most characteristic argument of each call, by turn.
+    /// The calls of each turn. For each we check the tool and its most characteristic argument.
     turns: &'static [&'static [(&'static str, &'static str, &'static str)]],
     citations: usize,
     answer: &'static str,
@@ -120,7 +120,7 @@ pub(crate) fn exchanges(file: &Path) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Replays a recording in the project after applying `change` to its text.
+/// Replays a recording in the project. Before this, `change` may edit the recording's text.
 pub(crate) fn replay(
     project: &Project,
     file: &Path,
@@ -134,7 +134,7 @@ pub(crate) fn replay(
     project.run(&[arguments, &["--replay", &tape.display().to_string()]].concat())
 }
 
-/// Records the answers again with the current requests. Does nothing unless this was requested.
+/// Records the answers again with the current requests. This does nothing unless it was requested.
 pub(crate) fn record_again(file: &Path, configuration: &str, arguments: &[&str]) {
     if std::env::var_os("FORAGE_TEST_RECORD").is_none() {
         return;
@@ -205,7 +205,7 @@ impl Prompt {
     }
 }
 
-/// Like [`answered_calls`] for Anthropic messages: all calls of a turn are answered in the next message.
+/// Like [`answered_calls`], but for Anthropic messages, where the next message answers all calls of a turn.
 fn answered_blocks(messages: &[Value]) -> Vec<String> {
     let mut results = Vec::new();
     let blocks = |message: &Value, kind: &str, field: &str| -> Vec<Value> {
@@ -264,7 +264,7 @@ fn prompt_4_edge_cases() {
         results[0]
     );
     assert!(results[1].contains("└── registry.py (20 lines)"), "{}", results[1]);
-    // The model gave a wrong path, was told so, and read the right file. The other calls of the turn
+    // The model gave a wrong path, saw the error, and read the right file. The other calls of the turn
     // succeeded.
     assert!(results[2].contains("error: `path`: agent.py does not exist"), "{}", results[2]);
     assert!(results[3].contains("    11\tMAX_TURNS = 10"), "{}", results[3]);

@@ -1,7 +1,8 @@
-//! Data that others could have planted in the user's own directories must neither be trusted nor overwritten.
-//! For every file that is kept there, we plant a link, a pipe, a device, a directory, or a file of another
-//! owner. Each command must end within its memory limit with the answer of a plain search, report why, and
-//! leave the planted target unchanged.
+//! Other users could have planted data in the user's own directories. We must neither trust nor overwrite it.
+//!
+//! For every file that Forage keeps there, we plant a link, a pipe, a device, a directory, or a file of
+//! another owner. Each command must then do the following within its memory limit: give the answer of a plain
+//! search, report why, and leave the planted target unchanged.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -19,15 +20,16 @@ use crate::{Project, Run};
 /// Far longer than any of the commands takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// KiB of address space: far more than any of the commands needs, and far less than `/dev/zero` delivers.
+/// KiB of address space. This is far more than any of the commands needs, and far less than `/dev/zero`
+/// delivers.
 const ADDRESS_SPACE: u64 = 4 << 20;
 
-/// Younger files are not indexed.
+/// Time after which files are old enough to be indexed.
 const SETTLED: Duration = Duration::from_millis(2_100);
 
 const VICTIM: &str = "a file of the user's that is nobody's business\n";
 
-/// The directories in the cache directory, and patterns of their files.
+/// The directories in the cache directory, each with patterns for its files.
 const KEPT: &[(&str, &[&str])] = &[
     (
         "index/*",
@@ -63,7 +65,7 @@ const KEPT: &[(&str, &[&str])] = &[
     ("model-lists", &["*.json"]),
 ];
 
-/// The kinds of planted objects.
+/// The kinds of objects that we plant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Plant {
     Link,
@@ -131,7 +133,7 @@ fn assert_untouched(victim: &Path, what: &str) {
     assert_eq!(fs::metadata(victim).unwrap().mode() & 0o777, 0o600, "{what}");
 }
 
-/// Runs a command with a time and a memory limit.
+/// Runs a command with limits on time and memory.
 fn run(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
     let script = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" \"$@\"");
     let mut command = Command::new("/bin/sh");
@@ -140,7 +142,7 @@ fn run(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> R
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
-    // The output of these commands fits into a pipe.
+    // We need not read meanwhile, since the output of these commands fits into a pipe.
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
@@ -174,7 +176,7 @@ fn project() -> Project {
     project
 }
 
-/// Returns the directory of the only index.
+/// Finds the directory of the only index.
 fn index(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
     fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path()
@@ -185,7 +187,7 @@ fn ranked(project: &Project) -> PathBuf {
     entries.into_iter().find(|path| path.is_dir() && path.to_str().unwrap().contains("/ranked-")).unwrap()
 }
 
-/// Returns the search result and the warnings.
+/// Runs a search. Returns its result and the warnings.
 fn found(project: &Project, mode: &str) -> (Value, String) {
     let run = run(
         project,
@@ -216,7 +218,7 @@ fn a_file_of_the_index_that_others_could_have_put_there_is_not_used_and_leads_no
     for name in KEPT[0].1 {
         let path = index(&project).join(name);
         for planted in PLANTS {
-            // Positive control: the file that is about to be replaced is used.
+            // Positive control: the file that we are about to replace is in use.
             assert_eq!(run(&project, &["index", "build"], &[]).status, 0, "{name} {planted:?}");
             assert_eq!(found(&project, "auto"), (plain.clone(), "[]".to_owned()), "{name} {planted:?}");
             assert_eq!(run(&project, &["index", "status"], &[]).status, 0, "{name} {planted:?}");
@@ -263,7 +265,7 @@ fn a_file_of_the_ranked_index_that_others_could_have_put_there_is_not_used_and_l
             names.sort();
             let Some(name) = names.get(nth) else { continue };
             let what = format!("{planted:?} at {}", name.display());
-            // The engine creates files with default permissions, but nobody else can enter the directory.
+            // The engine creates files with default permissions, but no other user can enter the directory.
             if planted == Plant::Writable || !plant(planted, &ranked(&project).join(name), &victim) {
                 continue;
             }
@@ -275,7 +277,7 @@ fn a_file_of_the_ranked_index_that_others_could_have_put_there_is_not_used_and_l
     assert_eq!((again, warnings.as_str()), (plain, "[]"));
 }
 
-/// If others can write to a directory or own it, they may have put anything there.
+/// If other users own a directory or can write to it, they may have put anything there.
 #[test]
 fn a_directory_that_others_may_write_is_not_used() {
     let project = project();
@@ -315,7 +317,7 @@ fn a_directory_that_others_may_write_is_not_used() {
             check("owner", false);
             std::os::unix::fs::chown(directory, Some(0), None).unwrap();
         }
-        // A link of the user's own may lead to the cache directory, but not to a directory inside it.
+        // The user may link to the cache directory as a whole, but not to a directory inside it.
         fs::rename(directory, &elsewhere).unwrap();
         symlink(&elsewhere, directory).unwrap();
         let names = snapshot(&elsewhere);
@@ -328,8 +330,8 @@ fn a_directory_that_others_may_write_is_not_used() {
     }
 }
 
-/// A cache directory inside a world-writable directory such as `/tmp`: with the sticky bit, users can't
-/// replace the files of others there.
+/// The cache directory may be inside a world-writable directory such as `/tmp`. The sticky bit keeps users
+/// from replacing the files of others there.
 #[test]
 fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
     let project = project();
@@ -437,8 +439,8 @@ fn kept_answers_and_lists_of_models_that_others_could_have_put_there_are_not_use
     }
 }
 
-/// Files that the user names: telemetry is not written to a link or a pipe, and a recording must be a regular
-/// file.
+/// Tests files that the user names. Telemetry must not be written to a link or a pipe, and a recording must
+/// be a regular file.
 #[test]
 fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
     let project = project();
@@ -463,7 +465,7 @@ fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
     assert!(!run(&project, &["doctor"], &[]).stdout.contains("has no effect"));
 }
 
-/// The audit log of a server, whose file is opened once.
+/// Tests the audit log of a server, which opens this file once.
 #[test]
 fn the_audit_follows_no_link_and_is_private() {
     let project = project();
@@ -493,7 +495,7 @@ fn the_audit_follows_no_link_and_is_private() {
     assert_eq!(fs::metadata(&log).unwrap().mode() & 0o777, 0o600);
 }
 
-/// The journal of a server. `~` in its path is the home directory.
+/// Tests the journal of a server. `~` in its path is the home directory.
 #[test]
 fn the_journal_follows_no_link_and_is_private() {
     let project = project();
@@ -523,8 +525,8 @@ fn the_journal_follows_no_link_and_is_private() {
     assert!(!project.root.join("~").exists());
 }
 
-/// A new kind of file in the cache directory must be added to [`KEPT`] so that the tests above cover it, and its
-/// directory to the page on files.
+/// If you add a kind of file to the cache directory, add it to [`KEPT`] too, so that the tests above cover
+/// it. Its directory must be on the page on files.
 #[test]
 fn every_file_below_the_cache_directory_is_known_to_these_tests() {
     let project = project();

@@ -1,5 +1,5 @@
-//! `forage rank` and its stored index. Whatever happens to the tree, the index files or the processes that
-//! write them, it must rank like an index that was built for the one call.
+//! `forage rank` and its stored index. It must rank like an index that was built for this one call, whatever
+//! happens to the tree, the index files or the processes that write them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::Project;
 use crate::eval::git;
 
-/// Younger files are compared by their content.
+/// Time after which files are no longer compared by their content.
 const SETTLED: Duration = Duration::from_millis(2_100);
 
 const QUERIES: [&[&str]; 4] = [
@@ -47,7 +47,7 @@ fn directory(project: &Project) -> PathBuf {
     fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_10")
 }
 
-/// Returns the answers without times and notes.
+/// Runs the queries. Returns the answers without times and notes.
 fn ranked(project: &Project, environment: &[(&str, &str)]) -> Vec<Value> {
     let ask = |query: &&[&str]| {
         let arguments = [&["rank", "--json", "-m", "100"], *query].concat();
@@ -93,7 +93,7 @@ fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
     assert_equal(&project, "settled");
     assert_equal(&project, "settled and written down");
 
-    // Nothing must be written into the tree.
+    // Nothing may be written into the tree.
     let mut names: Vec<_> = fs::read_dir(&project.root)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -121,7 +121,7 @@ fn whatever_becomes_of_the_history_the_ranking_is_that_of_an_index_made_anew() {
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     git("init -q -b main");
     commit("All of it");
-    // One of forty similar files.
+    // This is one of forty similar files.
     for number in 0..8 {
         let text = format!("fn parse_header_31() {{ route(path); session({number}) }}\n");
         project.write("d3/parse_31.rs", &text);
@@ -189,7 +189,7 @@ fn a_damaged_index_is_made_anew() {
     };
     for nth in 0..files(&project).len() {
         for damage in 0..4 {
-            // Whichever file comes first: names change when the index is rebuilt.
+            // Take any file by its position, since the names change when the index is rebuilt.
             let Some(path) = files(&project).get(nth).cloned() else { continue };
             let mut bytes = fs::read(&path).unwrap();
             match damage {
@@ -216,7 +216,7 @@ fn a_damaged_index_is_made_anew() {
     }
 }
 
-/// Updates that are killed at any time, and concurrent updates.
+/// Tests updates that are killed at any time, and concurrent updates.
 #[cfg(unix)]
 #[test]
 fn killed_and_simultaneous_updates_leave_no_wrong_index() {
@@ -264,7 +264,7 @@ fn without_a_place_for_it_every_call_makes_its_own() {
     assert!(!project.root.join("cache").exists());
 }
 
-/// Simulates a full disk for one process: its files can't grow beyond a few kilobytes.
+/// Simulates a full disk for one process. Its files can't grow beyond a few kilobytes.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_makes_no_answer_wrong() {
@@ -283,7 +283,7 @@ fn a_full_disk_makes_no_answer_wrong() {
     };
     let (files, warnings) = rank(4);
     assert!(warnings.contains("can't be kept"), "{warnings}");
-    // Whichever file of the engine does not fit: with some sizes it panics.
+    // Any file of the engine may be the one that does not fit. With some sizes the engine panics.
     for kilobytes in [1, 2, 8, 16, 24, 32, 48, 64, 96, 128] {
         assert_eq!(rank(kilobytes).0, files, "{kilobytes} KB");
     }

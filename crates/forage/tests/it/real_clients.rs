@@ -1,9 +1,9 @@
-//! Real agents in the versions of `tests/clients/real/package.json`, each in a separate home. `forage setup`
-//! writes the entry, the agent starts the server, and a scripted model (`tests/clients/model.py`) sees what
-//! the agent shows it.
+//! Runs real agents in the versions of `tests/clients/real/package.json`, each in a separate home.
+//! `forage setup` writes the entry, the agent starts the server, and a scripted model
+//! (`tests/clients/model.py`) sees what the agent shows it.
 //!
-//! These tests take minutes and gigabytes. So they only run if `FORAGE_TEST_CLIENTS` names the agents'
-//! folder, which `cargo xtask peers --all` fills and `cargo xtask check --all` sets.
+//! These tests take minutes and gigabytes, so they only run if `FORAGE_TEST_CLIENTS` names the agents'
+//! folder. `cargo xtask peers --all` fills this folder, and `cargo xtask check --all` sets the variable.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 mod hooks;
@@ -20,11 +20,12 @@ use crate::mcp::wire::Pipes;
 use stage::{LAST_WORD, Stage};
 use table::{Client, Instructions};
 
-/// Time in which an interrupted client must end, and in which its server must be gone afterwards. Each takes
-/// a second or two.
+/// Time limits for an interrupted client to end, and then for its server to be gone. Each takes a second or
+/// two.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
-/// Number of characters at the end of the instructions that we compare to see if they are shown completely.
+/// Characters at the end of the instructions that we compare. They show if the instructions arrived
+/// completely.
 const END: usize = 250;
 
 const NEEDLE: (&str, &str) = ("src/hay.rs", "// hay\n// a needle in it\n");
@@ -82,7 +83,7 @@ fn call(tool: &str, arguments: &Value) -> Value {
     json!({ "calls": [{ "tool": tool, "arguments": arguments }] })
 }
 
-/// Opens a session with the server under the client's name, to get the text that the client should pass on.
+/// Opens a session under the client's name. This gives us the text that the client should pass on.
 fn session(stage: &Stage) -> (Pipes, Value) {
     let mut pipes = Pipes::start(&stage.project, &[]);
     let client = json!({ "name": stage.client.introduces, "version": "1" });
@@ -102,7 +103,7 @@ fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// Normalizes white space, because some clients indent the text that they pass on.
+/// Normalizes white space, since some clients indent the text that they pass on.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -127,7 +128,8 @@ fn the_model_sees_the_tools(client: &'static Client) {
     let mut shown = Vec::new();
     texts(&first["body"], &mut shown);
     let shown = flat(&shown.join("\n"));
-    // The middle depends on the tools that Forage can offer in the client's environment.
+    // We can't compare the middle, which depends on the tools that Forage can offer in the client's
+    // environment.
     let end: String = instructions.chars().skip(instructions.chars().count() - END).collect();
     let seen = match (shown.contains(&beginning), shown.contains(&end)) {
         (true, true) => Instructions::Whole,
@@ -140,7 +142,7 @@ fn the_model_sees_the_tools(client: &'static Client) {
 /// Uses the largest answer that Forage gives this client.
 fn a_result_arrives_whole(client: &'static Client) {
     let Some((expected, result)) = large_result(client, "") else { return };
-    // Close to the limit, so that a client that cuts earlier is detected.
+    // The answer must be close to the limit, or we would not notice a client that cuts earlier.
     let bytes = client.text_bytes * 9 / 10..=client.text_bytes;
     assert!(bytes.contains(&expected.len()), "{} bytes, not {bytes:?}", expected.len());
     assert!(is_whole(&expected, &result), "{} bytes of {}:\n{result}", result.len(), expected.len());
@@ -155,7 +157,7 @@ fn a_result_beyond_the_bound_is_cut_and_that_is_seen() {
     assert!(!is_whole(&expected, &result), "{result}");
 }
 
-/// Returns the server's own answer and the text that the client shows its model.
+/// Returns the server's own answer, and the text that the client shows its model.
 fn large_result(client: &'static Client, settings: &str) -> Option<(String, String)> {
     let line = |number: usize| {
         format!("let needle_{number:04} = \"a line that is long enough to fill an answer soon\";\n")
@@ -191,7 +193,7 @@ fn an_error_arrives_and_the_session_goes_on(client: &'static Client) {
     assert!(result.contains("a needle in it"), "{result}");
 }
 
-/// Interrupts during a call that waits for a silent model.
+/// Interrupts the client during a call that waits for a silent model.
 fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     let arguments = json!({ "query": "where is the needle?", "search_terms": ["needle"] });
     let script = json!([call("keyword_search", &arguments), last_word()]);
@@ -200,7 +202,7 @@ fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     model.configure(&stage.project);
     let mut running = stage.start();
     model.next_event();
-    // Positive control: processes exist that must be ended.
+    // Positive control: there are processes that must be ended.
     assert!(!stage.processes().is_empty(), "{}", stage.printed());
     running.signal("INT");
     running.wait(GONE_WITHIN);
@@ -212,7 +214,7 @@ fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     }
 }
 
-/// `forage setup` must remove exactly what it has written.
+/// `forage setup` must remove exactly the text that it has written.
 fn the_entry_is_taken_out_again(client: &'static Client) {
     let name = client.setup;
     let script = json!([call("grep_search", &json!({ "pattern": "needle" })), last_word()]);

@@ -1,4 +1,4 @@
-//! Runs of the program that are recorded against a scripted server and replayed without it.
+//! Records runs of the program against a scripted server, and replays them without it.
 
 use serde_json::{Value, json as value};
 
@@ -88,8 +88,7 @@ fn a_recorded_question_is_played_again_with_its_calls() {
     let calls = |records: &Value| records["turns"][0]["calls"][0]["bytes"].clone();
     assert!(calls(&first).as_u64() > Some(10) && calls(&first) == calls(&second), "{first}");
 
-    // The tree has changed, so the tool finds something else, and the recording does not contain this
-    // request.
+    // The tree has changed, so the tool finds something else. The recording does not contain this request.
     std::fs::write(project.root.join("src/more.rs"), "retry_with\n").unwrap();
     let changed = project.run(&[&question[..], &["--replay", &tape]].concat());
     assert_eq!(changed.status, 2, "{changed:?}");

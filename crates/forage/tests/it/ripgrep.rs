@@ -1,4 +1,4 @@
-//! The differences between `forage grep` and ripgrep that docs/ripgrep.md lists, with one test for each.
+//! The differences between `forage grep` and ripgrep that docs/ripgrep.md lists. Each has one test.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ fn ripgrep(project: &Project, arguments: &[&str]) -> Run {
     Run::of(command.env("HOME", &project.home).output().unwrap())
 }
 
-/// Returns the output of both programs, ours first.
+/// Runs both programs, ours first.
 fn both(project: &Project, arguments: &[&str]) -> [Run; 2] {
     [project.run(&[&["grep"], arguments].concat()), ripgrep(project, arguments)]
 }
@@ -76,7 +76,7 @@ fn files_in_another_encoding_are_decoded() {
         }
         assert_eq!(ripgrep(&project, &["如果.*值$", name]).status, 1, "{name}");
     }
-    // With `-E` both give the same output, and also for UTF-8.
+    // With `-E` both give the same output. For UTF-8 they always do.
     std::fs::write(project.root.join("utf8.c"), text).unwrap();
     let cases =
         [&["-E", "gbk", "如果", "gbk.c"][..], &["-E", "utf-16le", "如果", "utf16.c"], &["-c", "", "utf8.c"]];
@@ -133,8 +133,8 @@ fn notebooks_are_searched_by_their_cells() {
         assert_eq!(ours.stdout, theirs.stdout, "{arguments:?}");
         assert!(ours.stdout.contains("in an output"), "{ours:?}");
     }
-    // If one line contains more than a line of a cell, or if the file can't be parsed, the output is
-    // ripgrep's.
+    // We fall back to ripgrep's output in two cases: if the file can't be parsed, or if one line contains
+    // more than a line of a cell.
     let one_line = serde_json::from_str::<Value>(cells).unwrap().to_string();
     for (name, text) in [("one.ipynb", one_line.as_str()), ("cut.ipynb", &cells[..200])] {
         project.write(name, text);
@@ -191,7 +191,7 @@ fn git_rules_decide_like_git() {
     project.write(".gitignore", "{a,b}.txt\n");
     let [ours, theirs] = both(&project, &["-l", "needle"]);
     assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), (ALL, ""));
-    // ripgrep's own ignore files are interpreted as ripgrep does.
+    // We interpret ripgrep's own ignore files as ripgrep does.
     project.write(".gitignore", "");
     project.write(".ignore", "{a,b}.txt\n");
     let [ours, theirs] = both(&project, &["-l", "needle"]);
@@ -222,7 +222,7 @@ fn look_around_needs_no_flag() {
     assert_eq!(theirs.status, 2);
 }
 
-/// Other engines have them, with another meaning than PCRE2.
+/// Other engines have these escapes, but with another meaning than PCRE2.
 #[test]
 fn escapes_with_another_meaning_are_errors() {
     let project = project();

@@ -1,7 +1,8 @@
-//! The sandbox: what the kernel refuses even without any check in Forage, and that Forage works inside it.
+//! The sandbox: which operations the kernel refuses even without any check in Forage, and that Forage works
+//! inside it.
 //!
-//! A restriction applies to a thread and everything that it starts. So each test moves a separate thread into
-//! the sandbox.
+//! A restriction applies to a thread and to everything that it starts. So each test must move a thread of its
+//! own into the sandbox.
 #![expect(
     clippy::disallowed_macros,
     reason = "a machine without the wall is told, because there is less tested on it"
@@ -24,7 +25,7 @@ fn access(root: &Path) -> Access {
     access
 }
 
-/// Runs `work` inside the sandbox. If the kernel does not support it, this prints a note and does not run
+/// Runs `work` inside the sandbox. If the kernel does not support one, this prints a note and does not run
 /// `work`.
 fn behind_the_wall<T: Send + 'static>(
     access: Access,

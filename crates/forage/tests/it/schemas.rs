@@ -1,4 +1,4 @@
-//! The `--json` output must conform to `forage schema` according to an independent validator.
+//! The `--json` output must conform to `forage schema`. We check this with an independent validator.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 use std::process::Command;
@@ -11,10 +11,10 @@ use crate::mcp_clients::Peers;
 use crate::peer::{Peer, good};
 use crate::{Project, Run};
 
-/// Commands without a record of their own.
+/// Commands that have no record of their own.
 const NOT_PROMISED: &[&str] = &["completions", "man", "schema"];
 
-/// Returns the name of the schema for a command's output.
+/// Names the schema for a command's output.
 fn schema_of(arguments: &[&str]) -> &'static str {
     let words = arguments.iter().copied().filter(|word| !word.starts_with('-'));
     let words: Vec<&str> = words.collect();
@@ -163,7 +163,7 @@ fn print_setups(printed: &mut Printed) {
     std::fs::write(settings, "{ broken").unwrap();
     let refused = run(2, "setup claude-code --with hooks --write --no-check --command forage");
     assert_eq!(refused["with"][0]["change"], "refused");
-    // Entries that do not work, that Forage did not write or can't parse, and that are not trusted.
+    // Entries that don't work, that Forage did not write or can't parse, and that are not trusted.
     let failing = run(2, "setup codex --write --command /nonexistent/forage");
     assert_eq!(failing["check"]["works"], false);
     for (file, text) in [
@@ -188,7 +188,7 @@ fn print_setups(printed: &mut Printed) {
     run(0, "setup");
     let detected = run(2, "setup --detected --write --no-check --command forage");
     assert!(detected["error"].is_string() && detected.to_string().contains("refused"), "{detected}");
-    // A client without a project file.
+    // This client has no project file.
     std::fs::create_dir_all(project.home.join(".codeium/windsurf")).unwrap();
     let detected = run(0, "setup --detected --scope project --command forage");
     let answers = detected["answers"].as_array().unwrap();
@@ -198,7 +198,7 @@ fn print_setups(printed: &mut Printed) {
     );
 }
 
-/// Runs `forage eval` in its forms, on query sets and on histories of a few commits.
+/// Runs `forage eval` in all of its forms: on query sets, and on histories of a few commits.
 fn print_evaluations(printed: &mut Printed) {
     let history = repository();
     let lines = json!({ "src/alpha.rs": [[1, 2]] });
@@ -298,7 +298,7 @@ fn what_is_printed_keeps_to_its_schema() {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let name = words.iter().position(|word| *word == first || *word == second);
         let run = match name {
-            // The roots precede the command.
+            // The roots come first here, before the command.
             Some(_) => {
                 let command: Vec<&str> = words[4..].to_vec();
                 let with_roots = [&command[..], &words[..4]].concat();

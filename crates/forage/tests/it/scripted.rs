@@ -29,12 +29,12 @@ impl Scripted {
         Arc::new(Self { name, script, seen: Mutex::default() })
     }
 
-    /// Returns the requests in order.
+    /// Returns all requests so far, in order.
     pub(crate) fn seen(&self) -> Vec<ChatRequest> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Returns the texts of the last request without the system prompt.
+    /// Returns the texts of the last request, without the system prompt.
     pub(crate) fn last_texts(&self) -> Vec<String> {
         self.seen().last().unwrap().texts().skip(1).map(str::to_owned).collect()
     }
@@ -46,7 +46,7 @@ impl ChatModel for Scripted {
     }
 
     fn provider(&self) -> String {
-        // Each model has a separate provider, so that ruling one out does not affect the other.
+        // Each model has a provider of its own, so that ruling one out does not affect the other.
         self.name.to_owned()
     }
 
@@ -61,8 +61,8 @@ impl ChatModel for Scripted {
     }
 }
 
-/// Checks the rules of every wire: the user's message first, then turns and results in alternation, and each
-/// call answered exactly once and in order.
+/// Checks the rules that hold for every wire. The user's message comes first, and then turns and results
+/// alternate. Each call must be answered exactly once and in order.
 fn assert_protocol(request: &ChatRequest) {
     let mut messages = request.messages.iter();
     assert!(matches!(messages.next(), Some(ChatMessage::User(_))));
@@ -71,7 +71,7 @@ fn assert_protocol(request: &ChatRequest) {
         let Some(ChatMessage::ToolResults(results)) = messages.next() else {
             panic!("a turn without results")
         };
-        // The content of a turn is private, but its debug output shows the calls.
+        // We can't access the content of a turn, but its debug output shows the calls.
         let printed = format!("{turn:?}");
         let at =
             |id: &str| printed.find(&format!("id: \"{id}\"")).unwrap_or_else(|| panic!("{id}: {printed}"));
@@ -86,7 +86,7 @@ pub(crate) fn say(text: &str) -> Reply {
     says(text, &[])
 }
 
-/// Responds with calls only: tools, and arguments as the model writes them.
+/// Responds with calls only. Each has the tool's name and the arguments as the model writes them.
 pub(crate) fn call(calls: &[(&str, &str)]) -> Reply {
     says("", calls)
 }
@@ -115,7 +115,7 @@ pub(crate) fn fail(error: fn(String) -> ChatError) -> Reply {
     Box::new(move |_, _| Err(error("test/one".to_owned())))
 }
 
-/// Hangs until its budget ends.
+/// Hangs until the budget is used up.
 pub(crate) fn hang() -> Reply {
     Box::new(|_, budget| {
         loop {
@@ -127,7 +127,7 @@ pub(crate) fn hang() -> Reply {
     })
 }
 
-/// A tree and an agent that works on it.
+/// A tree, for agents that work on it.
 pub(crate) struct Bench {
     directory: tempfile::TempDir,
 }

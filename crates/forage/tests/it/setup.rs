@@ -1,4 +1,5 @@
-//! `forage setup` on real files: what it shows, writes, removes again and leaves alone.
+//! `forage setup` on real files: its output, the files that it writes and restores, and those that it leaves
+//! alone.
 
 mod beside;
 
@@ -34,8 +35,8 @@ const CLIENTS: [(&str, &str, Option<&str>); 22] = [
     ("crush", ".config/crush/crush.json", Some("crush.json")),
 ];
 
-/// Runs setup without testing the entry, because these tests are about files. `check.rs` covers the test of
-/// an entry.
+/// Runs setup without testing the entry, since these tests are about files. `check.rs` covers the test of an
+/// entry.
 fn setup(project: &Project, arguments: &[&str]) -> Run {
     let unchecked: &[&str] = if arguments.contains(&"--write") { &["--no-check"] } else { &[] };
     project.run(&[&["setup"], arguments, unchecked].concat())
@@ -140,7 +141,7 @@ fn a_users_file_comes_back_byte_by_byte() {
     }
 }
 
-/// An empty section must be empty in the same way after removal.
+/// After removal, an empty section must be empty in the same way as before.
 #[test]
 fn an_empty_section_comes_back_as_it_was() {
     for (client, file, text) in [
@@ -202,7 +203,7 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
         let run = setup(&project, &["continue", "--write"]);
         assert!(run.status == 2 && run.stderr.contains("- name: \"forage\""), "{}", run.stderr);
     }
-    // An entry that is already in the other file stays there and can be removed from there.
+    // An entry that is already in the other file stays there, and it can be removed from there.
     let project = Project::new(&[]);
     ok(&project, &["continue", "--write"]);
     put(&project.home.join(".continue/config.yaml"), "name: mine\n");
@@ -210,7 +211,7 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
     assert!(!project.home.join(".continue/mcpServers/forage.json").exists());
 }
 
-/// A user's additions to Forage's entry stay when Forage changes it, including comments.
+/// A user's additions to Forage's entry, including comments, stay when Forage changes the entry.
 #[test]
 fn comments_in_the_entry_stay_when_it_is_changed() {
     let project = Project::new(&[]);
@@ -226,7 +227,7 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
         put(&path, text);
         ok(&project, &[client, "--write", "--command", "/new/forage"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
-        // A field is added and removed again.
+        // Add a field and remove it again.
         let environment = [("OPENAI_API_KEY", "x")];
         if client != "claude-code" {
             let with = ["--command", "/new/forage", "--with", "variables", "--no-check"];
@@ -240,7 +241,7 @@ fn comments_in_the_entry_stay_when_it_is_changed() {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
         }
     }
-    // A hook with the user's own settings.
+    // This hook has the user's own settings.
     let settings = project.home.join(".claude/settings.json");
     let hook = "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        // mine\n        \"matcher\": \"startup\",\n        \"hooks\": [{\"type\": \"command\", \"command\": \"forage hook session-start --client claude-code\", \"timeout\": 5}]\n      }\n    ]\n  }\n}\n";
     put(&settings, hook);
@@ -265,7 +266,7 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     let entry: Value =
         serde_json::from_str(&std::fs::read_to_string(project.root.join(".mcp.json")).unwrap()).unwrap();
     assert_eq!(entry["mcpServers"]["forage"]["command"], "forage");
-    // The output reports the effect on this machine, and advice that works for everyone.
+    // The output reports the effect on this machine, and gives advice that works for everyone.
     let tried = project.run(&["setup", "claude-code", "--scope", "project", "--write"]);
     assert!(
         tried.status != 0 && tried.stdout.contains("put `forage` into a directory of the PATH"),
@@ -352,7 +353,7 @@ fn the_command_is_the_bare_name_only_where_that_is_this_program() {
     let program = Path::new(env!("CARGO_BIN_EXE_forage"));
     assert_eq!(command(program.parent().unwrap().to_str().unwrap()), "forage");
     assert!(Path::new(&command("/nonexistent")).is_absolute());
-    // Another program of that name comes first.
+    // Now another program of that name comes first.
     let other = project.home.join("bin");
     put(&other.join("forage"), "#!/bin/sh\n");
     let path = format!("{}:{}", other.display(), program.parent().unwrap().display());
@@ -372,7 +373,7 @@ fn links_and_permissions_stay_as_they_are() {
         assert_eq!(std::fs::metadata(&dotfiles).unwrap().permissions().mode() & 0o777, 0o640);
     }
     assert_eq!(std::fs::read_to_string(&dotfiles).unwrap(), "{\n  \"a\": 1\n}\n");
-    // A new file of the user must be readable only by the user.
+    // Only the user may read a new file of the user's.
     ok(&project, &["gemini-cli", "--write"]);
     let mode = std::fs::metadata(project.home.join(".gemini/settings.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

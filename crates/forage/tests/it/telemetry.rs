@@ -1,4 +1,4 @@
-//! Every call from every surface writes a line, which contains nothing of the query or the results.
+//! Every call from every surface writes a line. This line must contain nothing of the query or the results.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::peer::{Peer, Reply, content};
 
 const REVISION: &str = "2025-11-25";
 
-/// These occur in queries, terms, paths, texts and the names of roots, and in none of our own words.
+/// Words in queries, terms, paths, texts and the names of roots. They occur in none of our own texts.
 const WORDS: [&str; 5] = ["quxquery", "quxterm", "quxpath", "quxtext", "quxroot"];
 
 fn project() -> Project {
@@ -109,7 +109,7 @@ fn a_search_has_one_account_however_it_is_printed() {
         assert_eq!(text["truncated"], limits.contains(&"--max-results"), "{text}");
         assert_eq!(told(&[&["-Z", "1"], limits, &["--json"]].concat()), text, "{limits:?}");
     }
-    // The lines of streamed output are not counted.
+    // We don't count the lines of streamed output.
     let text = told(&[]);
     let expected =
         json!({ "tool": "grep_search", "surface": "command", "status": "found", "timed_out": false });
@@ -160,7 +160,7 @@ fn a_tool_has_one_name_however_it_is_called() {
     assert_eq!(told, ["find_text", "find_text", "find_text", "lines", "lines"]);
 }
 
-/// A call that asks the client's model and is repeated with its answer counts once, with its last round.
+/// A call may ask the client's model and be repeated with its answer. This counts once, with the last round.
 #[test]
 fn a_call_in_rounds_is_one_call() {
     const IN_ROUNDS: &str = "2026-07-28";
@@ -191,7 +191,7 @@ fn a_call_in_rounds_is_one_call() {
 #[test]
 fn models_are_told_of_with_tokens_attempts_and_outcome() {
     let project = project();
-    // The first model's answer is unusable, and the second one's is usable.
+    // The first model's answer is unusable, but the second one's is usable.
     let (first, second) = (
         Peer::start([says("I would rather not say")]),
         Peer::start([says("quxroot/quxpath.rs: it is quxtext")]),

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees, and what stays the same for everyone else.
+//! How output looks to a person at a terminal. Programs that read the output see no difference.
 #![cfg(unix)]
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn project() -> Project {
     Project::new(&[("src/a b.rs", "fn one() {}\nfn needle_one() {}\n"), ("src/c.rs", "// needle\n")])
 }
 
-/// Returns the text without colours and links.
+/// Removes colours and links from a text.
 fn plain(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -206,7 +206,7 @@ fn the_manual_has_a_page_for_each_command() {
     assert_eq!(project.run(&["man", "nonsense"]).status, 2);
 }
 
-/// P7: a person reads the output of `forage grep` on a terminal, and a program reads it from a pipe.
+/// P7: on a terminal a person reads the output of `forage grep`, but from a pipe a program does.
 #[test]
 fn names_like_lines_of_an_answer_are_quoted_on_a_terminal_alone() {
     let names = ["[searched 9,999 files]", "Found 3 matches", "src/c.rs:9: fn fake()"];

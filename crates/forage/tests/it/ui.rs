@@ -1,4 +1,4 @@
-//! `forage ui`: the calls that servers and agents keep, who can read them, and the answers to the page's
+//! `forage ui`: the calls that servers and agents keep, who may read them, and the answers to the page's
 //! requests.
 #![cfg(unix)]
 #![expect(clippy::panic, reason = "an answer that does not come, or is none, is a failed test")]
@@ -17,14 +17,14 @@ use crate::mcp::wire::Pipes;
 use crate::peer::Peer;
 use crate::{Project, ask};
 
-/// Time after which we stop waiting.
+/// How long we wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const REVISION: &str = "2025-11-25";
 
 /// A file name in a hostile repository.
 const HOSTILE: &str = "src/<img src=x onerror=alert(1)>.rs";
-/// The same name as answers show it.
+/// The same name, but as answers show it.
 const HOSTILE_SHOWN: &str = r#""src/\x3cimg src=x onerror=alert(1)\x3e.rs""#;
 
 fn project() -> Project {
@@ -37,7 +37,7 @@ fn project() -> Project {
     ])
 }
 
-/// The page's server, which is ended with the test.
+/// The page's server. It ends with the test.
 struct Page {
     child: Child,
     host: String,
@@ -60,7 +60,7 @@ impl Page {
         Self { child, host: host.to_owned(), token: token.to_owned() }
     }
 
-    /// Ends the server like Ctrl-C, and waits for that.
+    /// Ends the server as Ctrl-C does, and waits for it to exit.
     fn interrupt(mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -100,7 +100,7 @@ impl Page {
         value
     }
 
-    /// Returns all calls, once there are at least `at_least`.
+    /// Returns all calls, as soon as there are at least `at_least`.
     fn calls(&self, at_least: usize) -> Vec<Value> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -169,7 +169,7 @@ fn calls_of_a_server_are_shown_as_they_were() {
     assert!(refused.is_string(), "{refused}");
     assert_eq!(of(5, &["tool", "status"]), json!(["unknown", "error"]));
     assert!(calls[3]["hidden_matches"][0].as_str().unwrap().contains(".gitignore"), "{}", calls[3]);
-    // Exactly the lines in the text.
+    // These are exactly the lines in the text.
     let shown = |nth: usize| calls[nth]["shown"].clone();
     assert_eq!(
         shown(1),
@@ -269,7 +269,7 @@ fn the_page_answers_what_it_asks() {
     }
 }
 
-/// Paths in other roots than the first are relative to their own root.
+/// Paths in any root but the first are relative to their own root.
 #[test]
 fn files_of_several_roots_are_told_from_their_roots() {
     let (project, other) = (project(), project());
@@ -333,7 +333,7 @@ fn strangers_get_nothing() {
     assert!(body.len() < 120_000, "{}", body.len());
 }
 
-/// Regression: 64 connections that sent nothing, renewed every ten seconds, locked the user out.
+/// Regression: 64 connections that sent nothing locked the user out. They were renewed every ten seconds.
 #[test]
 fn silent_connections_lock_nobody_out() {
     let project = project();
@@ -355,19 +355,19 @@ fn silent_connections_lock_nobody_out() {
     };
     let mut kept = connect();
     ask(&mut kept);
-    // The rest of the answer must be read before the next one.
+    // We must read the rest of the answer before the next one.
     let _ = kept.read(&mut [0; 1 << 16]).unwrap();
     let silent: Vec<TcpStream> = (0..200).map(|_| connect()).collect();
     let began = Instant::now();
     ask(&mut connect());
-    // A connection with the token was not closed to make room, and the oldest of the others was.
+    // To make room, the server closed the oldest connection without the token, but none with it.
     ask(&mut kept);
     assert_eq!((&silent[0]).read(&mut [0]).unwrap_or_default(), 0);
-    // A silent connection would end by itself after ten seconds.
+    // Without this, a silent connection would only end after ten seconds.
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
-/// Every user of a machine can read the arguments of every process.
+/// Any user of a machine can read the arguments of every process.
 #[test]
 fn open_puts_the_token_into_no_argument_list() {
     let project = project();
@@ -396,7 +396,8 @@ fn open_puts_the_token_into_no_argument_list() {
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains(&format!("url=http://{}/?token={}\"", page.host, page.token)), "{text}");
-    // A browser says that this request comes from another site. Only the page itself is opened in this way.
+    // A browser reports that this request comes from another site. Only the page itself may be opened in this
+    // way.
     let opened = [("Authorization", ""), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")];
     let status = |path: &str, destination: &str| {
         page.request(path, &[&opened[..], &[("Sec-Fetch-Dest", destination)]].concat()).0
@@ -418,7 +419,7 @@ fn the_socket_is_the_users_alone_and_can_be_turned_off() {
     assert!(std::fs::metadata(&path).unwrap().file_type().is_socket());
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     drop(pipes);
-    // A killed process leaves its socket's name behind, which the next reader removes.
+    // A killed process can't remove its socket's name, so the next reader does it.
     let page = Page::start(&project, &[]);
     let until = Instant::now() + PATIENCE;
     while socket(&project).is_some() {
@@ -457,7 +458,7 @@ fn a_journal_survives_a_kill() {
     assert_eq!(of("process"), 3);
     assert!(of("call") >= 30, "{}", of("call"));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    // The journal is shown, and a file of another kind is refused.
+    // The page shows the journal, and `forage ui` refuses a file of another kind.
     let page = Page::start(&project, &[]);
     assert_eq!(page.calls(of("call")).len(), of("call"));
     let page = Page::start(&project, &[path.to_str().unwrap()]);
@@ -516,7 +517,7 @@ fn calls_are_written_as_spans() {
     }
     assert_eq!(spans[0]["name"], "tools/call grep_search");
 
-    // Calls without a trace: one of a server, and one successful and one failed call of the agent.
+    // Calls without a trace: one of a server, and two of the agent. One of the latter fails.
     let mut pipes = Pipes::connect(&project, &[], REVISION);
     pipes.ask(&call(REVISION, 1, "list_directory", json!({})));
     pipes.close();
@@ -532,8 +533,8 @@ fn calls_are_written_as_spans() {
     }
 }
 
-/// The page in Debian's Chromium. `FORAGE_TEST_PAGE` names the browser driver and is set by `cargo xtask ui`;
-/// without it the browser tests are skipped.
+/// Tests the page in Debian's Chromium. `FORAGE_TEST_PAGE` names the browser driver and is set by
+/// `cargo xtask ui`. Without it the browser tests are skipped.
 mod browser {
     use std::fmt::Write as _;
     use std::fs;
@@ -547,7 +548,7 @@ mod browser {
     use crate::mcp::call;
     use crate::mcp::wire::Pipes;
 
-    /// The script with the checks, which needs the driver's modules.
+    /// The script with the checks. It needs the driver's modules.
     const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../forage-ui/tests/page/check.mjs");
 
     fn driver() -> Option<PathBuf> {
@@ -574,7 +575,7 @@ mod browser {
         assert!(output.status.success() && said.lines().count() > 20, "{said}{complaint}");
     }
 
-    /// A session of a hostile repository and of an agent that makes hostile requests.
+    /// Makes the calls of an agent with hostile requests in a hostile repository.
     fn hostile_calls(pipes: &mut Pipes, rounds: u64) {
         let long = "x".repeat(4_000);
         let calls = [

@@ -35,11 +35,11 @@ fn renamed(project: &Project) {
     project.configure(&text);
 }
 
-/// Returns a built-in name that occurs in a text as a word.
+/// Finds a built-in name that occurs in a text as a word.
 fn built_in(text: &str) -> Option<&'static str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let words = || text.split(|c| !is_part(c));
-    // `Search` also begins sentences.
+    // `Search` also begins sentences, so we can't look for it.
     NAMES
         .map(|(own, _)| own)
         .into_iter()
@@ -60,7 +60,7 @@ fn a_tool_is_called_what_the_user_calls_it_everywhere() {
     expected.sort_unstable();
     assert_eq!(names, expected);
     assert_eq!(built_in(&listed.to_string()), None, "{listed}");
-    // Positive control: without renaming the check finds built-in names.
+    // Positive control: without renaming, the check finds built-in names.
     project.configure("");
     assert!(built_in(&project.run(&["tools", "--json"]).stdout).is_some());
     renamed(&project);
@@ -182,7 +182,7 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
             format!("[tools.read_file]\ndescription = \"{}\"\n", "x".repeat(5_000)),
             "`tools.read_file.description`",
         ),
-        // The names that a server lists: clients without a prefix of their own see `read_project_file`.
+        // Check the names that a server lists: clients without a prefix of their own see `read_project_file`.
         (
             "[tools.grep_search]\nname = \"read_project_file\"\n".to_owned(),
             "called `read_project_file`; give one another name (`tools.grep_search.name`, `tools.read_file.name`)",

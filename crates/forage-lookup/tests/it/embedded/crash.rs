@@ -12,18 +12,18 @@ use crate::support::{Twin, USING, all, created, creation, open, point, told, ups
 const BATCH: u64 = 40;
 const IDS: u64 = 500;
 
-/// Returns the points of a batch. They overwrite those of an earlier one, and all have a common word.
+/// Creates the points of a batch. They overwrite some points of the batch before, and all have a common word.
 fn batch(number: u64) -> Vec<Point> {
     let ids = (0..BATCH).map(|n| (number * BATCH / 2 + n) % IDS);
     ids.map(|id| point(id, &[(1, 1.0), (100 + number as u32 % 50, 2.0)], json!({"batch": number}))).collect()
 }
 
-/// Returns for each point the last batch that wrote it, after `batches` batches.
+/// Returns the last batch that wrote each point, after `batches` batches.
 fn after(batches: u64) -> BTreeMap<PointId, u64> {
     (0..batches).flat_map(|number| batch(number).into_iter().map(move |point| (point.id, number))).collect()
 }
 
-/// Writes batches and finishes after every fifth one, until the process is killed.
+/// Writes batches, and calls `finish` after every fifth one, until the process is killed.
 fn write(argument: &str) -> ! {
     let (from, directory) = argument.split_once(' ').unwrap();
     let store = open(directory.as_ref());
@@ -34,15 +34,15 @@ fn write(argument: &str) -> ! {
             store.finish(&Stop::never()).unwrap();
             println!("\nfinished: {number}");
         } else if number % 2 == 1 {
-            // A read commits.
+            // A read commits the changes so far.
             store.count(&PointFilter::default(), &Stop::never()).unwrap();
         }
     }
     unreachable!("there is always another number")
 }
 
-/// Checks a collection after a kill. Returns the number of batches in it; each point must be as the last of
-/// them wrote it.
+/// Checks a collection after a kill, and returns the number of batches in it. Each point must be as the last
+/// of these batches wrote it.
 fn check(directory: &Path, finished: u64, written: u64) -> u64 {
     let store = open(directory);
     let points = all(&store, &["batch"], 64);
@@ -60,7 +60,7 @@ fn check(directory: &Path, finished: u64, written: u64) -> u64 {
     let query = PointQuery { vector: &vector, using: USING, limit: 2 * IDS as usize, fields: &[], filter };
     let hits = store.query(&query, &Stop::never()).unwrap();
     assert_eq!(hits.len() as u64, count);
-    // All points have the word, and replaced ones must not count any more.
+    // All points have the word, and replaced points must no longer count.
     let idf = (1.0 + 0.5 / (count as f32 + 0.5)).ln();
     assert!(hits.iter().all(|hit| (hit.score - idf).abs() < 1e-6), "{} instead of {idf}", hits[0].score);
     batches
@@ -85,7 +85,7 @@ fn a_killed_writer_leaves_a_whole_commit() {
                 finished = number.parse::<u64>().unwrap() + 1;
             }
         };
-        // Kill it at a moment that depends on the machine and the round.
+        // We kill it at a moment that depends on the machine and the round.
         for _ in 0..=round % 7 {
             let number = writer.next("written: ").unwrap();
             note(&format!("written: {number}"));
@@ -95,7 +95,7 @@ fn a_killed_writer_leaves_a_whole_commit() {
             std::hint::spin_loop();
         }
         writer.kill();
-        // Read everything that it printed before it was killed.
+        // We must still read everything that it printed before it was killed.
         while let Some(line) = writer.next("") {
             note(&line);
         }

@@ -1,4 +1,4 @@
-//! Tests that a collection with damaged files answers as before or reports the damage.
+//! Tests that a collection with damaged files either answers as before or reports the damage.
 //!
 //! `FORAGE_TEST_DAMAGES` sets the number of damages.
 
@@ -32,7 +32,7 @@ fn files(home: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Creates a collection in two sessions, so that it has removed points and several segments.
+/// Creates a collection in two sessions, so that it has several segments with removed points.
 fn filled(points: u64) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
@@ -48,7 +48,7 @@ fn filled(points: u64) -> tempfile::TempDir {
     home
 }
 
-/// Returns all answers of a collection.
+/// Collects all answers of a collection.
 fn answers(home: &Path) -> Result<Vec<String>, StoreError> {
     let (store, stop) = (open(home), Stop::never());
     let points = store.collection(&stop)?.map(|facts| facts.points);
@@ -63,7 +63,7 @@ fn answers(home: &Path) -> Result<Vec<String>, StoreError> {
     Ok(answers)
 }
 
-/// Damages one file, and describes the damage.
+/// Damages one file and describes the damage.
 fn damage(random: &mut Random, all: &[PathBuf], others: &[PathBuf]) -> (PathBuf, String) {
     let path = all[random.below(all.len())].clone();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -131,7 +131,7 @@ fn damage_is_an_error_and_never_a_wrong_answer() {
         fs::write(&path, bytes).unwrap();
     }
     assert!(answers(home.path()).unwrap() == right);
-    // Random bytes may equal the original ones.
+    // Note that random bytes may happen to equal the original ones.
     assert!(noticed > unharmed * 10, "{noticed} noticed, {unharmed} without an effect");
 }
 

@@ -14,7 +14,7 @@ use crate::support::{created, creation, some_points, upsert};
 
 const VICTIM: &str = "a file of the user's\n";
 
-/// Far longer than any call takes.
+/// Longer than any call should take, by far.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 const PLANTS: [&str; 6] = ["link", "hard link", "pipe", "zero", "directory", "writable"];
@@ -44,7 +44,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Counts the points. This must not block.
+/// Counts the points. This must never block.
 fn count(home: &Path) -> Result<u64, StoreError> {
     let (sender, receiver) = channel();
     let home = home.to_owned();
@@ -62,7 +62,7 @@ fn filled() -> tempfile::TempDir {
     upsert(&store, some_points(7));
     store.finish(&Stop::never()).unwrap();
     drop(store);
-    // The control: without a planted file the collection is used.
+    // The control: without a planted file, the collection can be used.
     assert_eq!(count(home.path()), Ok(7));
     home
 }
@@ -80,7 +80,7 @@ fn a_planted_file_is_an_error_and_leads_nowhere() {
             let bytes = fs::read(&path).unwrap();
             plant(what, &path, &victim);
             if what == "writable" {
-                // No other user may enter the directory, so this is accepted.
+                // Since no other user may enter this directory, this should be accepted.
                 assert_eq!(count(home.path()), Ok(7), "{what} at {}", path.display());
                 continue;
             }
@@ -94,14 +94,14 @@ fn a_planted_file_is_an_error_and_leads_nowhere() {
             fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
             assert_eq!(count(home.path()), Ok(7), "{what} at {}", path.display());
         }
-        // Only a writer uses the lock file.
+        // Only a writer uses the lock file, so we must write to notice it.
         let lock = home.path().join(".code.lock");
         plant(what, &lock, &victim);
         let store = EmbeddedStore::new(home.path(), "code").unwrap();
         let error = store.remove(&[], &Stop::never()).unwrap_err().to_string();
         assert!(error.contains("can't be trusted"), "{what}: {error}");
         assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what}");
-        // A planted file is removed with the collection, and the target of a link stays.
+        // Removing the collection should remove a planted file, but not the target of a link.
         remove(&lock);
         plant(what, &collection.join("manifest"), &victim);
         assert!(store.drop_collection(&Stop::never()).unwrap());

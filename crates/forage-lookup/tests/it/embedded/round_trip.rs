@@ -1,4 +1,4 @@
-//! Tests guarantees of the embedded store beyond those of every store.
+//! Tests guarantees of the embedded store that other stores do not give.
 
 use forage_base::Stop;
 use forage_lookup::{
@@ -33,7 +33,7 @@ fn where_no_collection_is_nothing_is_made() {
         assert!(error.to_string().contains("collection `code` in "), "{error}");
     }
     assert!(!directory.exists());
-    // Another store creates it, and this one finds it.
+    // Another store creates the collection, and this one should find it.
     drop(created(&directory));
     assert!(store.collection(&Stop::never()).unwrap().is_some());
 }
@@ -84,7 +84,7 @@ fn what_is_dropped_is_gone_and_nothing_beside_it() {
     assert!(!home.path().join("code").exists());
     assert_eq!(store.collection(&Stop::never()), Ok(None));
     assert_eq!(other.count(&PointFilter::default(), &Stop::never()), Ok(0));
-    // The same and another store can create it again.
+    // This store and another one should be able to create it again.
     store.create(&creation(), &Stop::never()).unwrap();
     assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }

@@ -1,4 +1,4 @@
-//! Tests one writer with any number of readers.
+//! Tests that one writer and any number of readers can use a collection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +25,7 @@ fn a_second_process_reads_and_writes_once_the_writer_is_killed() {
     store.finish(&stop).unwrap();
     let mut other = Twin::start(TEST, home.path().to_str().unwrap());
     other.next("written: ").unwrap();
-    // Uncommitted changes of the other store are not visible.
+    // Uncommitted changes of the other store should not be visible.
     assert_eq!(store.count(&PointFilter::default(), &stop), Ok(7));
     assert_eq!(open(home.path()).count(&PointFilter::default(), &stop), Ok(7));
     let locked = StoreError::Locked(format!(
@@ -51,7 +51,7 @@ fn two_stores_in_one_process_take_turns_at_writing() {
     assert_eq!(two.count(&PointFilter::default(), &stop), Ok(5));
     upsert(&two, some_points(8));
     drop(two);
-    // Acknowledged changes are kept if a store is dropped without `finish`.
+    // Acknowledged changes must be kept even if a store is dropped without `finish`.
     assert_eq!(one.count(&PointFilter::default(), &stop), Ok(8));
     assert!(one.drop_collection(&stop).unwrap());
     assert_eq!(open(home.path()).collection(&stop), Ok(None));
@@ -67,7 +67,7 @@ fn readers_in_other_threads_see_whole_commits() {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Also set on a failure.
+            // Dropping this sets the flag, even if a check fails.
             let _done = Done(&is_done);
             for round in 0..40 {
                 upsert(&store, some_points(50 + round));
@@ -115,13 +115,13 @@ fn changes_that_were_acknowledged_and_lost_are_an_error_of_every_later_change() 
     upsert(&store, some_points(5));
     store.finish(&stop).unwrap();
     upsert(&store, some_points(9));
-    // This makes the commit fail to replace the manifest.
+    // With this directory, the commit can't replace the manifest.
     let manifest = home.path().join("code/manifest.new");
     std::fs::create_dir(&manifest).unwrap();
     let error = store.count(&PointFilter::default(), &stop).unwrap_err();
     assert!(matches!(&error, StoreError::Invalid(_)), "{error}");
     std::fs::remove_dir(&manifest).unwrap();
-    // The earlier state can be read, and no change is based on the lost ones.
+    // Readers should see the earlier state, and no change may build on the lost ones.
     assert_eq!(store.count(&PointFilter::default(), &stop), Ok(5));
     assert_eq!(store.upsert(some_points(2), USING, &stop), Err(error.clone()));
     assert_eq!(store.finish(&stop), Err(error));

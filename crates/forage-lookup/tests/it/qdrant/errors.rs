@@ -1,4 +1,4 @@
-//! Tests how errors of a server, or a missing server, are reported.
+//! Tests how we report errors of a server and a missing server.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::thread;
 
 use super::*;
 
-/// Returns the error of a query that the server rejects with this reply.
+/// Returns the error of a query to which the server gives this reply.
 fn refused(reply: &Reply) -> StoreError {
     let peer = Scripted::start();
     let reply = reply.clone();
@@ -132,7 +132,7 @@ fn a_key_is_sent_and_a_wrong_or_missing_one_refused() {
     let peer = Scripted::start();
     peer.on("POST /points/query", |asked| match asked.header("api-key") {
         Some(KEY) => no_hits(),
-        // A server that repeats the given key.
+        // This server repeats the given key.
         Some(given) => Reply::Text { status: 401, text: format!("Invalid API key or JWT: {given}") },
         None => Reply::Text { status: 401, text: "Must provide an API key".to_owned() },
     });
@@ -193,7 +193,7 @@ fn an_answer_without_a_usable_id_is_an_error() {
     }
 }
 
-/// Returns an address without a listener, which was ours a moment ago.
+/// Returns an address that no server listens on. It was ours a moment ago.
 fn nowhere() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
@@ -232,7 +232,7 @@ fn tls_with_a_server_that_has_none_is_told() {
     assert!(text.contains("does not speak TLS as expected") && text.contains("check the port"), "{text}");
 }
 
-/// Answers every connection with these bytes.
+/// Starts a server that answers every connection with these bytes.
 fn answering(address: &str, bytes: &'static [u8]) -> Option<String> {
     let listener = TcpListener::bind(address).ok()?;
     let address = listener.local_addr().unwrap().to_string();
@@ -243,7 +243,7 @@ fn answering(address: &str, bytes: &'static [u8]) -> Option<String> {
                 let _ = stream.read(&mut received)?;
                 stream.write_all(bytes)
             };
-            // A client that disconnects is not a failure of the test.
+            // A client that disconnects should not fail the test.
             let _ = stream.and_then(answer);
         }
     });
@@ -258,12 +258,12 @@ fn the_port_of_another_protocol_is_told() {
     }
 }
 
-/// The frame with which an HTTP/2 server, such as gRPC, ends a connection that it does not understand.
+/// The frame with which an HTTP/2 server, e.g. for gRPC, closes a connection that it does not understand.
 #[cfg(target_os = "linux")]
 const GO_AWAY: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01";
 
-/// This needs the specific port number, so it uses a loopback address of this process's own, which only Linux
-/// has.
+/// This test needs a specific port number. To be alone on it, we use a loopback address of our own, which
+/// only Linux has.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_port_of_grpc_leads_to_that_of_rest() {
@@ -308,7 +308,7 @@ fn a_connection_is_kept_and_one_that_was_closed_meanwhile_costs_nothing() {
     peer.server.close_connections();
     assert_eq!(ask(&store, &Stop::never()), Ok(0));
     assert_eq!(connections(), 2);
-    // A server that closes the connection at the second request.
+    // This server closes the connection at the second request.
     let count = std::sync::atomic::AtomicUsize::new(0);
     peer.on("POST /points/query", move |_| match count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
         0 => Reply::Bytes(Vec::new()),

@@ -1,5 +1,5 @@
-//! Tests failures of real servers: no acknowledged change may be lost, and no partial answer may pass for a
-//! complete one.
+//! Tests failures of real servers. No acknowledged change may be lost, and we must never take a partial
+//! answer for a complete one.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -34,7 +34,7 @@ fn store(cluster: &Cluster, node: usize, timeout: Duration) -> Arc<dyn PointStor
     Arc::new(ServerStore::connect(settings).unwrap())
 }
 
-/// Returns the result of a lookup for the dimension that all points have.
+/// Looks up the dimension that all points have.
 fn looked_up(store: &dyn PointStore) -> Result<BTreeSet<PointId>, StoreError> {
     let vector = SparseVector::ones([EVERY]);
     let filter = PointFilter::default();
@@ -46,9 +46,9 @@ fn scanned(store: &dyn PointStore) -> BTreeSet<PointId> {
     all(store, &[], 5_000).into_iter().map(|(id, _)| id).collect()
 }
 
-/// Writes points and looks them up while something happens, and returns the acknowledged points.
+/// Writes points and looks them up while something happens. Returns the acknowledged points.
 ///
-/// Every lookup that is answered must contain all points acknowledged before it began.
+/// Every answer must contain all points that were acknowledged before the lookup began.
 fn under_load(
     writes: &dyn PointStore,
     reads: &[Arc<dyn PointStore>],
@@ -67,7 +67,7 @@ fn under_load(
                 let ids = number * 20..(number + 1) * 20;
                 let points: Vec<_> =
                     ids.clone().map(|id| point(id, &[(EVERY, 1.0)], json!({"path": "x"}))).collect();
-                // Retry until the write is acknowledged, as a filling does.
+                // Like a filling, we retry until the write is acknowledged.
                 let mut tries = 0;
                 while !is_over_ref.load(Ordering::Relaxed) {
                     match writes.upsert(points.clone(), USING, &Stop::never()) {
@@ -138,7 +138,7 @@ fn a_node_that_is_killed_and_comes_again_costs_no_point_and_no_answer_its_wholen
     settled(&cluster, &acknowledged);
 }
 
-/// Waits until every node, including the one that was away, finds all acknowledged points, in both ways.
+/// Waits until every node, including the one that was away, finds all acknowledged points in both ways.
 fn settled(cluster: &Cluster, acknowledged: &BTreeSet<PointId>) {
     for node in 0..cluster.nodes.len() {
         let store = store(cluster, node, Duration::from_secs(10));
@@ -161,8 +161,8 @@ fn settled(cluster: &Cluster, acknowledged: &BTreeSet<PointId>) {
     }
 }
 
-/// A node neither answers nor closes connections: the others consider it gone, and the first node, which was
-/// the leader, loses this role.
+/// A node neither answers nor closes connections, so that the others consider it gone. The first node, which
+/// was the leader, loses this role.
 #[test]
 fn a_node_that_is_cut_off_costs_no_point() {
     let Some(program) = program() else { return };
@@ -182,8 +182,8 @@ fn a_node_that_is_cut_off_costs_no_point() {
     settled(&cluster, &acknowledged);
 }
 
-/// Every repository has its own shard, which several threads write as soon as it is created, and whose points
-/// are found by its own lookups.
+/// Every repository has its own shard. Several threads write to it as soon as it is created, and its own
+/// lookups must find its points.
 #[test]
 fn a_shard_for_each_value_is_there_when_it_is_written_to() {
     let Some(program) = program() else { return };
@@ -216,7 +216,7 @@ fn a_shard_for_each_value_is_there_when_it_is_written_to() {
     }
 }
 
-/// Forwards connections and delays the answers.
+/// Starts a proxy that delays the answers.
 fn slowed(to: String, delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -286,8 +286,8 @@ fn a_collection_that_is_removed_meanwhile_is_said_to_be_gone() {
     assert_eq!(second.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }
 
-/// The files of one node can't grow, as on a full disk: acknowledged points are on the other nodes, and each
-/// rejection is an error.
+/// The files of one node can't grow, as on a full disk. Acknowledged points must be on the other nodes, and
+/// each rejection must be an error.
 #[test]
 fn a_full_disk_of_one_node_is_an_error_or_nothing() {
     let Some(program) = program() else { return };
@@ -295,7 +295,8 @@ fn a_full_disk_of_one_node_is_an_error_or_nothing() {
     let first = store(&cluster, 0, Duration::from_secs(10));
     first.create(&creation, &Stop::never()).unwrap();
     cluster.nodes[2].kill();
-    // The shell counts in blocks of 512 bytes or of 1 KiB; without the signal a write fails.
+    // Depending on the shell, this counts in blocks of 512 bytes or of 1 KiB. The signal is ignored, so a
+    // write fails instead.
     cluster.nodes[2].limit("trap '' XFSZ; ulimit -f 64");
     cluster.nodes[2].start();
     std::thread::sleep(Duration::from_secs(3));

@@ -1,4 +1,5 @@
-//! Tests fillings of collections on real servers: killed, concurrent, and while a node is replaced.
+//! Tests filling collections on real servers: when fillings are killed, when several run at once, and while a
+//! node is replaced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +21,7 @@ use crate::support::{Twin, USING, all, told};
 
 const FILES: usize = 400;
 
-/// Writes a tree whose filling takes some seconds; the content of its files depends on the generation.
+/// Writes a tree that takes several seconds to fill. The content of its files depends on the generation.
 fn write_tree(directory: &Path, generation: usize) {
     for number in 0..FILES {
         let path = directory.join(format!("src/d{}/f{number}.rs", number % 7));
@@ -36,12 +37,12 @@ fn fill(store: &dyn PointStore, repository: &str, directory: &Path) -> Result<Fi
     fill_spread(store, repository, directory, spread(), &Arc::default())
 }
 
-/// Six shards, each on two nodes.
+/// Six shards with two copies of each, on different nodes.
 pub(crate) fn spread() -> Sharding {
     Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() }
 }
 
-/// Fills a collection, which is distributed like this if it must be created, and counts the writes.
+/// Fills a collection and counts the writes. The collection is sharded like this if it must be created.
 pub(crate) fn fill_spread(
     store: &dyn PointStore,
     repository: &str,
@@ -65,7 +66,7 @@ pub(crate) fn fill_spread(
     filling.run(&root, &WalkOptions::default(), &Stop::never())
 }
 
-/// Returns the chunks of files by id, without the points that record a tree's state.
+/// Returns the chunks of files by id, without the points that record the state of a tree.
 pub(crate) fn chunks(store: &dyn PointStore) -> BTreeMap<PointId, Map<String, Value>> {
     let fields = ["repo", "path", "text", "content", "chunk", "chunks", "seen"];
     let points = all(store, &fields, 2_000).into_iter();
@@ -78,7 +79,7 @@ pub(crate) fn store_at(url: &str, collection: &str) -> Arc<dyn PointStore> {
     Arc::new(ServerStore::connect(settings).unwrap())
 }
 
-/// Returns the contents of a new collection.
+/// Fills a new collection and returns its contents.
 pub(crate) fn anew(
     cluster: &Cluster,
     repository: &str,
@@ -104,7 +105,7 @@ fn a_filling_that_is_killed_ten_times_ends_as_one_that_never_was() {
     let (cluster, tree) = (Cluster::of(&program, 3), tempfile::tempdir().unwrap());
     let mut kills = 0;
     let mut moment = 40;
-    // Twelve generations of the tree, so that there is always something to write.
+    // The tree has twelve generations, so that there is always something to write.
     for generation in 0..12 {
         write_tree(tree.path(), generation);
         let url = cluster.nodes[generation % 3].url();
@@ -115,7 +116,7 @@ fn a_filling_that_is_killed_ten_times_ends_as_one_that_never_was() {
         if filling.next("ended: ").is_none() {
             kills += 1;
         }
-        // Later and later in the filling, and then from the beginning again.
+        // The next kill comes later in the filling, until we start from the beginning again.
         moment = (moment * 7 / 4) % 1_200 + 20;
     }
     assert!(kills >= 10, "{kills} of 12 were killed on the way");
@@ -139,8 +140,8 @@ fn two_fillings_at_a_time_leave_what_one_after_the_other_would() {
     let trees = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     write_tree(trees[0].path(), 1);
     write_tree(trees[1].path(), 2);
-    // Two stores fill the same repository from the same tree, and a third one another repository, each
-    // through its own node.
+    // Two stores fill the same repository from the same tree, and a third one fills another repository. Each
+    // uses its own node.
     std::thread::scope(|scope| {
         let at = |node: usize| cluster.store(node, "code");
         let fillings = [(0, "one", 0), (1, "one", 0), (2, "two", 1)];
@@ -156,7 +157,7 @@ fn two_fillings_at_a_time_leave_what_one_after_the_other_would() {
     let mut expected = anew(&cluster, "one", trees[0].path());
     expected.extend(anew(&cluster, "two", trees[1].path()));
     assert!(chunks(&*store) == expected, "{} chunks and not {}", chunks(&*store).len(), expected.len());
-    // Both detect that there is nothing to do.
+    // Both should detect that there is nothing to do.
     std::thread::sleep(Duration::from_millis(2_100));
     for (name, tree) in ["one", "two"].into_iter().zip(&trees) {
         let filled = fill(&*store, name, tree.path()).unwrap();
@@ -176,7 +177,7 @@ fn a_node_that_is_replaced_during_a_filling_costs_no_chunk() {
     std::thread::scope(|scope| {
         let (url, directory) = (&url, tree.path());
         let filling = scope.spawn(move || {
-            // Repeat it like a timer.
+            // We repeat the filling as a timer would.
             for _ in 0..20 {
                 match fill(&*store_at(url, "code"), "repo", directory) {
                     Ok(filled) => return filled,
@@ -190,13 +191,13 @@ fn a_node_that_is_replaced_during_a_filling_costs_no_chunk() {
         cluster.nodes[2].kill();
         filling.join().unwrap();
     });
-    // The node never comes back: it is replaced by a new one, to which the shards that have lost a copy are
-    // copied.
+    // The node never comes back. We replace it with a new one, and copy the shards that have lost a copy to
+    // it.
     cluster.forget(2);
     cluster.add(&program);
     cluster.copy_shards("code");
     assert!(chunks(&*first) == anew(&cluster, "repo", tree.path()));
-    // The new node has its part: everything is still available without the first one.
+    // The new node must have its part: everything is still available without the first one.
     let second = cluster.store(1, "code");
     cluster.nodes[0].kill();
     let found = chunks(&*second);
@@ -204,7 +205,7 @@ fn a_node_that_is_replaced_during_a_filling_costs_no_chunk() {
     assert_eq!(found.len(), expected_chunks(tree.path()), "without the first node");
 }
 
-/// Returns the number of chunks of the tree without a store: 24 lines each, starting every 16 lines.
+/// Computes the number of chunks of the tree without a store: 24 lines each, starting every 16 lines.
 fn expected_chunks(directory: &Path) -> usize {
     let files = (0..FILES).map(|number| directory.join(format!("src/d{}/f{number}.rs", number % 7)));
     files

@@ -1,5 +1,4 @@
-//! Tests collections of LlamaIndex, LangChain and FastEmbed: they can be queried, and their differences are
-//! reported.
+//! Tests collections of LlamaIndex, LangChain and FastEmbed: we can query them, and report how they differ.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{connected, peer};
 
-/// Every text has the common word.
+/// Every text has a common word.
 const TEXTS: [&str; 5] = [
     "error in parser, error in lexer, error in error",
     "error E0308 in a long sentence about types that do not match",
@@ -24,7 +23,7 @@ const TEXTS: [&str; 5] = [
     "an error",
 ];
 
-/// Returns the result of a request.
+/// Sends a request and returns its result.
 pub(crate) fn send(url: &str, method: &str, path: &str, body: &Value) -> Value {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     let (body, mut answer) = (body.to_string(), String::new());
@@ -96,7 +95,7 @@ fn a_collection_of_llama_index_is_searched_as_it_is() {
     assert_eq!(Value::Object(found.hits[0].payload.clone()), json!({"source": "a.md", "text": TEXTS[1]}));
     let weighed = Adapted::NoIdf { vector: "text-sparse-new".to_owned(), is_weighed: true, common: 0 };
     assert_eq!(found.adapted, [weighed, vector("text-sparse-new"), text("_node_content")]);
-    // The results equal those with the modifier, to the last digit of a step.
+    // The results should equal those with the modifier, to the last digit of a step.
     let (_server, url) = peer();
     collection(&url, &json!({"text-sparse": {"modifier": "idf"}}), |text| json!({"text": text}));
     let with_idf = look_up(&self::retriever(&url), "error E0308").unwrap();
@@ -104,7 +103,7 @@ fn a_collection_of_llama_index_is_searched_as_it_is() {
     for (one, two) in with_idf.hits.iter().zip(&found.hits) {
         assert!((one.score - two.score).abs() < 1e-4, "{one:?} {two:?}");
     }
-    // A name is compared with the text within the node.
+    // The name should be compared with the text inside the node.
     let name = look_up(&retriever, "E0308").unwrap().name.unwrap();
     assert_eq!((name.whole, name.without_text, name.is_complete), (1, 0, true));
 }
@@ -135,7 +134,7 @@ fn texts_of_lang_chain_and_fast_embed_are_found() {
             (&json!(TEXTS[1]), &[text(field)][..])
         );
         assert_eq!(found.hits[0].payload.len(), 1);
-        // If the settings name the field, nothing is reported.
+        // If the settings name this field, there should be nothing to report.
         let fields = vec![field.to_owned()];
         let named = Retriever { text_field: Some(field.to_owned()), fields, ..retriever(&url) };
         assert_eq!(look_up(&named, "E0308").unwrap().adapted, []);
@@ -150,7 +149,7 @@ fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
     assert!(error.to_string().contains("no sparse vector `text-sparse`, but one, two"), "{error}");
     let named = Retriever { using: "one".to_owned(), ..retriever(&url) };
     assert_eq!(look_up(&named, "E0308").unwrap().hits.len(), 1);
-    // A filling must not add points to a collection with wrong ranking.
+    // A filling must not add points to a collection that would rank them wrongly.
     let (_server, url) = peer();
     collection(&url, &json!({"text-sparse": {}}), |text| json!({"text": text}));
     let tree = tempfile::tempdir().unwrap();
@@ -162,7 +161,8 @@ fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
     assert_eq!(error.kind(), "no_idf", "{error}");
 }
 
-/// If a filling was stopped while it created a collection, the next one indexes the other payload fields.
+/// If a filling was stopped while it created a collection, the next one should index the missing payload
+/// fields.
 #[test]
 fn a_filling_indexes_the_payload_fields_that_have_no_index() {
     let (_server, url) = peer();

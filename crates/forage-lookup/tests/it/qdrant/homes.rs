@@ -1,5 +1,5 @@
-//! Compares the same chunks in every kind of store: lookups must find the same points in the same order,
-//! which must be the order of the formula.
+//! Compares the same chunks in every kind of store. Lookups must find the same points in the same order,
+//! which must also be the order of the formula.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -18,22 +18,22 @@ use serde_json::json;
 use crate::qdrant::server;
 use crate::support::{USING, connected, open, peer};
 
-/// The variable with another number of chunks for comparing all stores.
+/// The environment variable with another number of chunks for comparing all stores.
 const COMPARED: &str = "FORAGE_TEST_CHUNKS";
-/// For the peer, which is slower than a real server.
+/// The default number for the peer, which is slower than a real server.
 const SOME_CHUNKS: u64 = 2_000;
 const CHUNKS: u64 = 10_000;
-/// Number of queries without a filter; a third as many more have one.
+/// Number of queries without a filter. There are a third as many more with one.
 const QUERIES: usize = 200;
 const LIMIT: usize = 20;
 
-/// The variables with a Qdrant server, on which the test creates its own collections, and with the server's
-/// key.
+/// The environment variables with the address and the key of a Qdrant server. The test creates its own
+/// collections there.
 const SERVER: &str = "QDRANT_URL";
 const KEY: &str = "QDRANT_API_KEY";
 
-/// The variable with a Python that has the packages of `tests/clients`, which the official client and engine
-/// require.
+/// The environment variable with a Python that has the packages of `tests/clients`. The official client and
+/// engine need them.
 const PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
 /// A deterministic generator of pseudo-random numbers.
@@ -45,7 +45,7 @@ impl Numbers {
         (self.0 >> 33) % end
     }
 
-    /// Few words are frequent, most are rare.
+    /// Generates a word. A few words are frequent, most are rare.
     fn word(&mut self) -> String {
         const PARTS: [&str; 12] = [
             "get", "user", "name", "parse", "http", "header", "retry", "index", "node", "token", "cache",
@@ -62,7 +62,7 @@ impl Numbers {
     }
 }
 
-/// Generates short texts: many have equal words, and so equal scores.
+/// Generates short texts. Many of them have equal words, and therefore equal scores.
 fn points(encoder: &dyn Encoder, count: u64) -> Vec<Point> {
     let mut numbers = Numbers(7);
     let mut point = |id: u64| {
@@ -136,8 +136,8 @@ impl<'a> Formula<'a> {
     }
 }
 
-/// Returns the script's answers to these queries, from a server, or from an engine with these points, with
-/// the same requests as the retriever.
+/// Lets the Python script answer these queries, with the same requests as the retriever. They go to a server,
+/// or to an engine with these points.
 fn asked_by_python(
     python: &str,
     server: Option<u16>,
@@ -178,7 +178,7 @@ fn asked_by_python(
 
 type ScoredId = (PointId, f32);
 
-/// Queries without a filter, and the answers of the stores.
+/// Queries without a filter, and the answers on which all stores agree.
 struct Agreed {
     queries: Vec<SparseVector>,
     answers: Vec<Vec<ScoredId>>,
@@ -219,7 +219,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
             assert!(found.iter().all(|hit| hit.2["repo"] == "r1"));
             continue;
         }
-        // No point with a higher score is missing; among equal scores the ids decide.
+        // There must be no other point with a higher score. Among equal scores, the ids decide.
         let step = f64::from(SCORE_STEP);
         let mut best: Vec<_> = scores
             .iter()
@@ -234,7 +234,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
         agreed.answers.push(found.iter().map(|(id, score, _)| (*id, *score)).collect());
     }
     assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
-    // The control: if it is asked for exactly the wanted number, a store returns other points than the
+    // The control: if we request exactly the wanted number of points, a store returns others than the
     // retriever.
     let differ = agreed.queries.iter().zip(&agreed.answers).filter(|(vector, answer)| {
         let filter = PointFilter::default();
@@ -250,7 +250,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
     agreed
 }
 
-/// Returns the encoders of collections that Forage fills, with points of each.
+/// Returns the encoders of collections that Forage fills, each with its points.
 fn encoded(count: u64) -> impl Iterator<Item = (Arc<dyn Encoder>, Vec<Point>)> {
     let encoders = [Arc::new(CodeSuperset::new()) as Arc<dyn Encoder>, Arc::new(FastEmbedBm25::new())];
     encoders.into_iter().map(move |encoder| {
@@ -292,8 +292,8 @@ fn every_home_finds_the_same_points_in_the_same_order() {
                     "{chunks} chunks, {asked}: the same ids in the same order in {same} of {QUERIES} lookups, scores \
                      within {difference}"
                 );
-                // Scores that differ by less than a step are ordered by id, and the boundary of a step may be
-                // between the sums of two engines.
+                // Scores that differ by less than a step are ordered by id. The sums of two engines may be on
+                // different sides of a step's boundary.
                 assert!(difference < 2.0 * SCORE_STEP && same * 100 >= QUERIES * 99, "{asked}");
             }
         }
@@ -301,7 +301,7 @@ fn every_home_finds_the_same_points_in_the_same_order() {
 }
 
 /// Each shard of a server counts document frequencies separately. A lookup must answer as if there were only
-/// one shard, except for words so frequent that their idf is estimated from samples.
+/// one shard. The exception are words so frequent that their idf is estimated from samples.
 #[test]
 fn shards_of_a_server_answer_as_one() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());
@@ -334,11 +334,11 @@ fn shards_of_a_server_answer_as_one() {
         by_server += same(&asked);
     }
     assert!(best > 500 && by_retriever * 100 > best * 97, "{by_retriever} of {best} where they should be");
-    // The control: the server's own order differs.
+    // The control: the server's own order should differ.
     assert!(by_server * 100 < best * 90, "{by_server} of {best}");
 }
 
-/// A collection with one shard per repository: lookups in one, in some, and in all of them.
+/// A collection has one shard per repository. We look up in one of them, in some, and in all.
 #[test]
 fn shards_by_a_field_are_written_asked_and_removed_from() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());
@@ -364,7 +364,7 @@ fn shards_by_a_field_are_written_asked_and_removed_from() {
     assert_eq!(store.collection(&stop), Ok(None));
 }
 
-/// Creates its own collections on the server, and removes them.
+/// This test creates its own collections on the server, and removes them.
 #[test]
 fn a_real_server_finds_the_same_points_in_the_same_order() {
     let named = std::env::var(SERVER).ok();
@@ -395,7 +395,7 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
     }
 }
 
-/// The official client gets the same results from the peer as from its own in-memory collections.
+/// The official client should get the same results from the peer as from its own in-memory collections.
 #[test]
 fn the_peer_answers_the_official_client_as_its_own_store_does() {
     let Some(python) = std::env::var_os(PYTHON) else {
@@ -408,7 +408,7 @@ fn the_peer_answers_the_official_client_as_its_own_store_does() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Compares conditions of every kind, and names.
+/// Compares all stores on conditions of every kind, and on names.
 #[test]
 fn every_home_filters_the_same_and_says_the_same_of_names() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());

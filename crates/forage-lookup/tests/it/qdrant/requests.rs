@@ -4,7 +4,7 @@ use forage_lookup::{Collection, Condition, PointHit, PointPage, PointScan, Shard
 
 use super::*;
 
-/// Returns a payload with all types of values.
+/// Returns a payload with values of all types.
 fn payload() -> Value {
     json!({
         "path": "src/lib.rs", "line": 12, "low": i64::MIN, "high": u64::MAX, "score": 0.5, "whole": 2.0, "is_test": false,
@@ -89,7 +89,7 @@ fn hits_have_both_kinds_of_ids_and_their_payload_as_it_was() {
     let uuid = PointId::Uuid(0x0123_abcd_0000_4000_8000_0000_0000_000f);
     let hit = |id, score| PointHit { id, score, payload: object(payload()) };
     assert_eq!(hits, [hit(PointId::Number(u64::MAX), 2.5), hit(uuid, 1.0)]);
-    // Sorted, regardless of the server's order.
+    // The fields must be sorted, regardless of the server's order.
     let names: Vec<&String> = hits[0].payload.keys().collect();
     assert_eq!(names, ["high", "is_test", "line", "low", "nested", "none", "path", "score", "whole"]);
     let nested: Vec<&String> = hits[0].payload["nested"].as_object().unwrap().keys().collect();
@@ -210,7 +210,7 @@ fn a_scan_goes_from_page_to_page() {
     assert_eq!(scan(first.next), PointPage { points: vec![row(5)], next: None });
     let asked = peer.asked("POST /points/scroll");
     let filter = json!({"must": [{"key": "kind", "match": {"any": ["code"]}}]});
-    // The server sorts by id itself.
+    // The request names no order, since the server sorts by id anyway.
     let expected = json!({"filter": filter, "limit": 2, "with_payload": ["path"], "with_vector": false});
     assert_eq!(asked[0].body, expected);
     assert_eq!(asked[1].body["offset"], 5);
@@ -245,7 +245,7 @@ fn a_page_of_a_thousand_texts_is_not_too_large() {
 #[test]
 fn an_answer_without_end_is_not_read_to_its_end() {
     let peer = Scripted::start();
-    // The server announces a TiB, and sends nothing of it.
+    // The server announces 1 TiB, but sends nothing.
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1099511627776\r\n\r\n".to_vec();
     peer.on("POST /points/count", move |_| Reply::Bytes(head.clone()));
     let error = store(&peer).count(&PointFilter::default(), &Stop::never()).unwrap_err();

@@ -26,7 +26,7 @@ struct Desk {
 pub(crate) struct Scripted {
     pub(crate) server: Server,
     desk: Arc<Desk>,
-    /// Receives a message when a client has disconnected without an answer.
+    /// Receives a message for each client that has disconnected without an answer.
     left: Receiver<()>,
 }
 
@@ -35,7 +35,7 @@ impl Scripted {
         Self::serve("127.0.0.1:0", None)
     }
 
-    /// Starts a server at an address that belonged to another one before.
+    /// Starts a server at an address that another one had before.
     pub(crate) fn at(address: &str) -> Self {
         Self::serve(address, None)
     }
@@ -73,13 +73,13 @@ impl Scripted {
         self.server.address.to_string()
     }
 
-    /// Sets the handler for requests of this kind: a method, and the path after the collection. Others are
-    /// rejected.
+    /// Sets the handler for requests of this kind: a method, and the path after the collection. Requests
+    /// without a handler are rejected.
     pub(crate) fn on(&self, kind: &str, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) {
         self.desk.scripts.lock().unwrap().insert(kind.to_owned(), Box::new(script));
     }
 
-    /// Returns the requests of this kind, in order.
+    /// Returns the requests of this kind in order.
     pub(crate) fn asked(&self, kind: &str) -> Vec<Request> {
         let asked = self.desk.asked.lock().unwrap();
         let is_it = |asked: &&Request| asked.kind().replace("/collections/code", "") == kind;
@@ -93,7 +93,7 @@ impl Scripted {
         asked.remove(0)
     }
 
-    /// Returns the number of requests of any kind.
+    /// Counts the requests of all kinds.
     pub(crate) fn total(&self) -> usize {
         self.desk.asked.lock().unwrap().len()
     }

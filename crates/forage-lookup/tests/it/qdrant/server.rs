@@ -1,7 +1,7 @@
-//! Real servers of Qdrant: one node, or a cluster of three with consensus, with the program that a variable
-//! names.
+//! Real servers of Qdrant: one node, or a cluster of three with consensus. They run the program that an
+//! environment variable names.
 //!
-//! This uses only the public documentation of the program: variables for its settings, `--uri` and
+//! We use only the public documentation of the program: environment variables for its settings, `--uri` and
 //! `--bootstrap` for a cluster, and `/readyz` and `/cluster` for its status.
 
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 use forage_lookup::{PointStore, ServerSettings, ServerStore};
 use serde_json::{Value, json};
 
-/// The variable with the program `qdrant`. Without it the tests of real servers report that they are skipped;
-/// `bench/qdrant.py build` builds one.
+/// The environment variable with the program `qdrant`. Without it, the tests of real servers report that they
+/// are skipped. `bench/qdrant.py build` builds the program.
 const PROGRAM: &str = "FORAGE_TEST_QDRANT";
 
-/// The variable with a program `qdrant` of the previous version, for the upgrade tests.
+/// The environment variable with the program `qdrant` of the previous version, for the upgrade tests.
 const PROGRAM_BEFORE: &str = "FORAGE_TEST_QDRANT_BEFORE";
 
 /// The timeout for starting a node on a busy machine.
@@ -44,7 +44,7 @@ fn named_by(variable: &str) -> Option<PathBuf> {
     program
 }
 
-/// Returns the version that a program reports.
+/// Asks a program for its version.
 pub(crate) fn version_of(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
@@ -72,18 +72,18 @@ struct Ports {
 
 impl Ports {
     fn free() -> Self {
-        // The three ports are held at the same time, so that they are different.
+        // We hold the three ports at the same time, so that they are different.
         let held: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let port = |nth: usize| held[nth].local_addr().unwrap().port();
         Self { http: port(0), grpc: port(1), peers: port(2) }
     }
 }
 
-/// The process. It runs under a shell, which kills it when this process has ended, however it ends.
+/// The process. It runs under a shell that kills it when this process ends, even after a crash.
 struct Running {
     shell: Child,
-    /// When this is closed, the shell kills the process; when a word is written to it, the shell waits for
-    /// its end.
+    /// If this is closed, the shell kills the process. If a word is written to it, the shell waits for the
+    /// process to end.
     leash: ChildStdin,
     id: u32,
 }
@@ -95,7 +95,7 @@ impl Node {
         Self { program, directory, ports, arguments, limits: String::new(), running: None }
     }
 
-    /// Sets limits of the shell for the program.
+    /// Sets limits in the program's shell.
     pub(crate) fn limit(&mut self, limits: &str) {
         self.limits = format!("{limits};");
     }
@@ -161,7 +161,7 @@ impl Node {
         Some(answer)
     }
 
-    /// Returns the `result` of an answer, as documented.
+    /// Sends a request and returns the `result` of the answer, as documented.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
         let answer = self.request(method, path, body, PATIENCE).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -170,7 +170,7 @@ impl Node {
         answer["result"].take()
     }
 
-    /// Returns the copies of each shard: their location, and true if they are active.
+    /// Lists the copies of each shard: their location, and whether they are active.
     fn copies(&self, collection: &str) -> BTreeMap<u64, Vec<(Value, bool)>> {
         let shards = self.ask("GET", &format!("/collections/{collection}/cluster"), "");
         let local =
@@ -204,7 +204,7 @@ impl Node {
         format!("http://127.0.0.1:{}", self.ports.http)
     }
 
-    /// Kills the process, like a power failure.
+    /// Kills the process, as a power failure would.
     pub(crate) fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
             signal("KILL", running.id);
@@ -213,7 +213,7 @@ impl Node {
         }
     }
 
-    /// Terminates the process gracefully, as for an upgrade, and waits for its end.
+    /// Terminates the process gracefully, as for an upgrade, and waits until it has ended.
     pub(crate) fn stop(&mut self) {
         let mut running = self.running.take().unwrap();
         signal("TERM", running.id);
@@ -228,12 +228,12 @@ impl Node {
         }
     }
 
-    /// Sets another program for the next start, which will use the same data.
+    /// Sets another program for the next start, which must use the same data.
     pub(crate) fn upgrade_to(&mut self, program: &Path) {
         program.clone_into(&mut self.program);
     }
 
-    /// Returns the version of the running server.
+    /// Asks the running server for its version.
     pub(crate) fn version(&self) -> String {
         let answer = self.get("/").unwrap();
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -304,7 +304,7 @@ impl Cluster {
         self.wait();
     }
 
-    /// Waits until each running node knows all of them and the leader.
+    /// Waits until each running node knows the leader and all other nodes.
     pub(crate) fn wait(&self) {
         for node in self.nodes.iter().filter(|node| node.running.is_some()) {
             node.wait();
@@ -314,7 +314,7 @@ impl Cluster {
         }
     }
 
-    /// Removes a permanently lost node from the cluster.
+    /// Removes a node from the cluster that is permanently lost.
     pub(crate) fn forget(&mut self, node: usize) {
         let gone = self.nodes.remove(node);
         let port = format!(":{}", gone.ports.peers);
@@ -339,7 +339,8 @@ impl Cluster {
         self.nodes[0].wait_for_copies(collection, 2);
     }
 
-    /// Waits until every running node reports this number of copies of each shard, all of them active.
+    /// Waits until every running node reports this number of copies of each shard, and all of them are
+    /// active.
     pub(crate) fn wait_for_copies(&self, collection: &str, count: usize) {
         for node in self.nodes.iter().filter(|node| node.running.is_some()) {
             node.wait_for_copies(collection, count);
@@ -355,8 +356,8 @@ impl Cluster {
     }
 }
 
-/// Returns a single node and a cluster of three, for all tests that do no harm to them; `None` if no program
-/// is named.
+/// Returns a single node and a cluster of three. Tests that share them must not do any harm to them. Returns
+/// `None` if no program is named.
 pub(crate) fn shared() -> Option<&'static [Cluster; 2]> {
     static SHARED: OnceLock<Option<[Cluster; 2]>> = OnceLock::new();
     let start = || program().map(|program| [Cluster::single(&program), Cluster::of(&program, 3)]);

@@ -27,7 +27,7 @@ fn a_key_goes_to_another_machine_only_under_tls() {
         "http://[2001:db8::1]:6333",
         "http://128.0.0.1",
         "http://localhost.example.org",
-        // Names that could be made to point elsewhere.
+        // These names could be made to point elsewhere.
         "http://localhost.",
         "http://qdrant.localhost",
         "http://127.0.0.1.example.org",

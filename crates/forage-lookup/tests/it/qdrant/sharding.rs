@@ -17,7 +17,7 @@ fn with_shards() -> Scripted {
     peer
 }
 
-/// Returns the shards that were requested.
+/// Returns the shards that we asked the server to create.
 fn made(peer: &Scripted) -> Vec<Value> {
     peer.asked("PUT /shards").into_iter().map(|asked| asked.body["shard_key"].clone()).collect()
 }
@@ -35,7 +35,7 @@ fn a_collection_with_a_key_field_has_custom_sharding() {
     let peer = Scripted::start();
     peer.on("PUT ", |_| Reply::result(true.into()));
     peer.on("GET ", |_| Reply::result(json!({"payload_schema": {}})));
-    // A server without a shard has nothing to index.
+    // A server without shards has nothing to index.
     peer.on("PUT /index", |_| written("acknowledged"));
     let sharding = Sharding { key_field: Some("repository".to_owned()), ..Sharding::default() };
     sharded(&peer).create(&creation(sharding), &Stop::never()).unwrap();

@@ -1,4 +1,4 @@
-//! Tests one store with many threads, and with async runtimes of callers.
+//! Tests one store with many threads, and inside the async runtimes of callers.
 
 use std::sync::Barrier;
 use std::thread;

@@ -1,4 +1,4 @@
-//! Tests that calls end: by the deadline, by the request timeout, or by a cancellation.
+//! Tests how calls end: by the deadline, by the request timeout, or by a cancellation.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::*;
 
-/// Far above the duration of ending a call, far below [`LONG`].
+/// Far longer than it takes to end a call, and far shorter than [`LONG`].
 const SOON: Duration = Duration::from_secs(10);
 
 fn patient(url: &str) -> ServerStore {
@@ -31,7 +31,7 @@ fn silent_peer() -> Scripted {
     peer
 }
 
-/// Creates a socket that accepts connections and sends nothing.
+/// Creates a socket that accepts connections but sends nothing.
 fn deaf() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -74,7 +74,7 @@ fn a_socket_that_says_nothing_ends_by_the_time_for_a_request() {
     }
 }
 
-/// A socket whose queue is full: a client gets no reply at all, as from a firewall that drops packets.
+/// A socket whose queue is full. A client gets no reply at all, as from a firewall that drops packets.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_address_that_does_not_even_connect_ends_by_the_time_for_a_connection() {
@@ -101,7 +101,7 @@ fn an_address_that_does_not_even_connect_ends_by_the_time_for_a_connection() {
     assert!(begun.elapsed() < SOON);
 }
 
-/// One byte arrives after another, but neither the head nor the body is ever complete.
+/// The answer arrives one byte at a time, but neither the head nor the body is ever complete.
 #[test]
 fn an_answer_that_comes_in_part_ends_by_the_deadline_of_the_call() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 90000\r\n\r\n";
@@ -160,7 +160,7 @@ fn a_call_is_cancelled_while_it_connects() {
     });
 }
 
-/// Forwards connections to a server, except for the first ones, which are accepted and ignored.
+/// Starts a proxy for a server. It accepts and ignores the first connections.
 fn forgetful(to: &str, forgotten: usize) -> (String, Arc<AtomicUsize>) {
     let (listener, address) = deaf();
     let (to, count) = (to.to_owned(), Arc::new(AtomicUsize::new(0)));

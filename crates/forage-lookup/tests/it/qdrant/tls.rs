@@ -8,10 +8,10 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::*;
 
-/// The address for the test below when the other one runs it.
+/// The environment variable with the address for the test below, set when the other test runs it.
 const ADDRESS: &str = "FORAGE_TEST_TLS_ADDRESS";
 
-/// Starts a server for `localhost`, and returns the certificate of its authority in PEM.
+/// Starts a server for `localhost`. Returns the certificate of its authority in PEM.
 fn vouched() -> (Scripted, String) {
     let key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
@@ -57,7 +57,7 @@ fn an_authority_that_ssl_cert_file_names_counts() {
     let file = directory.path().join("authority.pem");
     #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
     std::fs::write(&file, authority).unwrap();
-    // All threads share the environment of this process.
+    // We need another process: all threads share the environment of this one.
     #[expect(clippy::disallowed_methods, reason = "the environment is given to another process")]
     let mut command = Command::new(std::env::current_exe().unwrap());
     let asking = command.args(["--exact", "qdrant::tls::an_authority_that_nobody_named_is_refused"]);

@@ -1,5 +1,5 @@
-//! Tests upgrading servers node by node during lookups and fillings, and collections that another version of
-//! Forage has filled.
+//! Tests upgrading servers node by node during lookups and fillings. Also tests collections that another
+//! version of Forage has filled.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ use crate::support::{USING, all, creation, places, some_points, upsert};
 const STEADY_FILES: usize = 40;
 /// Number of files that change in each generation.
 const CHANGING_FILES: usize = 80;
-/// Number of their names that are looked up.
+/// Number of names in these files that we look up.
 const GAUGES: usize = 7;
 
 /// The timeout for expected events on a busy machine.
@@ -37,7 +37,7 @@ fn write_steady(directory: &Path) {
     }
 }
 
-/// Writes the changing files, with the same number of chunks in each generation.
+/// Writes the changing files. Each generation has the same number of chunks.
 fn write_changing(directory: &Path, generation: usize) {
     fs::create_dir_all(directory.join("changing")).unwrap();
     for number in 0..CHANGING_FILES {
@@ -47,23 +47,23 @@ fn write_changing(directory: &Path, generation: usize) {
     }
 }
 
-/// A collection that is queried continuously.
+/// A collection that we query all the time.
 struct Watched {
     name: &'static str,
     copies: u32,
     /// Number of copies that must confirm a write.
     write_consistency: u32,
-    /// True if it is filled continuously: then only the part of its answers about the steady files is fixed.
+    /// Whether it is filled all the time. If so, only its answers about the steady files must stay the same.
     is_changing: bool,
 }
 
 const WATCHED: [Watched; 4] = [
-    // This one is also written while a node is down, which must receive the missed writes afterwards.
+    // We also write to this one while a node is down. The node must receive the missed writes afterwards.
     Watched { name: CODE, copies: 2, write_consistency: 1, is_changing: true },
-    // As in docs/team.md: not written while a node is down.
+    // As docs/team.md says, this one can't be written to while a node is down.
     Watched { name: "strict", copies: 2, write_consistency: 2, is_changing: true },
     Watched { name: "still", copies: 2, write_consistency: 1, is_changing: false },
-    // Some data of this one is always missing while a node is down.
+    // While a node is down, some data of this one is always missing.
     Watched { name: ALONE, copies: 1, write_consistency: 1, is_changing: false },
 ];
 const CODE: &str = "code";
@@ -74,7 +74,7 @@ impl Watched {
         Sharding { replicas: Some(self.copies), write_consistency: Some(self.write_consistency), ..spread() }
     }
 
-    /// Returns the directory of its own files.
+    /// The directory with this collection's own files.
     fn tree(&self, trees: &Path) -> PathBuf {
         trees.join(self.name)
     }
@@ -86,7 +86,7 @@ impl Watched {
         if self.is_changing { names.collect() } else { names.chain(words).collect() }
     }
 
-    /// Returns the part of an answer that does not depend on time.
+    /// Extracts the part of an answer that must not change over time.
     fn said(&self, lookup: Lookup) -> SteadyAnswer {
         let name = lookup.name.map(|name| (name.whole, name.other_case, name.is_complete));
         let mut ids: Vec<PointId> = lookup.hits.iter().map(|hit| hit.id).collect();
@@ -129,7 +129,7 @@ fn look_up(store: &Arc<dyn PointStore>, query: &str) -> Result<Lookup, Collectio
 #[derive(Debug, Default)]
 struct Outcomes {
     answered: u64,
-    /// Lookups that report which questions the store did not answer.
+    /// Number of lookups that report a question which the store did not answer.
     without_something: u64,
     unavailable: u64,
     an_error: Option<String>,
@@ -138,7 +138,7 @@ struct Outcomes {
 /// The outcomes of fillings of a collection.
 #[derive(Debug, Default)]
 struct FillingOutcomes {
-    /// Number of points written by all of them.
+    /// Number of points that all of these fillings have written.
     written: Arc<AtomicU64>,
     whole: AtomicU64,
     failed: AtomicU64,
@@ -153,17 +153,17 @@ struct Traffic<'a> {
     urls: &'a [String],
     trees: &'a Path,
     expected: BTreeMap<(&'static str, String), SteadyAnswer>,
-    /// For each collection, the outcomes while a node is changed: through this node, and through the others.
+    /// The outcomes for each collection while a node is changed: through this node, and through the others.
     outcomes: Mutex<BTreeMap<&'static str, [Outcomes; 2]>>,
-    /// The node that is being changed, if there is one.
+    /// The node that is being changed, if any.
     changed: AtomicUsize,
     is_over: AtomicBool,
     fillings: BTreeMap<&'static str, FillingOutcomes>,
 }
 
 impl Traffic<'_> {
-    /// Repeats all lookups through one node. Each answer must equal the earlier one, or report that there is
-    /// none.
+    /// Repeats all lookups through one node. Each answer must equal the earlier one, or say that it is
+    /// missing.
     fn keep_asking(&self, node: usize) {
         let url = &self.urls[node];
         let stores = WATCHED.map(|watched| (store_at(url, watched.name), watched));
@@ -204,8 +204,8 @@ impl Traffic<'_> {
         }
     }
 
-    /// Changes files and fills the collection with them, through alternating nodes. A failing filling must
-    /// name the store as the cause, and the next one continues with the same files.
+    /// Changes files and fills the collection with them, through alternating nodes. If a filling fails, it
+    /// must name the store as the cause. The next one then continues with the same files.
     fn keep_filling(&self, watched: &Watched) {
         let (tree, outcomes) = (watched.tree(self.trees), &self.fillings[watched.name]);
         let (mut generation, mut is_whole, mut was_whole) = (0, true, Instant::now());
@@ -238,7 +238,7 @@ impl Traffic<'_> {
         }
     }
 
-    /// Waits until more points have been written than now.
+    /// Waits until more points have been written.
     fn wait_for_writes(&self, collection: &str) {
         let outcomes = &self.fillings[collection];
         self.wait_for_more(|| outcomes.written.load(Ordering::Relaxed));
@@ -253,13 +253,13 @@ impl Traffic<'_> {
         }
     }
 
-    /// Returns the number of lookups with an outcome through nodes that are not being changed.
+    /// Counts the lookups with an outcome through nodes that are not being changed.
     fn elsewhere(&self, collection: &str, count: impl Fn(&Outcomes) -> u64) -> u64 {
         self.outcomes.lock().unwrap().get(collection).map_or(0, |[_, elsewhere]| count(elsewhere))
     }
 }
 
-/// Ends the load on drop, so that this also happens after a failure.
+/// Ends the load when it is dropped, even after a failure.
 struct TrafficEnd<'a>(&'a AtomicBool);
 
 impl Drop for TrafficEnd<'_> {
@@ -268,7 +268,7 @@ impl Drop for TrafficEnd<'_> {
     }
 }
 
-/// Returns the answers of a collection, which must be equal through each of its nodes.
+/// Returns the answers of a collection, which must be the same through each of its nodes.
 fn answers(urls: &[String], watched: &Watched, collection: &str) -> BTreeMap<String, SteadyAnswer> {
     let mut answers = BTreeMap::new();
     for url in urls {
@@ -328,9 +328,9 @@ fn a_cluster_is_upgraded_node_by_node_under_lookups_and_fillings() {
             assert_eq!(cluster.nodes[number].version(), versions[0]);
             traffic.changed.store(number, Ordering::Relaxed);
             cluster.nodes[number].stop();
-            // This node must receive everything that is written in the meantime.
+            // This node must receive everything that we write in the meantime.
             traffic.wait_for_writes(CODE);
-            // Data with another copy is found, and missing data without one is noticed.
+            // We should find data that has another copy, and notice that data without one is missing.
             traffic.wait_for_more(|| traffic.elsewhere(CODE, |outcomes| outcomes.answered));
             traffic.wait_for_more(|| traffic.elsewhere(ALONE, |outcomes| outcomes.unavailable));
             cluster.nodes[number].upgrade_to(&after);
@@ -372,7 +372,7 @@ fn is_as_anew(
             let found = chunks(&*store);
             let place = format!("{} without node {away}", watched.name);
             assert!(found == *expected, "{place}: {} chunks and not {}", found.len(), expected.len());
-            // The point that records the tree's state is the only one that is not a chunk.
+            // The only point that is not a chunk should be the one that records the state of the tree.
             assert_eq!(all(&*store, &[], 1_000).len(), expected.len() + 1, "{place}");
             let count = count_chunks(&*store, &PointFilter::default(), &Stop::never());
             assert_eq!(count, Ok(expected.len() as u64), "{place}");
@@ -385,7 +385,8 @@ fn is_as_anew(
     }
 }
 
-/// A collection names its encoding. If its version differs from ours, it is neither queried nor changed.
+/// A collection names its encoding. If this is another version than ours, we must neither query nor change
+/// it.
 #[test]
 fn a_collection_of_another_version_of_the_encoding_is_refused_and_left_as_it_is() {
     let ours = CodeSuperset::new().contract();

@@ -14,7 +14,7 @@ pub(super) enum Character {
     Byte(u8),
 }
 
-/// Returns the characters of a line, and the byte offset of each one and of the end of the line.
+/// Splits a line into characters. Also returns the byte offset of each one and of the end of the line.
 pub(super) fn characters(line: &[u8]) -> (Vec<Character>, Vec<usize>) {
     let (mut characters, mut places, mut at) = (Vec::new(), Vec::new(), 0);
     for chunk in line.utf8_chunks() {
@@ -152,7 +152,7 @@ fn holds(look: Look, text: &[Character], at: usize) -> bool {
     LookMatcher::new().matches(unicode, &bytes(text), bytes(&text[..at]).len())
 }
 
-/// Returns the spans of a line by the definition: rounds of increasing distance, gaps from left to right.
+/// Computes the spans of a line by the definition: rounds of increasing distance, gaps from left to right.
 pub(super) fn spans(hir: &Hir, line: &[u8], edits: u32) -> Vec<Span> {
     let (text, places) = characters(line);
     let costs = costs(hir, &text);

@@ -13,12 +13,12 @@ fn seeds() -> Vec<Vec<u8>> {
     vec![index_of(&few), index_of(&many), index_of(&[])]
 }
 
-/// Returns the candidates of all queries; `None` for queries that fail.
+/// Collects the candidates of all queries, with `None` for queries that fail.
 fn answers_of(segment: &Segment) -> Vec<Option<NumberSet>> {
     PATTERNS.iter().map(|(source, fuzzy)| segment.candidates(&query(source, *fuzzy)).ok()).collect()
 }
 
-/// Damage by a disk or a crash is detected, or it changes nothing.
+/// Damage by a disk or a crash must be detected unless it changes nothing.
 #[test]
 fn altered_bytes_change_no_answer() {
     let seeds = seeds();

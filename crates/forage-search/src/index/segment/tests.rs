@@ -95,7 +95,7 @@ proptest! {
         prop_assert_eq!(segment.find(b"dir/none", 0), None);
     }
 
-    /// A truncated or altered file is detected, or answers as before.
+    /// A truncated or altered file must be detected or answer as before.
     #[test]
     fn damage_changes_no_answer(texts in texts(), at in any::<prop::sample::Index>(), flip in 1..=255_u8, cut in any::<bool>()) {
         let whole = index_of(&texts);
@@ -133,7 +133,7 @@ fn rare_trigrams_leave_few_candidates() {
     assert!(distorted.contains(2_999) && distorted.len() < 300, "{}", distorted.len());
 }
 
-/// Bytes that fail to be read while a flag is set.
+/// Bytes that can't be read while a flag is set.
 struct Failing(Vec<u8>, Arc<AtomicBool>);
 
 impl ReadAt for Failing {

@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 
 use super::{LANES, NibbleTable};
 
-/// Proof that the processor supports AVX2, and BMI2, which came with it: only [`Processor::detect`] creates
+/// Proof that the processor supports AVX2, and BMI2, which came with it. Only [`Processor::detect`] creates
 /// one.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Processor(());
@@ -49,7 +49,7 @@ impl Vector {
         _mm256_testz_si256(self.0, self.0) == 1
     }
 
-    /// Returns one bit for every byte that is not zero.
+    /// Sets one bit for every byte that is not zero.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn nonzero_lanes(self) -> u32 {
@@ -100,12 +100,12 @@ impl LoadedTable {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn classify_ascii(&self, Vector(bytes): Vector) -> Vector {
-        // The instruction uses only the low nibble of a byte whose highest bit is clear.
+        // This instruction uses only the low nibble of a byte whose highest bit is clear.
         Vector(_mm256_shuffle_epi8(self.low, bytes))
     }
 }
 
-/// Returns true if the block, which is slightly longer than two vectors, is ASCII.
+/// Returns true if the block, which must be slightly longer than two vectors, is ASCII.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
@@ -136,8 +136,8 @@ pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: 
     }
 }
 
-/// How far ahead text is prefetched, in bytes. The hardware prefetcher stops at the end of a page, so texts
-/// in main memory would cost a full latency per page.
+/// Distance in bytes by which text is prefetched. The hardware prefetcher stops at the end of a page, so
+/// without this, texts in main memory would cost a full latency per page.
 const PREFETCH_DISTANCE: usize = 1024;
 
 /// Prefetches the text shortly after `position` into the cache.

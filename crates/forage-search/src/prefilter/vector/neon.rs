@@ -10,7 +10,7 @@ use super::{LANES, NibbleTable};
 /// Bytes per register.
 const HALF: usize = LANES / 2;
 
-/// Proof that lanes are numbered like bytes in memory: only [`Processor::detect`] creates one.
+/// Proof that lanes are numbered like bytes in memory. Only [`Processor::detect`] creates one.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Processor(());
 
@@ -50,7 +50,7 @@ impl Vector {
         vmaxvq_u8(vorrq_u8(self.0, self.1)) == 0
     }
 
-    /// Returns one bit for every byte that is not zero.
+    /// Sets one bit for every byte that is not zero.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(in super::super) fn nonzero_lanes(self) -> u32 {
@@ -110,7 +110,7 @@ impl LoadedTable {
     }
 }
 
-/// Returns true if the block, which is slightly longer than two vectors, is ASCII.
+/// Returns true if the block, which must be slightly longer than two vectors, is ASCII.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(in super::super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
@@ -142,7 +142,7 @@ pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: 
     }
 }
 
-/// Does nothing: there is no stable way to give the hint, and its benefit has not been measured.
+/// Does nothing: there is no stable way to give this hint, and its benefit has not been measured.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(in super::super) fn prefetch(_haystack: &[u8], _position: usize) {}

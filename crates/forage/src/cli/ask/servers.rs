@@ -1,8 +1,8 @@
-//! MCP servers whose tools the agent may call. They are started before the sandbox, use their standard
-//! streams, and are ended together with all processes that they have started.
+//! MCP servers whose tools the agent may call. We start them before we enter the sandbox, and talk to them
+//! over their standard streams. All processes that a server has started are ended with it.
 //!
-//! Only the user's own configuration names them. Their output is untrusted text: we limit it here, and the
-//! agent sanitizes it like any tool answer.
+//! Only the user's own configuration may name servers. Note that their output is untrusted: we limit it here,
+//! and the agent sanitizes it like any tool answer.
 
 mod process;
 mod protocol;
@@ -23,12 +23,12 @@ use crate::limits::{
 };
 use process::Process;
 
-/// The running servers. Dropping this ends them even during a call: a thread that waits for a response keeps
-/// no server alive.
+/// The running servers. Dropping this ends them, even during a call: a thread that waits for a response does
+/// not keep its server alive.
 #[derive(Default)]
 pub(super) struct Servers {
     running: Vec<RunningServers>,
-    /// One sentence for each problem.
+    /// Problems for the user, one sentence each.
     pub(super) problems: Vec<String>,
 }
 
@@ -36,15 +36,15 @@ struct RunningServers {
     name: String,
     process: Arc<Process>,
     tools: Vec<Value>,
-    /// True if the server has more tools than we read.
+    /// True if the server has more tools than it has listed to us.
     is_cut: bool,
     chosen: Option<Vec<String>>,
 }
 
 impl Servers {
-    /// Starts all servers in parallel. A server that fails is reported and does not affect the others. `home`
-    /// is their working directory. It must not be the repository, because many programs would read its files
-    /// as their configuration.
+    /// Starts all servers in parallel. If one of them fails, this is reported and does not affect the others.
+    /// `home` is their working directory. It must not be the repository, since many programs would read the
+    /// repository's files as their configuration.
     pub(super) fn start(
         settings: &BTreeMap<String, AgentServer>,
         home: &Path,
@@ -80,9 +80,9 @@ impl Servers {
         servers
     }
 
-    /// Starts no servers while models are recorded or replayed, because only model requests are recorded and
-    /// those of a replay must be the same. The user is told during the recording; the replay then lacks
-    /// nothing that the recording had.
+    /// Starts no servers while models are recorded or replayed. Only model requests are recorded, and those
+    /// of a replay must be the same. The user is warned only during the recording: the replay lacks nothing
+    /// that the recording had.
     pub(super) fn left_out(settings: &BTreeMap<String, AgentServer>, is_recorded: bool) -> Self {
         let mut servers = Self::default();
         if is_recorded && !settings.is_empty() {
@@ -96,8 +96,8 @@ impl Servers {
         servers
     }
 
-    /// Returns the servers' tools, with the server's name as a prefix. Tools that can't be offered are
-    /// reported in [`Self::problems`].
+    /// Returns the servers' tools. A tool's name gets the server's name as a prefix, e.g. `github_search`.
+    /// This adds tools that we can't offer to [`Self::problems`].
     pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
         let mut room = SERVER_LIST_BYTES;
@@ -156,9 +156,9 @@ impl Drop for Servers {
 
 /// A tool of a server.
 struct ServerTool {
-    /// The name with the server's name as a prefix.
+    /// The name that the model sees: it has the server's name as a prefix.
     name: String,
-    /// The server's own name for the tool.
+    /// The server's own name for this tool.
     own_name: String,
     title: String,
     description: String,
@@ -193,7 +193,7 @@ impl ServerTool {
         Ok(Self { name, own_name, title, description, schema, process: Arc::clone(process) })
     }
 
-    /// Returns the bytes of the definition that a model reads.
+    /// Returns the size in bytes of the definition that a model reads.
     fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.schema.to_string().len()
     }
@@ -216,7 +216,7 @@ impl AnyTool for ServerTool {
         false
     }
 
-    /// The model's arguments are sent to the server.
+    /// Calls send the model's arguments to the server.
     fn egress(&self) -> Egress {
         Egress::SendsText
     }

@@ -1,4 +1,5 @@
-//! Progress of the agent for a person: one redrawn line on a terminal, one line per step elsewhere.
+//! Shows a person the agent's progress. On a terminal this is a single line that we redraw; elsewhere it is
+//! one line per step.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,11 +16,11 @@ use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Printed after a text that was interrupted.
+/// Printed after a text that a model did not finish.
 const BROKEN_OFF: &str = " …\n\n[broken off]\n\n";
 
-/// Shows progress until it is dropped: on stderr the current activity, and on stdout, if that is a terminal,
-/// the answer while it is written.
+/// Shows progress until it is dropped. The current activity goes to stderr. If stdout is a terminal, the
+/// answer appears there while the model writes it.
 pub(super) struct View<'a> {
     mode: ViewMode,
     state: Arc<Mutex<State>>,
@@ -27,23 +28,23 @@ pub(super) struct View<'a> {
     _redrawn: Option<Background>,
 }
 
-/// The streamed text of models.
+/// Writes the text that models stream.
 struct Written<'a> {
     output: &'a mut Terminal,
     shown: Shown,
 }
 
-/// The model text that the reader has already seen.
+/// The model text that the user has already seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// The texts as they were written, one for each time that a model started to write.
+    /// The texts in order, one for each time that a model started to write.
     pub(super) texts: Vec<String>,
-    /// True if the last text is incomplete, so that the next output must start on a new line.
+    /// True if the last text may go on. Any other output must then start on a new line.
     pub(super) is_open: bool,
 }
 
 impl Shown {
-    /// Returns the last text.
+    /// Returns the last text, trimmed.
     pub(super) fn last(&self) -> &str {
         self.texts.last().map(|text| text.trim()).unwrap_or_default()
     }
@@ -62,12 +63,12 @@ impl Written<'_> {
                 shown.is_open = true;
                 Some(sanitize(piece))
             }
-            // The next text is a new one. The current one stays on the screen.
+            // The model will start a new text. The current one stays on the screen.
             AgentEvent::Asking { .. } | AgentEvent::Said { calls: 1.., .. } if self.shown.is_open => {
                 self.shown.is_open = false;
                 Some("\n\n".to_owned())
             }
-            // The next model may repeat the same text.
+            // The next model may write the same text again, so mark this one as unfinished.
             AgentEvent::Failed { .. } if self.shown.is_open => {
                 self.shown.is_open = false;
                 Some(BROKEN_OFF.to_owned())
@@ -85,7 +86,8 @@ enum ViewMode {
 }
 
 impl<'a> View<'a> {
-    /// Starts the view. `output` receives the answer while it is written, if given.
+    /// Starts the view. If `output` is given and stdout is a terminal, it receives the answer while the model
+    /// writes it.
     pub(super) fn start(quiet: bool, output: Option<&'a mut Terminal>) -> Self {
         let mode = match (quiet, io::stderr().is_terminal()) {
             (true, _) => ViewMode::Quiet,
@@ -99,12 +101,12 @@ impl<'a> View<'a> {
         Self { mode, state, answer, _redrawn: redrawn }
     }
 
-    /// Returns true if partial text is useful.
+    /// Returns true if text is shown while a model writes it. Otherwise, the agent need not stream.
     pub(super) fn shows_text(&self) -> bool {
         self.mode == ViewMode::Terminal || self.answer.is_some()
     }
 
-    /// Returns the model text that was shown.
+    /// Returns the model text that the user has seen.
     pub(super) fn shown(self) -> Shown {
         let Some(answer) = &self.answer else { return Shown::default() };
         answer.lock().unwrap_or_else(PoisonError::into_inner).shown.clone()
@@ -119,7 +121,7 @@ impl<'a> View<'a> {
                     let _ = writeln!(io::stderr(), "forage: {}", sanitize_line(&line));
                 }
             }
-            // Text that is written as the answer must not also appear in the progress line.
+            // We write this text to stdout, so it must not also appear in the progress line.
             ViewMode::Terminal if self.answer.is_some() && matches!(event, AgentEvent::Text(_)) => {}
             ViewMode::Terminal => self.state.lock().unwrap_or_else(PoisonError::into_inner).update(event),
         }
@@ -127,7 +129,7 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// Writes the text that belongs to the answer. The progress line is cleared first.
+    /// Writes the part of the answer that this event carries, if any. We must clear the progress line first.
     fn write(&self, event: &AgentEvent<'_>) {
         let Some(answer) = &self.answer else { return };
         let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +139,7 @@ impl View<'_> {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
         state.is_written_beside = matches!(event, AgentEvent::Text(_));
-        // A closed terminal must not end the work.
+        // A closed terminal should not end the agent's work.
         let _ = answer.output.text_now(&text);
     }
 }
@@ -170,7 +172,7 @@ struct State {
     /// The text that the model is writing.
     text: String,
     trouble: String,
-    /// True if an answer is being written in the place of the progress line.
+    /// True while the answer occupies the terminal. The progress line must not be drawn then.
     is_written_beside: bool,
 }
 
@@ -220,21 +222,21 @@ impl State {
             (false, ..) => self.running.values().map(String::as_str).collect::<Vec<_>>().join(", "),
             (_, false, _) => self.trouble.clone(),
             (_, _, "") => "thinking …".to_owned(),
-            // Show the end, because the beginning was already visible.
+            // Show the end of the line: its beginning was visible before.
             (_, _, text) => {
                 let last = text.lines().last().unwrap_or_default();
                 let skipped = last.chars().count().saturating_sub(room);
                 last.chars().skip(skipped).collect()
             }
         };
-        // A tab is wider than one character.
+        // A tab is wider than one character, so it would break the width limit.
         let rest = sanitize_line(&rest).replace('\t', " ");
         line.extend(rest.chars().take(room));
         line
     }
 }
 
-/// Returns the log line for an event, or `None` for events that are too frequent.
+/// Formats an event for the log, or returns `None` if such events are too frequent to log.
 fn log_line(event: &AgentEvent<'_>) -> Option<String> {
     Some(match event {
         AgentEvent::Asking { turn, turns, model, last } => {

@@ -1,4 +1,4 @@
-//! The records of a checked entry for programs.
+//! Records of a checked entry, for `--json`.
 
 use schemars::JsonSchema;
 use serde::Serialize;

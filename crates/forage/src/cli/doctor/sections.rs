@@ -1,4 +1,4 @@
-//! The sections of the report. Each one uses the code that does the real work.
+//! The sections of the report. Each should use the same code as the real work, so that the report is true.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use super::{DoctorReport, DoctorSubject};
 use crate::config::{self, ClientDirectories, DEFAULT, Market, Needs};
 use crate::setup::{ClientState, Site};
 
-/// Time for an engine to print its version.
+/// Timeout for an engine to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn versions(report: &mut DoctorReport) -> ProgramVersions {
@@ -83,15 +83,15 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
     RootsInUse { working_directory: Some(working.display().to_string()), roots: records }
 }
 
-/// Reads the repositories' own configuration in a separate thread inside a sandbox. The rest of the report
-/// needs resources outside of it.
+/// Reads the repositories' own configuration in a sandbox. The rest of the report needs resources outside of
+/// the sandbox, so a separate thread enters it.
 fn read_repositories(subject: &mut DoctorSubject) {
     let roots: Vec<_> = subject.roots.iter().map(|root| root.path().to_owned()).collect();
     let DoctorSubject { config, roots: opened, .. } = subject;
     let access = config.access(&roots, &Needs::default());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // A required but missing sandbox is reported elsewhere and does not end the report.
+            // Another section reports a missing sandbox that the user requires. This must not end the report.
             let _ = config.enforce_sandbox(&access, false);
             config::narrow(config, opened);
         });
@@ -259,7 +259,7 @@ pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) -> Mode
     }
 }
 
-/// Returns the lines, the record, and true if `keyword_search` has no model.
+/// Returns the section's lines, its record, and whether `keyword_search` lacks a model.
 fn try_models(
     report: &mut DoctorReport,
     subject: &DoctorSubject,
@@ -402,7 +402,7 @@ pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) -> San
     if mode == "require" && !level.is_full() {
         report.problems.push(format!("`sandbox` is \"require\", and the wall is not whole here: {level}"));
     }
-    // A disabled sandbox refuses nothing.
+    // If the sandbox is disabled, it refuses nothing.
     let used = if mode == "off" { Level::None { reason: "it is off".to_owned() } } else { level.clone() };
     let (refused, open) = (used.refuses(), used.leaves_open());
     for (what, list) in [("refused", &refused), ("left open", &open)] {
@@ -464,7 +464,7 @@ pub(super) fn clients(
     records
 }
 
-/// Checks all entries in parallel, so that one that hangs delays the report only once.
+/// Checks all entries in parallel, so that several servers that hang cost the time of only one.
 fn checked(sites: &[Site], look: &Look<'_>) -> Vec<Option<SettingsCheck>> {
     let failed =
         || SettingsCheck { failure: Some("it could not be tried".to_owned()), ..SettingsCheck::default() };

@@ -1,5 +1,5 @@
-//! Locates the directories that git reads for a repository's history. They are not always inside the
-//! repository.
+//! Locates the directories that git reads for a repository's history. Note that these are not always inside
+//! the repository, e.g. for a linked worktree.
 #![expect(
     clippy::disallowed_methods,
     reason = "git's own files, of which nothing but the places of others is taken"
@@ -14,9 +14,10 @@ use forage_fs::find_git_root;
 
 use super::limits;
 
-/// Returns the directories that git reads for the repository that contains `directory`: its own, that of the
-/// main work tree, and those whose objects it borrows. Only real git directories are included, whatever the
-/// repository's files claim, because a repository must not open other directories to its readers.
+/// Returns the directories that git reads for the repository that contains `directory`. These are its own git
+/// directory, that of the main worktree, and those whose objects it borrows. The sandbox will allow access to
+/// these. So we include only real git directories, whatever the repository's files claim; otherwise a
+/// repository could open any directory to its readers.
 pub(super) fn databases(directory: &Path) -> Vec<PathBuf> {
     let Some(top) = find_git_root(directory) else { return Vec::new() };
     let link = top.join(".git");
@@ -39,8 +40,8 @@ pub(super) fn databases(directory: &Path) -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// Returns the directories whose objects are borrowed, with links resolved: a link with any name could lead
-/// elsewhere.
+/// Returns the object directories that this one borrows from. A link named `objects` could lead anywhere, so
+/// links are resolved.
 fn alternates(objects: &Path) -> Vec<PathBuf> {
     let named = read(&objects.join("info/alternates")).unwrap_or_default();
     let lines = named.lines().filter(|line| !line.starts_with('#')).take(limits::GIT_DATABASES);
@@ -48,7 +49,7 @@ fn alternates(objects: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.file_name().is_some_and(|name| name == "objects") && path.is_dir()).collect()
 }
 
-/// Returns the path that a file consists of, after a keyword.
+/// Reads a path from a file that contains nothing else except for an optional keyword before it.
 fn named_in(file: &Path, keyword: Option<&str>) -> Option<PathBuf> {
     let text = read(file)?;
     let path = text.trim().strip_prefix(keyword.unwrap_or_default())?.trim();
@@ -56,7 +57,7 @@ fn named_in(file: &Path, keyword: Option<&str>) -> Option<PathBuf> {
 }
 
 fn read(file: &Path) -> Option<String> {
-    // Reading a pipe might never end.
+    // Skip anything but regular files: for example, reading a pipe might never end.
     if !file.is_file() {
         return None;
     }
@@ -81,7 +82,7 @@ mod tests {
         for repository in ["one", "two"] {
             fs::write(top.join(repository).join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         }
-        // Each entry of a cycle must be followed only once, however often it is repeated.
+        // We must follow each entry of a cycle only once, however often it is repeated.
         let circle = "../../../two/.git/objects\n../../../one/.git/objects\n../objects\n".repeat(500);
         let named = format!("# A comment.\n../../../secret\n../link/objects\n{circle}");
         for repository in ["one", "two"] {
@@ -95,7 +96,7 @@ mod tests {
         let expected = [".git", ".git/objects"].map(|name| top.join("one").join(name));
         let found = databases(&top.join("one"));
         assert_eq!(found, [&expected[..], &[top.join("two/.git/objects")]].concat());
-        // A directory that is not a repository must be ignored even if a file names it.
+        // We must ignore a directory that is not a repository, even if a file names it.
         fs::write(top.join("one/.git/commondir"), "../../secret\n").unwrap();
         fs::create_dir(top.join("secret/objects")).unwrap();
         assert!(databases(&top.join("one")).is_empty());

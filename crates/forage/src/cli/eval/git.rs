@@ -1,14 +1,15 @@
-//! The only module that runs git. `forage eval` uses it when the user asks for queries from the history.
+//! Runs git. No other module does. `forage eval` uses this one only if the user asks for queries from the
+//! history, or for the files of a revision.
 //!
-//! A repository's configuration comes from its author and can name programs to run. So we only ask git for
+//! A repository's configuration comes from its author and can name programs to run. So we ask git only for
 //! data from its own database (`rev-list`, `log` without patches, `ls-tree`, `cat-file`), which needs no
-//! other program. In addition, we disable every program that git could start, on the command line and in the
+//! other program. In addition, we disable every program that git could start, using the command line and the
 //! environment.
 //!
 //! No command-line option covers files that exist only on a remote. Git fetches these automatically from the
 //! address that the repository gives, and a transport is a program. `GIT_NO_LAZY_FETCH` forbids this since
-//! the git of May 2024. `GIT_ALLOW_PROTOCOL` forbids all transports since 2.3. It overrides every
-//! configuration, whereas a repository's `protocol.ext.allow` would override a `protocol.allow` of ours.
+//! the git of May 2024. `GIT_ALLOW_PROTOCOL` forbids all transports since git 2.3. It overrides every
+//! configuration, whereas a repository's `protocol.ext.allow` would override our own `protocol.allow`.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
@@ -22,8 +23,8 @@ use anyhow::{Context as _, bail};
 use super::limits;
 use crate::config;
 
-/// Options that override the repository's settings. Older git treats any non-empty `core.fsmonitor` as a
-/// program.
+/// Options that override the repository's settings. Note that `core.fsmonitor` must be empty: older versions
+/// of git treat any other value as a program.
 const OPTIONS: [&str; 18] = [
     "--no-pager",
     "--no-optional-locks",
@@ -45,7 +46,7 @@ const OPTIONS: [&str; 18] = [
     "protocol.allow=never",
 ];
 
-/// Variables that we set for git. No protocol has the name `none`.
+/// Variables that we set for git. There is no protocol named `none`, so this allows no protocol at all.
 const VARIABLES: [(&str, &str); 5] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_ASKPASS", ""),
@@ -54,12 +55,12 @@ const VARIABLES: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// Prefixes of git's variables that we keep: the locations of the user's configuration and of git's own
-/// programs. All others could make git read another repository, run a program or write a file.
+/// Prefixes of the git variables that we keep: they locate the user's configuration and git's own programs.
+/// All others could make git read another repository, run a program or write a file.
 const KEPT: [&str; 2] = ["GIT_CONFIG", "GIT_EXEC_PATH"];
 
-/// Variables that stop git from reading the configuration of the user and the system, which the sandbox makes
-/// inaccessible together with their includes. Git before 2.32 only respects `HOME`.
+/// Variables that stop git from reading the configuration of the user and the system. These files and their
+/// includes are not accessible inside the sandbox. Note that git before 2.32 only respects `HOME`.
 const NO_CONFIGURATION: [(&str, &str); 4] = [
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -67,17 +68,17 @@ const NO_CONFIGURATION: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME", "/dev/null"),
 ];
 
-/// Appended to git's error if the sandbox denied access to a file.
+/// Advice to append to git's error if the sandbox denied access to a file.
 const SANDBOX_ADVICE: &str = "\ngit reads nothing but the repository here; where its configuration names other files, `sandbox = \"off\"` in \
                               yours lets git read them";
 
-/// The user's `safe.directory` entries in order: directories of other users that git may read. We need
-/// nothing else of the user's configuration inside the sandbox.
+/// The user's `safe.directory` entries, in order. They name directories of other users that git may read.
+/// Inside the sandbox, we need nothing else from the user's configuration.
 #[derive(Debug)]
 pub(super) struct SafeDirectories(Vec<String>);
 
 impl SafeDirectories {
-    /// Asks git for the entries. Runs outside of the sandbox and of any repository.
+    /// Asks git for the entries. This must run outside of the sandbox, and it runs outside of any repository.
     pub(super) fn of_the_user(roots: &[&Path]) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(roots)?;
         let git = Git { program, directory: PathBuf::from("/"), path, safe: None };
@@ -94,28 +95,27 @@ impl SafeDirectories {
     }
 }
 
-/// Git in a directory.
+/// A git program that runs in a certain directory.
 #[derive(Debug)]
 pub(super) struct Git<'a> {
     program: PathBuf,
     directory: PathBuf,
-    /// The safe directories if git runs inside the sandbox.
+    /// The safe directories, if git runs inside the sandbox.
     safe: Option<&'a SafeDirectories>,
-    /// The directories in which git looks up programs. As for git itself, none of them is inside the
-    /// repository.
+    /// The `PATH` for git. None of its directories may be inside the repository, and neither may git itself.
     path: OsString,
 }
 
 impl<'a> Git<'a> {
-    /// Creates the user's git for an absolute directory. With `safe`, git reads no configuration except the
-    /// repository's.
+    /// Finds the user's git, for use in an absolute directory. With `safe`, git will read no configuration
+    /// except the repository's own.
     pub(super) fn new(directory: &Path, safe: Option<&'a SafeDirectories>) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(&[directory])?;
         Ok(Self { program, directory: directory.to_owned(), path, safe })
     }
 
-    /// Runs a command and passes its output to `read`, up to `most` bytes. Any output that `read` does not
-    /// consume is discarded.
+    /// Runs a command and lets `read` consume its output, up to `most` bytes. Any output that `read` leaves
+    /// is discarded.
     pub(super) fn run<T>(
         &self,
         arguments: &[&str],
@@ -133,7 +133,7 @@ impl<'a> Git<'a> {
         std::thread::scope(|scope| {
             let watching = scope.spawn(move || watch(child, &is_done));
             if let (Some(mut stdin), Some(input)) = (stdin, input) {
-                // If git has exited, the write fails, and git's own error explains why.
+                // If git has exited, this write fails, but git's own error will explain why.
                 scope.spawn(move || drop(stdin.write_all(input)));
             }
             let told = scope.spawn(move || stderr.map(first_bytes).unwrap_or_default());
@@ -156,9 +156,9 @@ impl<'a> Git<'a> {
             if is_flooded {
                 bail!("{name} printed more than {most} bytes and was stopped; look at fewer commits");
             }
-            // If git was stopped because we had read enough, its status is not an error.
+            // If git was stopped because we had read enough, its status does not mean an error.
             if !status.success() && (result.is_err() || !told.trim().is_empty()) {
-                // For example, an `include.path` may point into the user's home.
+                // For example, an `include.path` may point into the user's home directory.
                 let is_refused = self.safe.is_some() && told.contains("Permission denied");
                 let advice = if is_refused { SANDBOX_ADVICE } else { "" };
                 bail!("{name} failed in {}: {}{advice}", self.directory.display(), told.trim());
@@ -167,7 +167,7 @@ impl<'a> Git<'a> {
         })
     }
 
-    /// Returns the whole output of a command.
+    /// Runs a command and returns its whole output.
     pub(super) fn output(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
         self.run(arguments, None, limits::GIT_BYTES, |stdout| {
             let mut bytes = Vec::new();
@@ -206,8 +206,8 @@ impl<'a> Git<'a> {
     }
 }
 
-/// Waits until git's output is read or its time is up, and then for git to exit, killing it if necessary.
-/// Returns the exit status, and true if the time was up.
+/// Waits until we have read git's output, then until git exits. This kills git if it does not exit, or if its
+/// time is up before that. Returns the exit status, and whether the time was up.
 fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bool)> {
     let deadline = Instant::now() + limits::GIT_TIME;
     while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(limits::GIT_TICK) {
@@ -216,7 +216,7 @@ fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bo
             return Ok((child.wait()?, true));
         }
     }
-    // The output is no longer read, so git should exit immediately.
+    // We no longer read the output, so git should exit immediately.
     let end = Instant::now() + limits::GIT_TICK * 50;
     while Instant::now() < end {
         if let Some(status) = child.try_wait()? {
@@ -228,7 +228,7 @@ fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bo
     Ok((child.wait()?, false))
 }
 
-/// Returns the beginning of a stream, but reads all of it.
+/// Returns the beginning of a stream. We must read all of it, or git would block on a full pipe.
 fn first_bytes(mut stderr: impl io::Read) -> String {
     let mut first = Vec::new();
     let _ = stderr.by_ref().take(limits::GIT_STDERR_BYTES).read_to_end(&mut first);

@@ -1,8 +1,9 @@
-//! Builds a private query set from a repository's history: each commit message is a query for the files that
-//! the commit touched.
+//! Builds a query set from a repository's own history: each commit message is a query for the files that the
+//! commit touched.
 //!
 //! The index must not know the answers. So it contains the files of a base commit, and only later commits
-//! become queries. Mentions of the touched files are removed from the messages ([`super::message`]).
+//! become queries. For the same reason, mentions of the touched files are removed from the messages
+//! ([`super::message`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -22,7 +23,7 @@ use super::{limits, message};
 /// The category of queries from the history.
 pub(super) const CATEGORY: &str = "history";
 
-/// Lock files, which many changes touch but no change is about.
+/// Lock files. Many changes touch them, but no change is about them.
 const LOCK_FILES: [&str; 8] = [
     "bun.lockb",
     "go.sum",
@@ -34,14 +35,14 @@ const LOCK_FILES: [&str; 8] = [
     "package.resolved",
 ];
 
-/// Names of changelog files, without extension.
+/// Names of changelog files, without their extension.
 const CHANGELOGS: [&str; 8] =
     ["changelog", "changes", "history", "news", "release-notes", "release_notes", "releasenotes", "releases"];
 
-/// Extensions of changelog files.
+/// Extensions that a changelog file may have.
 const PROSE: [&str; 7] = ["", "adoc", "markdown", "md", "org", "rst", "txt"];
 
-/// Directories of changelog fragments.
+/// Directories that hold one changelog fragment per change.
 const CHANGE_DIRECTORIES: [&str; 6] =
     [".changeset", "changelog", "changelogs", "changelog.d", "changes.d", "newsfragments"];
 
@@ -50,7 +51,7 @@ pub(super) struct HistoryTree {
     pub(super) index: RankIndex,
     /// The paths of the indexed files.
     pub(super) files: HashSet<String>,
-    /// The number of files that are not text, too large, or missing in a partial clone.
+    /// Number of files that are not indexed: they are not text, too large, or missing in a partial clone.
     pub(super) left_out: u64,
 }
 
@@ -63,13 +64,14 @@ struct Commit {
     touched: Vec<String>,
 }
 
-/// Returns the base commit: `commits` back on the first-parent line. Without a number it is the default, but
-/// at most half of the history, because files that were added after the base can't be found.
+/// Returns the base commit, which is `commits` back on the first-parent line. The default is
+/// [`limits::COMMITS`], but at most half of the history, because a search can't find files that were added
+/// after the base.
 pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> {
     let most = commits.unwrap_or(limits::COMMITS * 2) + 1;
     let count = format!("--max-count={most}");
     let listed = git.output(&["rev-list", "--first-parent", &count, "HEAD"]).map_err(|error| {
-        // Git reports this for a branch without commits. We keep all other errors, for example about the
+        // Git reports this for a branch without commits. We pass all other errors on, e.g. one about the
         // repository's owner.
         match error.to_string().contains("ambiguous argument 'HEAD'") {
             true => anyhow!("there are no commits yet to make queries of"),
@@ -85,7 +87,7 @@ pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> 
     }
 }
 
-/// Checks that `text` is a commit id, so that git can't take it for an option.
+/// Checks that `text` is a commit id. Otherwise, git might take it for an option.
 pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
     let is_name = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_name {
@@ -95,7 +97,8 @@ pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
     }
 }
 
-/// Builds the query set from the commits after a base whose files are `tree`, and describes how.
+/// Builds the query set from the commits after `base`, and counts the skipped ones. `tree` must be the index
+/// of the base's files.
 pub(super) fn queries(
     git: &Git,
     base: String,
@@ -113,7 +116,7 @@ pub(super) fn queries(
         "--no-notes",
         "--no-ext-diff",
         "--no-textconv",
-        // Overrides a file that `diff.orderFile` may name.
+        // This overrides the file that `diff.orderFile` may name.
         "-O/dev/null",
         "--no-show-signature",
         "--ignore-submodules=all",
@@ -127,7 +130,7 @@ pub(super) fn queries(
     let commits = commits(&log)?;
     let mut others = BTreeMap::new();
     let (mut queries, mut asked) = (Vec::new(), HashSet::new());
-    // Oldest first: of two equal messages we keep the one whose files are closer to the base.
+    // Oldest first: of two equal messages, we keep the one whose files should be more like those of the base.
     for commit in commits.iter().rev() {
         match query(commit, &tree.files) {
             Ok(query) if asked.insert(query.query.to_lowercase()) => queries.push(query),
@@ -153,7 +156,7 @@ pub(super) fn queries(
     Ok((set, history))
 }
 
-/// Returns the query of a commit, or the reason for skipping it, worded to follow «N commits».
+/// Returns the query of a commit, or why the commit is skipped, worded to follow «N commits».
 fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'static str> {
     if commit.is_merge {
         return Err("are merges");
@@ -173,7 +176,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
     Ok(KnownQuery { query, relevant, category: CATEGORY.to_owned(), ..KnownQuery::default() })
 }
 
-/// Returns true for files that changes touch but are not about.
+/// Returns true for files that changes touch but are not about, e.g. a changelog.
 fn is_aside(path: &str) -> bool {
     let path = path.to_lowercase();
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -184,7 +187,8 @@ fn is_aside(path: &str) -> bool {
         || directory.split('/').any(|name| CHANGE_DIRECTORIES.contains(&name))
 }
 
-/// Returns the most frequent language, or the alphabetically first one of several.
+/// Determines the most frequent language. If several are equally frequent, this returns the alphabetically
+/// first one.
 fn language(files: &HashSet<String>) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for language in files.iter().filter_map(|path| language_of(path)) {
@@ -194,9 +198,9 @@ fn language(files: &HashSet<String>) -> String {
     most.map(|(language, _)| (*language).to_owned()).unwrap_or_default()
 }
 
-/// Parses the output of `git log -z --raw` with our format: id, parents, message, an empty field, and then
-/// for each touched file a line of numbers that begins with a colon, and its path. None of these can contain
-/// a NUL.
+/// Parses the output of `git log -z --raw` with our format. The NUL-terminated fields of a commit are its id,
+/// its parents, its message and an empty field. Then each touched file has two fields: a line of numbers that
+/// begins with a colon, and its path. None of these can contain a NUL.
 fn commits(log: &[u8]) -> anyhow::Result<Vec<Commit>> {
     let mut fields = log.split(|byte| *byte == 0).peekable();
     let mut commits = Vec::new();
@@ -230,8 +234,8 @@ struct Blob<'a> {
     path: String,
 }
 
-/// Indexes the files of a commit that are inside the directory of `git`. Like a walk, it skips hidden files,
-/// secrets and links.
+/// Indexes the files of a commit that are inside the directory of `git`. Like a walk, this skips hidden
+/// files, secrets and links.
 pub(super) fn tree(
     git: &Git,
     root: &Root,
@@ -249,7 +253,7 @@ pub(super) fn tree(
     let files = std::thread::scope(|scope| {
         let work = |take: Arc<_>| scope.spawn(|| index_files(&writer, take, progress));
         let workers: Vec<_> = (0..threads.max(1)).map(|_| work(Arc::clone(&take))).collect();
-        // Once all workers have ended, the channel must close so that sending fails.
+        // Only the workers may hold the receiver: once all of them have ended, sending must fail.
         drop(take);
         let read = git.run(
             &["cat-file", "--batch", "--buffer"],
@@ -258,7 +262,7 @@ pub(super) fn tree(
             |stdout| {
                 for blob in &blobs {
                     let Some(bytes) = contents(stdout, blob.id)? else { continue };
-                    // A worker that has ended returns the reason.
+                    // All workers have ended, and they will return the reason below.
                     if give.send((blob.path.clone(), bytes)).is_err() {
                         break;
                     }
@@ -284,7 +288,7 @@ pub(super) fn tree(
 
 type CommitFiles = Receiver<(String, Vec<u8>)>;
 
-/// Indexes the received files if they are text. Returns their paths.
+/// Indexes those of the received files that are text, and returns their paths.
 fn index_files(
     writer: &Writer<'_>,
     take: Arc<Mutex<CommitFiles>>,
@@ -302,8 +306,8 @@ fn index_files(
     }
 }
 
-/// Parses the output of `git ls-tree -l -z`, with entries of the form `MODE blob ID SIZE<tab>PATH`. Returns
-/// the files that may be read and are not too large, and the number of the others.
+/// Parses the output of `git ls-tree -l -z`, whose entries have the form `MODE blob ID SIZE<tab>PATH`.
+/// Returns the files that we may read, and the number of those that are too large or missing.
 fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
     let (mut blobs, mut left_out) = (Vec::new(), 0);
     for entry in listed.split(|byte| *byte == 0) {
@@ -318,7 +322,7 @@ fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
         {
             continue;
         }
-        // A file that is missing in a partial clone has no size.
+        // Note that a file that is missing in a partial clone has no size.
         match size.parse::<usize>() {
             Ok(size) if size <= forage_rank::limits::FILE_BYTES => {
                 blobs.push(Blob { id, path: path.display().into_owned() });
@@ -329,7 +333,7 @@ fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
     (blobs, left_out)
 }
 
-/// Reads the next file of `git cat-file --batch`, or `None` if it is missing.
+/// Reads the next file from `git cat-file --batch`. Returns `None` if the file is missing.
 fn contents(stdout: &mut dyn BufRead, id: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let mut head = String::new();
     stdout.read_line(&mut head)?;

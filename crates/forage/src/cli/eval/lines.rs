@@ -1,5 +1,5 @@
-//! `forage eval --lines`: measures how many of the relevant lines the answers show, compared with other
-//! programs' answers.
+//! `forage eval --lines`: measures how many of the relevant lines our answers show, and compares this with
+//! other programs' answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use super::records::{
 };
 use super::set;
 
-/// The answers of another program in a file.
+/// A file with the answers of another program, from `--beside NAME=FILE`.
 #[derive(Clone, Debug)]
 pub(super) struct NamedAnswers {
     name: String,
@@ -43,23 +43,23 @@ pub(super) struct MeasuredLines {
     tokens: u64,
     others: Vec<OtherAnswers>,
     answered: Vec<AnsweredLines>,
-    /// The number of queries without lines.
+    /// The number of queries without known lines, which are skipped.
     without: usize,
-    /// The number of failed calls, which count as answers without lines.
+    /// The number of failed calls. These count as answers without lines.
     failed: usize,
 }
 
 struct OtherAnswers {
     name: String,
-    /// The answers by set and query.
+    /// The answers, by set and query.
     answers: BTreeMap<(String, String), AnswerLines>,
 }
 
-/// A query with lines, and the lines shown for it.
+/// A query with known lines, and the lines that each program shows for it.
 struct AnsweredLines {
     language: String,
     answer: AnswerLines,
-    /// The metrics and tokens of each program, ours first; `None` if a program has no answer.
+    /// The metrics and tokens of each program, ours first. An entry is `None` if that program has no answer.
     ways: Vec<Option<(LineShares, u64)>>,
 }
 
@@ -72,7 +72,7 @@ impl MeasuredLines {
             let bytes = set::bytes(&path).with_context(|| format!("can't read {shown}"))?;
             let mut value: Value =
                 serde_json::from_slice(&bytes).with_context(|| format!("{shown} is not valid JSON"))?;
-            // The output of this command contains the answers in a field.
+            // The file may also be the output of this command, which contains the answers in a field.
             if let Some(answers) = value.pointer_mut("/lines/answers") {
                 value = answers.take();
             }
@@ -92,7 +92,7 @@ impl MeasuredLines {
         Ok(Self { tokens, others, answered: Vec::new(), without: 0, failed: 0 })
     }
 
-    /// Asks the tool for code.
+    /// Asks the tool for code, and measures the lines that all programs show for this query.
     pub(super) fn ask(&mut self, context: &Context, set: &QuerySet, query: &KnownQuery) {
         if query.lines.values().all(Vec::is_empty) {
             self.without += 1;
@@ -125,7 +125,7 @@ impl MeasuredLines {
         Ok(())
     }
 
-    /// Returns the metrics of a program for each query; zeros if it has no answer.
+    /// Returns the metrics of a program for each query. They are zero where it has no answer.
     fn figures(&self, way: usize) -> Vec<LineShares> {
         self.answered.iter().map(|it| it.ways[way].unwrap_or_default().0).collect()
     }
@@ -173,7 +173,7 @@ impl MeasuredLines {
 }
 
 impl LinesEvaluation<'_> {
-    /// Renders the metrics for people.
+    /// Formats the metrics as text.
     pub(super) fn text(&self) -> String {
         let (without, failed) = (self.queries_without_lines, self.failed);
         let mut text = format!(
@@ -227,10 +227,10 @@ impl LinesEvaluation<'_> {
     }
 }
 
-/// Returns the lines of code that the tool shows. `below` is a prefix for its paths.
+/// Calls the tool and returns the lines of code that it shows. `below` is a prefix for its paths.
 fn shown(context: &Context, query: &KnownQuery, tokens: u64, below: &str) -> Option<AnswerLines> {
     let tool = registry::find("search_index").ok()?;
-    // The message of the query's own commit would reveal the answer.
+    // If the query comes from a commit, the message of that commit would reveal the answer.
     let history = query.commit.is_empty();
     let arguments = json!({ "query": query.query, "code_tokens": tokens, "history": history });
     let answer = tool.call(context, arguments).ok()?;

@@ -1,4 +1,4 @@
-//! Runs query sets. Each has an index in memory, so that no data of the user is touched.
+//! Runs query sets. Each tree is indexed in memory, so that this touches none of the user's stored indexes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,8 +47,8 @@ struct FromGit {
     save: Option<Save>,
 }
 
-/// The file for the query set. It is written outside of the sandbox because its directory is not accessible
-/// inside.
+/// The file of `--save`. Its directory is not accessible from inside the sandbox, so a thread outside of the
+/// sandbox must write it.
 struct Save {
     path: PathBuf,
     writer: Outside<QuerySet, anyhow::Result<()>>,
@@ -67,14 +67,14 @@ impl Save {
 pub(super) struct Measured {
     pub(super) sets: Vec<SetRecord>,
     pub(super) queries: Vec<AnsweredQuery>,
-    /// The tokens of each answer's text; `None` for a failed call.
+    /// The tokens of each answer's text, or `None` for a failed call.
     pub(super) answer_tokens: Vec<Option<usize>>,
     pub(super) lines: Option<MeasuredLines>,
     pub(super) history: Option<HistoryOfSet>,
     pub(super) saved: Option<PathBuf>,
 }
 
-/// An index and facts about its files.
+/// An index, and facts about its files.
 struct MeasureSubject {
     index: Arc<RankIndex>,
     wordless: u64,
@@ -82,7 +82,7 @@ struct MeasureSubject {
 }
 
 impl MeasurePlan {
-    /// Checks a request before anything is run.
+    /// Checks the arguments before we run anything.
     pub(super) fn new(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Self> {
         let config = session::load(global, CommandLineSettings::default())?;
         let working = config::working_directory()?;
@@ -150,8 +150,8 @@ impl MeasurePlan {
         Ok(plan)
     }
 
-    /// Enters a sandbox that contains the trees and, if the history is read, git. Git then needs the list of
-    /// safe directories from us.
+    /// Enters a sandbox that contains the trees and, if the history is read, git. Inside it, git can't read
+    /// the user's configuration, so this returns the safe directories that must be passed to git.
     fn wall_in(&self) -> anyhow::Result<Option<SafeDirectories>> {
         let of_git = self.from_git.iter().map(|from_git| &from_git.directory);
         let directories: Vec<PathBuf> =
@@ -169,7 +169,7 @@ impl MeasurePlan {
         Ok(safe)
     }
 
-    /// Runs all sets one by one inside the sandbox, and calls the tool for each query.
+    /// Enters the sandbox, then runs one set after another. Each query is a call of the tool.
     pub(super) fn run(mut self) -> anyhow::Result<Measured> {
         let lines = self.lines.take();
         let safe = self.wall_in()?;
@@ -198,8 +198,8 @@ impl MeasurePlan {
         session::open_root(&self.config, directory)
     }
 
-    /// Opens the root of a directory inside another root. A query set is untrusted and must not lead out of
-    /// it.
+    /// Opens a directory inside another root. The query set is untrusted, so the path must not lead out of
+    /// that root.
     fn open_below(&self, whole: &Arc<Root>, below: &str) -> anyhow::Result<Arc<Root>> {
         if below.is_empty() {
             return Ok(Arc::clone(whole));
@@ -216,7 +216,7 @@ impl MeasurePlan {
         }
     }
 
-    /// Indexes the files of a root in memory, as a walk finds them.
+    /// Indexes the files that a walk of the root finds, in memory.
     fn indexed(
         &self,
         root: &Arc<Root>,
@@ -232,7 +232,7 @@ impl MeasurePlan {
         Ok(MeasureSubject { wordless: index.wordless_files(), index, report })
     }
 
-    /// Returns a context in which the tool finds this index.
+    /// Creates a context in which the tool uses this index.
     fn context(
         &self,
         root: &Arc<Root>,
@@ -247,7 +247,7 @@ impl MeasurePlan {
     }
 }
 
-/// The state while sets are run one by one.
+/// The state while we run the sets.
 struct RunningSets<'a> {
     plan: &'a MeasurePlan,
     safe: Option<SafeDirectories>,
@@ -291,7 +291,8 @@ impl RunningSets<'_> {
         } else {
             let subject = self.plan.indexed(&root, &self.progress)?;
             if let Some(below) = &set.benchmark_root {
-                // The repository is around the directory.
+                // We have indexed only a directory, but the project's names and its commits are those of the
+                // whole repository.
                 let below = RelPath::parse(below, &RelPath::root())?;
                 subject.index.read_project(&whole, &below, &Stop::never());
             }
@@ -345,13 +346,13 @@ impl MeasureSubject {
     }
 }
 
-/// Returns the tokens of the tool's answer to a query.
+/// Calls the tool and counts the tokens of its answer.
 fn answer_tokens(context: &Context, query: &str) -> Option<usize> {
     let tool = registry::find("search_index").ok()?;
     tool.call(context, json!({ "query": query })).ok().map(|answer| model_tokens(&answer.text))
 }
 
-/// An index that was built for this run.
+/// Offers the index of this run to the tool.
 struct OneIndex {
     index: Arc<RankIndex>,
     report: Arc<WalkReport>,

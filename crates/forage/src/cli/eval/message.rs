@@ -1,11 +1,11 @@
 //! Turns a commit message into a query that does not reveal the answer.
 //!
-//! A person who asks does not know the files. So we remove names of touched files, and text that nobody would
+//! A real user would not know the files. So we remove the names of touched files, and text that no one would
 //! search for: trailers, issue numbers, addresses, commit ids.
 
 use super::limits;
 
-/// Trailer keys that are one word.
+/// Trailer keys that consist of one word.
 const TRAILERS: [&str; 17] = [
     "bug",
     "cc",
@@ -26,11 +26,11 @@ const TRAILERS: [&str; 17] = [
     "ticket",
 ];
 
-/// Names of standards, which look like issue keys.
+/// Names of standards that look like issue keys, e.g. `RFC-2119`.
 const STANDARDS: [&str; 10] = ["aes", "cp", "cve", "ieee", "iso", "md", "rfc", "rsa", "sha", "utf"];
 
-/// Returns the query of a message for a commit that touched these files, or `None` if its subject says too
-/// little after the removals.
+/// Turns the message of a commit that touched these files into a query. Returns `None` if too little of the
+/// subject is left after the removals.
 pub(super) fn question(message: &str, touched: &[String]) -> Option<String> {
     let touched: Vec<Touched> = touched.iter().map(|path| Touched::new(path)).collect();
     let mut lines = message.trim().lines();
@@ -44,7 +44,7 @@ pub(super) fn question(message: &str, touched: &[String]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns true if the commit reverts another one or was meant to be squashed.
+/// Returns true if the commit reverts another one, or should have been squashed.
 pub(super) fn is_revert(message: &str) -> bool {
     let subject = message.trim_start().lines().next().unwrap_or_default().to_lowercase();
     let begins = ["revert", "reapply", "fixup!", "squash!", "amend!"];
@@ -67,15 +67,16 @@ impl Touched {
         Self { path, name, stem }
     }
 
-    /// Returns true if `word` is a part of the path: a name in it, with or without extension, or a word of
-    /// such a name.
+    /// Returns true if `word` is a part of the path. This can be a name in the path, with or without its
+    /// extension, or a word of such a name.
     fn has_part(&self, word: &str) -> bool {
         let is_word = |name: &str| name.split(['-', '_', '.', ' ']).any(|part| part == word);
         let is_name = |name: &str| name == word || plain(stem(name)) == plain(word) || is_word(name);
         self.path.split('/').any(is_name)
     }
 
-    /// Returns true if `path` is this file's path or a part of it with slashes.
+    /// Returns true if `path` is this file's path, a part of it that consists of whole names, or a longer
+    /// path that ends with it.
     fn is_below(&self, path: &str) -> bool {
         let path = path.trim_matches('/');
         let whole = &self.path[..];
@@ -95,19 +96,20 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Normalizes a name so that it does not matter how its words are joined.
+/// Normalizes a name, so that e.g. `FooBar`, `foo_bar` and `foo-bar` are equal.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// Removes `scope:`, `type(scope):` and `[scope]` as far as they are parts of paths.
+/// Removes a prefix such as `scope:`, `type(scope):` or `[scope]`, except for those of its words that are not
+/// parts of touched paths.
 fn without_scope(subject: &str, touched: &[Touched]) -> String {
     let is_part = |word: &str| {
         touched.iter().any(|file| file.has_part(&word.to_lowercase()) || file.is_below(&word.to_lowercase()))
     };
     let (mut kept, mut rest) = (Vec::new(), subject.trim());
     while let Some((prefix, after)) = split_prefix(rest) {
-        // A scope of several names is a path or a list.
+        // If a prefix is not itself part of a path, it may be a list of names.
         if !is_part(prefix) {
             let words = prefix.split(|c: char| c.is_whitespace() || ",/()!&+".contains(c));
             let words: Vec<&str> = words.filter(|word| !word.is_empty() && !is_part(word)).collect();
@@ -139,7 +141,7 @@ fn is_trailer(line: &str) -> bool {
         return true;
     }
     let Some((key, value)) = line.split_once(':') else {
-        // For example `Fixes #12`, without a colon.
+        // For example, `Fixes #12` has no colon.
         let mut words = line.split_whitespace();
         let is_key = words.next().is_some_and(|key| TRAILERS.contains(&key.to_lowercase().as_str()));
         let mut rest = words.peekable();
@@ -151,7 +153,7 @@ fn is_trailer(line: &str) -> bool {
         && (key.contains('-') || TRAILERS.contains(&key.to_lowercase().as_str()))
 }
 
-/// Returns a line without words that reveal the answer or carry no meaning.
+/// Removes words that reveal the answer or carry no meaning.
 fn clean(line: &str, touched: &[Touched]) -> String {
     let keeps = |word: &&str| !is_reference(word) && !names_a_file(word, touched);
     line.split_whitespace().filter(keeps).collect::<Vec<_>>().join(" ")
@@ -182,16 +184,16 @@ fn is_reference(word: &str) -> bool {
 }
 
 /// Returns true if a word is the path or the name of a touched file. A name without its extension only counts
-/// if it is written like a name in code, because a plain word (`parser` of `parser.rs`) is a natural part of
-/// a query.
+/// if it is written like a name in code. A plain word such as `parser` of `parser.rs` is a natural part of a
+/// query.
 fn names_a_file(word: &str, touched: &[Touched]) -> bool {
     let is_quoted = word.contains('`');
     let core = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let core = core.strip_suffix("'s").unwrap_or(core);
-    // For example `a/b.rs#L12` and `a/b.rs:12`, but not `module::name`.
+    // Paths may have a line number, as in `a/b.rs#L12` and `a/b.rs:12`, but `module::name` is not a path.
     let core = core.split('#').next().unwrap_or_default();
     let path = core.split(':').next().filter(|path| path.contains(['/', '.'])).unwrap_or(core).to_lowercase();
-    // Names that are joined in code, for example `module::name` and `Type.method()`.
+    // Code may join names, for example in `module::name` and `Type.method()`.
     let names: Vec<&str> =
         core.split(|c: char| ":.()<>,".contains(c)).filter(|name| !name.is_empty()).collect();
     touched.iter().any(|file| {
@@ -203,7 +205,7 @@ fn names_a_file(word: &str, touched: &[Touched]) -> bool {
     })
 }
 
-/// Returns true if a name consists of several words.
+/// Returns true if a name consists of several words, like `foo_bar` and `fooBar`.
 fn is_compound(name: &str) -> bool {
     let mut letters = name.chars().skip(1);
     name.trim_matches(['_', '-']).contains(['_', '-'])

@@ -1,4 +1,4 @@
-//! The records that `forage eval --json` prints.
+//! Records that `forage eval --json` prints.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ pub(super) struct RankingFigures {
     pub(super) mrr: f64,
 }
 
-// The names of the fields contain these numbers.
+// The names of the fields above contain these numbers.
 const _: () = assert!(matches!((NDCG_CUT, RECALL_CUTS), (10, [1, 5, 10])));
 
 impl From<Figures> for RankingFigures {

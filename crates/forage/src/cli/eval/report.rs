@@ -1,4 +1,4 @@
-//! The metrics of `forage eval`, as records and for people.
+//! Reports the metrics of `forage eval`, as records and as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ pub(super) fn evaluation(measured: &Measured, ablates: bool) -> Evaluation<'_> {
 }
 
 impl Evaluation<'_> {
-    /// Renders the metrics for people.
+    /// Formats the metrics as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         if self.queries.is_empty() {
@@ -84,7 +84,7 @@ impl Evaluation<'_> {
         text
     }
 
-    /// Adds what is known of the commits of each set.
+    /// Adds a note on the known commits of each set.
     fn push_commits(&self, text: &mut String) {
         let mut notes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for set in self.sets {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::limits;
 use crate::private_file;
 
-/// Reads the sets of a file, which contains a list of sets or a single one.
+/// Reads the sets of a file. The file contains either a list of sets or a single one.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<QuerySet>> {
     let shown = path.display();
     let bytes = bytes(path).with_context(|| format!("can't read {shown}"))?;
@@ -39,7 +39,7 @@ pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Parses a set. An error names the invalid query.
+/// Parses a set. If a query is invalid, the error names it.
 fn parse(value: Value) -> anyhow::Result<QuerySet> {
     let queries = value.get("queries").and_then(Value::as_array).cloned().unwrap_or_default();
     serde_json::from_value(value).map_err(|error| {
@@ -61,8 +61,8 @@ pub(super) fn choose(sets: Vec<QuerySet>, names: &[String]) -> anyhow::Result<Ve
     Ok(sets.into_iter().filter(|set| names.is_empty() || names.contains(&set.name)).collect())
 }
 
-/// Returns the directory of a set's checkout. The set's name must be a single path component, so that it
-/// can't lead elsewhere.
+/// Returns the directory of a set's checkout. The set's name must be a single path component, or it could
+/// lead out of `checkouts`.
 pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathBuf> {
     let name = Path::new(&set.name);
     let is_name = name.file_name() == Some(name.as_os_str());
@@ -80,7 +80,7 @@ pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathB
     }
 }
 
-/// Writes a set to a new file. Only its owner may read it, because commit messages are private.
+/// Writes a set to a new file. Commit messages may be private, so only the owner may read the file.
 pub(super) fn save(path: &Path, set: &QuerySet) -> anyhow::Result<()> {
     let shown = path.display();
     let mut text = serde_json::to_string_pretty(&[set])?;

@@ -1,9 +1,9 @@
-//! Metrics of the relevant lines that an answer shows, and the confidence interval of a difference between
+//! Metrics for the relevant lines that an answer shows, and confidence intervals for the difference between
 //! two programs.
 //!
-//! The gold of a query consists of lines in files, for example the definitions around a fix
-//! ([`KnownQuery::lines`]), and of the changed lines ([`KnownQuery::edits`]). All metrics are means over
-//! queries, so that a query with much gold has the same weight as any other.
+//! The relevant lines of a query are, for example, the definitions around a fix ([`KnownQuery::lines`]) and
+//! the lines that it changed ([`KnownQuery::edits`]). We call them gold. All metrics are means over queries,
+//! so that a query with much gold has the same weight as any other.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,15 @@ use forage_rank::evaluation::{FileLines, KnownQuery};
 
 use super::records::{AnswerLines, FigureDifference, LineShares};
 
-/// Maximum distance in lines from a shown line to a changed one that counts as seen. The record's description
-/// states this number.
+/// A changed line counts as seen if a shown line is at most this many lines away. Note that the description
+/// of the record states this number, too.
 const NEAR_LINES: u32 = 3;
 
-/// Bootstrap samples for the interval of a difference.
+/// Number of bootstrap samples for the interval of a difference.
 const RESAMPLES: usize = 10_000;
 
 impl LineShares {
-    /// Computes the metrics of an answer; zeros for a query without lines.
+    /// Computes the metrics of an answer. They are zero for a query without gold.
     pub(super) fn of(query: &KnownQuery, answer: &AnswerLines) -> Self {
         let gold = numbers(&query.lines);
         if gold.is_empty() {
@@ -51,7 +51,7 @@ impl LineShares {
         }
     }
 
-    /// Returns the means, or zeros for an empty slice.
+    /// Computes the mean of each metric, or 0 for an empty slice.
     pub(super) fn mean(of: &[Self]) -> Self {
         let mean = |figure: fn(&Self) -> f64| mean(of.iter().map(figure));
         Self {
@@ -76,17 +76,17 @@ fn numbers(lines: &FileLines) -> BTreeSet<(&str, u32)> {
         .collect()
 }
 
-/// Returns the mean, or 0 without values.
+/// Computes the mean, or 0 without values.
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count
 }
 
 impl FigureDifference {
-    /// Computes `second` minus `first` for the same queries in the same order. `low` and `high` enclose the
-    /// means of 95 % of the samples of the same size, drawn with replacement (the percentile bootstrap: Efron
-    /// and Tibshirani, «An Introduction to the Bootstrap», 1993, section 13.3). The samples are the same in
-    /// each run.
+    /// Computes `second` minus `first`, which must be values for the same queries in the same order. `low`
+    /// and `high` enclose the means of 95 % of the samples of this size, drawn with replacement. This is the
+    /// percentile bootstrap (Efron and Tibshirani, «An Introduction to the Bootstrap», 1993, section 13.3).
+    /// The samples are the same in each run, so that results are reproducible.
     pub(super) fn of(first: &[f64], second: &[f64]) -> Self {
         let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| second - first).collect();
         let count = differences.len();
@@ -108,7 +108,7 @@ impl FigureDifference {
     }
 }
 
-/// Returns the next number of SplitMix64 (Steele, Lea and Flood, «Fast splittable pseudorandom number
+/// Generates the next number of SplitMix64 (Steele, Lea and Flood, «Fast splittable pseudorandom number
 /// generators», 2014).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -139,7 +139,7 @@ mod tests {
             ..AnswerLines::default()
         };
         let of = |answer: &AnswerLines| LineShares::of(&query, answer);
-        // Overlapping ranges count once. Line 2 is within three lines of line 5, and line 9 is not.
+        // Overlapping ranges should count once. Line 2 is within three lines of line 5, but line 9 is not.
         let half = of(&answer(lines("a.rs", &[[1, 5], [3, 5]]), &["a.rs"]));
         let expected = LineShares {
             recall: 0.5,
@@ -166,7 +166,7 @@ mod tests {
             (same.mean - 0.1).abs() < 1e-9 && (same.low - 0.1).abs() < 1e-9 && (same.high - 0.1).abs() < 1e-9
         );
         assert_eq!((same.better, same.worse), (40, 0));
-        // The means of forty differences of ±1 have a standard error of 0.158.
+        // The mean of forty differences of ±1 has a standard error of 0.158.
         let signs: Vec<f64> = (0..40).map(|nth| if nth % 2 == 0 { 1.0 } else { -1.0 }).collect();
         let noise = FigureDifference::of(&[0.0; 40], &signs);
         assert!((-0.36..-0.26).contains(&noise.low) && (0.26..0.36).contains(&noise.high), "{noise:?}");

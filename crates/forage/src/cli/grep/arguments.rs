@@ -1,4 +1,4 @@
-//! The options of `forage grep`, with the letters and meanings of ripgrep.
+//! The options of `forage grep`. They have the same letters and meanings as in ripgrep.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ Examples:
   forage grep -Z 2 --json recieve_mesage        records, with the distance of each match
   forage grep --engine ugrep 'foo(?=bar)'       with ugrep, where it is installed";
 
-/// The options that apply only to a search for lines.
+/// Options that only make sense in a search for lines.
 const OF_LINES: [&str; 21] = [
     "encoding",
     "invert_match",
@@ -263,7 +263,7 @@ pub(crate) struct Arguments {
     pub(super) settings: SettingOptions<{ SettingsCommand::Search as u8 }>,
 }
 
-/// Returns the replacement for an option of ripgrep that we do not support.
+/// Returns what users should use instead of a ripgrep option that we do not support.
 pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
     Some(match option {
         "-z" | "--search-zip" => "zcat FILE | forage grep PATTERN",
@@ -293,7 +293,7 @@ fn parse_encoding(text: &str) -> Result<Decoding, String> {
     }
 }
 
-/// What files are sorted by.
+/// The key to sort files by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SortKey {
     Path,
@@ -318,13 +318,14 @@ fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 impl Arguments {
-    /// Returns the order of files, and true if it is reversed, unless it is that of the walk.
+    /// Returns the key to sort files by, and true if the order is reversed. Returns `None` for path order,
+    /// which a walk already has.
     pub(super) fn order(&self) -> Option<(SortKey, bool)> {
         let order = self.sortr.map(|key| (key, true)).or(self.sort.map(|key| (key, false)));
         order.filter(|order| *order != (SortKey::Path, false))
     }
 
-    /// Returns the patterns of the options and of pattern files without duplicates. The flag is true if
+    /// Returns the patterns of the options and the pattern files, without duplicates. The flag is true if
     /// standard input was read for them.
     pub(super) fn patterns(&self) -> anyhow::Result<(Vec<String>, bool)> {
         if self.files {
@@ -348,14 +349,14 @@ impl Arguments {
         Ok((patterns, read_stdin))
     }
 
-    /// Returns the paths that were named.
+    /// Returns the paths that the user named. With `-e`, `-f` or `--files`, the first operand is a path, too.
     pub(super) fn paths(&self) -> Vec<&str> {
         let has_patterns = !self.patterns.is_empty() || !self.pattern_files.is_empty() || self.files;
         let first = self.pattern.as_deref().filter(|_| has_patterns);
         first.into_iter().chain(self.paths.iter().map(String::as_str)).collect()
     }
 
-    /// Returns the options of the pattern.
+    /// Returns the options for compiling the pattern.
     pub(super) fn pattern_options(&self) -> forage_search::PatternOptions {
         forage_search::PatternOptions {
             case: self.case(),
@@ -375,11 +376,11 @@ impl Arguments {
     }
 }
 
-/// Types of files in the order in which they were given, because the later ones win.
+/// The file types of `-t` and `-T`. Their order matters: later ones win.
 #[derive(Debug, Default)]
 pub(super) struct ChosenTypes(pub(super) Vec<TypeChoice>);
 
-/// A type of files of `-t`, or of `-T` if it is left out.
+/// A file type of `-t`, or of `-T` if `is_left_out`.
 #[derive(Clone, Debug)]
 pub(super) struct TypeChoice {
     pub(super) name: String,
@@ -390,7 +391,7 @@ impl ChosenTypes {
     const SELECT: &str = "type";
     const NEGATE: &str = "type-not";
 
-    /// Returns the names of the types that are searched.
+    /// Returns the names of the types of `-t`.
     pub(super) fn selected(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|choice| !choice.is_left_out).map(|choice| choice.name.as_str())
     }

@@ -1,5 +1,5 @@
-//! Prints the matches of a file with ripgrep's own searcher and printers, so that the output is ripgrep's by
-//! construction.
+//! Prints the matches of a file. We use ripgrep's own searcher and printers, so that our output is the same
+//! by construction.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -20,24 +20,25 @@ use super::arguments::Arguments;
 use crate::cli::output::Terminal;
 use crate::cli::told::ToldError;
 
-/// Maximum bytes of output that we buffer for one file until its turn comes. Anything beyond is printed by
-/// searching the file again.
+/// Maximum bytes of output to buffer for one file until its turn comes. If there is more, the file is
+/// searched again to print the rest.
 const HELD_BYTES: usize = 8 << 20;
 
-/// Bytes written to stdout at a time.
+/// Number of bytes to write to stdout at a time.
 const WRITTEN_BYTES: usize = 64 << 10;
 
-/// The standard output of a search: the output of each file in order, with separators between them.
+/// The standard output of a search. It consists of the output of each file in order, with separators between
+/// them.
 pub(super) struct Output<'t> {
     terminal: &'t mut Terminal,
     separator: Option<&'static [u8]>,
-    /// True if a person waits for the output of each file.
+    /// True if stdout is a terminal. The output of each file is then flushed.
     is_terminal: bool,
-    /// The bytes of the printed separators.
+    /// Total bytes of the separators that have been printed.
     pub(super) separators: u64,
     has_printed: bool,
     in_file: bool,
-    /// True while the reader has not closed the output.
+    /// False once the reader has closed stdout.
     pub(super) is_open: bool,
     pub(super) error: Option<anyhow::Error>,
 }
@@ -80,7 +81,8 @@ impl<'t> Output<'t> {
         self.message(bytes);
     }
 
-    /// Writes the output of a file of which no line is printed. Like ripgrep, this puts no separator before it.
+    /// Writes the output of a file if it contains no lines, e.g. only the message that a binary file matches.
+    /// Like ripgrep, we print no separator before it.
     pub(super) fn message(&mut self, bytes: &[u8]) {
         self.has_printed = true;
         self.bytes(bytes);
@@ -100,7 +102,6 @@ impl<'t> Output<'t> {
         }
     }
 
-    /// Flushes the output.
     pub(super) fn flush(&mut self) {
         if let Err(error) = self.terminal.flush() {
             self.error.get_or_insert(error);
@@ -117,11 +118,11 @@ impl<'t> Output<'t> {
     }
 }
 
-/// The writer of a printer. It either buffers the output of a file or passes it on immediately.
+/// The writer that printers write to. It either buffers the output of a file or passes it on immediately.
 pub(super) struct FileOutput<'o, 't> {
     buffer: Buffer,
     passes_on_to: Option<&'o mut Output<'t>>,
-    /// The bytes that were already printed and must be skipped.
+    /// Number of bytes to skip, which have already been printed.
     skip: usize,
     /// True if the output exceeded the buffer.
     is_full: bool,
@@ -205,7 +206,7 @@ impl<W: WriteColor> Printer<W> {
     }
 }
 
-/// The options for searching files and printing matches.
+/// How to search files and print matches.
 pub(super) struct Style<'a> {
     pub(super) arguments: &'a Arguments,
     pub(super) json: bool,
@@ -223,22 +224,22 @@ pub(super) struct Style<'a> {
 pub(super) struct Found {
     pub(super) has_match: bool,
     pub(super) stats: Option<Box<Stats>>,
-    /// The output, unless it was passed on.
+    /// The output, unless it has been passed on.
     pub(super) printed: Vec<u8>,
     /// True if the output is only the message that a binary file matches.
     pub(super) is_message: bool,
     /// True if the output exceeded the buffer.
     pub(super) is_cut: bool,
-    /// The error that ended the search of the file.
+    /// The error that ended the search of this file.
     pub(super) error: Option<String>,
     /// The detected encoding, unless the text is UTF-8 or has a byte-order mark.
     pub(super) detected: Option<&'static str>,
-    /// True if the file is a notebook and some lines of its cells were searched in their stored form.
+    /// True if the file is a notebook, and some lines of its cells were searched in their stored form.
     pub(super) is_stored_notebook: bool,
 }
 
 impl<'a> Style<'a> {
-    /// Compiles the patterns. The caller sets the output options.
+    /// Compiles the patterns. The caller must then set the output options.
     pub(super) fn new(arguments: &'a Arguments, patterns: &[String], stop: &Stop) -> anyhow::Result<Self> {
         Ok(Self {
             arguments,
@@ -253,12 +254,13 @@ impl<'a> Style<'a> {
         })
     }
 
-    /// Returns true if the pattern needs the backtracking engine although the user did not request it.
+    /// Returns true if the backtracking engine is used although the user did not ask for it with `-P`.
     pub(super) fn fell_back(&self) -> bool {
         !self.arguments.pcre2 && matches!(self.engine, Engine::Backtracking(_))
     }
 
-    /// Returns true if a file is only printed when a line matches a pattern.
+    /// Returns true if nothing is printed for a file without a match. This allows us to skip files with a
+    /// sieve.
     pub(super) fn prints_matches_alone(&self) -> bool {
         let Arguments {
             invert_match,
@@ -346,7 +348,7 @@ impl<'a> Style<'a> {
         builder.build()
     }
 
-    /// Creates the searcher of one thread, which searches files one by one.
+    /// Creates the searcher for one worker thread.
     pub(super) fn worker(&self) -> FileSearch<'a, '_> {
         FileSearch { style: self, engine: self.engine.clone(), searcher: self.searcher() }
     }
@@ -383,7 +385,9 @@ impl Engine {
             Ok(matcher) => Ok(Self::Regex(matcher)),
             Err(error) => {
                 let text = error.to_string();
-                // As ripgrep's `--engine auto`, but not for what is an error: it would mean something else there.
+                // Like ripgrep's `--engine auto`, we fall back to backtracking, but only for syntax that
+                // needs it. We must not do this for any other error, because the pattern could mean something
+                // else in that engine.
                 let is_other = |pattern: &String| [r"\K", "(?>", "(?("].iter().any(|it| pattern.contains(it));
                 let may_help = !arguments.fixed_strings
                     && (["look-around", "backreferences are not supported"]
@@ -410,7 +414,7 @@ impl Engine {
     }
 }
 
-/// Returns the error about a pattern, with the option that helps.
+/// Creates the error for an invalid pattern. It suggests the option that may help.
 fn wrong_pattern(text: &str) -> anyhow::Error {
     let advice = match text {
         text if text.contains(r#"literal "\n""#) => "\n-U lets matches span lines.",
@@ -420,14 +424,14 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
     ToldError { code: ErrorCode::Pattern, text: format!("{}{advice}", text.trim_end()) }.into()
 }
 
-/// Returns a pattern that matches every line that a search for `patterns` can match, or `None` if no such
-/// pattern would help.
+/// Compiles a pattern that must match every line that a search for `patterns` can match. Returns `None` if we
+/// can't compile one.
 pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
     let options = PatternOptions { literal: false, multiline: false, ..arguments.pattern_options() };
     Pattern::new_in(&PatternBudget::for_command(), &joined(arguments, patterns), &options, stop).ok()
 }
 
-/// Returns the pattern of a search, for the notes on files that were not searched.
+/// Compiles the pattern for notes on files that were not searched.
 pub(super) fn searched_pattern(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
     if arguments.invert_match || arguments.files_without_match || patterns.is_empty() {
         return None;
@@ -438,7 +442,7 @@ pub(super) fn searched_pattern(arguments: &Arguments, patterns: &[String], stop:
     Pattern::new_in(&PatternBudget::for_command(), &source, &options, stop).ok()
 }
 
-/// Returns one pattern for all.
+/// Joins the patterns into one.
 fn joined(arguments: &Arguments, patterns: &[String]) -> String {
     let part = |pattern: &String| match arguments.fixed_strings {
         true => forage_search::escape(pattern),
@@ -452,19 +456,19 @@ fn joined(arguments: &Arguments, patterns: &[String]) -> String {
     }
 }
 
-/// Searches files and prints the matches.
+/// Searches files and prints their matches.
 pub(super) struct FileSearch<'a, 's> {
     style: &'s Style<'a>,
     engine: Engine,
     searcher: Searcher,
 }
 
-/// The way in which a file is searched.
+/// How a file is accessed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// True if the user named the file, so that it is searched even if it is binary.
+    /// True if the user named the file. It must then be searched even if it is binary.
     pub(super) is_explicit: bool,
-    /// True if ripgrep would map the file into memory, where it detects NUL bytes differently.
+    /// True if ripgrep would map the file into memory. It then detects NUL bytes differently.
     pub(super) is_mapped: bool,
 }
 
@@ -474,8 +478,8 @@ impl FileSearch<'_, '_> {
         self.search(path, bytes, access, None, 0)
     }
 
-    /// Searches a file and writes its output immediately, without the first `skip` bytes, which were already
-    /// written.
+    /// Searches a file and writes its output immediately, except for the first `skip` bytes, which we have
+    /// already written.
     pub(super) fn pass_on(
         &mut self,
         path: &Path,
@@ -503,7 +507,7 @@ impl FileSearch<'_, '_> {
             }
             _ => BinaryDetection::quit(0),
         };
-        // Without a NUL byte both ways print the same output.
+        // If there is no NUL byte, both ways print the same output.
         let by_slice = access.is_mapped || binary == BinaryDetection::quit(0);
         self.searcher.set_binary_detection(binary);
         let writer = FileOutput::new(self.style.has_colors, output, skip);
@@ -515,7 +519,7 @@ impl FileSearch<'_, '_> {
             }
         };
         let writer = printer.output();
-        // The output remembers a closed reader.
+        // An error means that the reader has closed stdout, and `Output` remembers that.
         let _ = writer.pass_on();
         let is_cut = writer.is_full;
         let is_closed = writer.passes_on_to.as_ref().is_some_and(|output| !output.is_open);
@@ -540,9 +544,9 @@ impl FileSearch<'_, '_> {
 /// The result of searching a file.
 struct Outcome {
     has_match: bool,
-    /// The statistics, if they are requested.
+    /// The statistics, if the user wants them.
     stats: Option<Box<Stats>>,
-    /// True if the printer reports a NUL byte.
+    /// True if the printer found a NUL byte.
     is_binary: bool,
 }
 

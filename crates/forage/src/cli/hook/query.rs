@@ -1,21 +1,21 @@
-//! Extracts an agent's search words from the client's description of a call: its own search tools, and
-//! `grep`, `rg`, `find` and similar programs in a shell. Command lines are parsed and never run, and complex
-//! ones are ignored.
+//! Extracts the words that an agent searches for from its client's description of a call. We know the
+//! clients' own search tools, and `grep`, `rg`, `find` and similar programs in a shell. Note that we parse
+//! command lines but never run them, and ignore complex ones.
 
 use std::io::Read;
 
 use serde_json::Value;
 
-/// Maximum words of a query.
+/// Maximum number of words in a query.
 const WORDS: usize = 12;
 
-/// Minimum characters of a meaningful word.
+/// Minimum characters of a word. Shorter ones say too little.
 const WORD_CHARACTERS: usize = 3;
 
-/// Maximum bytes of a command that we parse.
+/// Maximum length in bytes of a command that we parse.
 const COMMAND_BYTES: usize = 16 << 10;
 
-/// Names of tools that run a command, in lower case without punctuation.
+/// Names of tools that run a command, in lower case and without punctuation.
 const SHELLS: &[&str] = &[
     "bash",
     "shell",
@@ -27,12 +27,12 @@ const SHELLS: &[&str] = &[
     "runterminalcmd",
 ];
 
-/// Names of tools that search for a pattern.
+/// Names of tools that search for a pattern, in the same form.
 const SEARCHES: &[&str] =
     &["grep", "glob", "grepsearch", "searchfilecontent", "filesearch", "codebasesearch", "find", "search"];
 
-/// Parses a client's input, up to the end of the JSON value: some clients keep the pipe open. Returns it with
-/// the words that its call searches for, or `None` if the call is not a search.
+/// Parses a client's input, and extracts the words that its call searches for. Returns `None` if the call is
+/// not a search. Some clients keep the pipe open, so this stops at the end of the JSON value.
 pub(super) fn read(input: impl Read) -> Option<(Value, String)> {
     let input: Value = serde_json::Deserializer::from_reader(input).into_iter().next()?.ok()?;
     let words = of(&input)?;
@@ -42,14 +42,14 @@ pub(super) fn read(input: impl Read) -> Option<(Value, String)> {
 fn of(input: &Value) -> Option<String> {
     let tool = ["tool_name", "toolName"].iter().find_map(|key| input[*key].as_str())?;
     let tool: String = tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    // One client sends the arguments as a JSON string.
+    // One of the clients sends the arguments as a JSON string.
     let arguments = ["tool_input", "toolArgs"].iter().map(|key| &input[*key]).find(|it| !it.is_null())?;
     let parsed = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let arguments = parsed.as_ref().unwrap_or(arguments);
     if SHELLS.contains(&tool.as_str()) {
         let command = match &arguments["command"] {
             Value::String(command) => command.clone(),
-            // A program with its arguments, for example `["bash", "-lc", "grep …"]`.
+            // A program and its arguments, e.g. `["bash", "-lc", "grep …"]`.
             Value::Array(words) => words.last()?.as_str()?.to_owned(),
             _ => return None,
         };
@@ -61,7 +61,7 @@ fn of(input: &Value) -> Option<String> {
     None
 }
 
-/// Returns the words that the first search of a command line looks for.
+/// Extracts the words that the first search in a command line looks for.
 fn of_command(command: &str) -> Option<String> {
     if command.len() > COMMAND_BYTES {
         return None;
@@ -71,7 +71,7 @@ fn of_command(command: &str) -> Option<String> {
         if !is_behind_pipe && let Some(pattern) = of_simple(&simple) {
             return words(&pattern);
         }
-        // A command after a pipe filters another one's output and does not search the project.
+        // A command after a pipe filters another command's output, so it does not search the project.
         is_behind_pipe = separator == Separator::Pipe;
     }
     None
@@ -84,8 +84,8 @@ enum Separator {
     Other,
 }
 
-/// Splits a command line into simple commands and their unquoted words. Returns `None` if only a shell can
-/// interpret it.
+/// Splits a command line into simple commands, each as a list of unquoted words. Returns `None` if only a
+/// shell could interpret the line.
 fn split(command: &str) -> Option<Vec<(Vec<String>, Separator)>> {
     let (mut commands, mut words, mut word): (Vec<_>, Vec<String>, Option<String>) = Default::default();
     let mut characters = command.chars().peekable();
@@ -126,7 +126,7 @@ fn split(command: &str) -> Option<Vec<(Vec<String>, Separator)>> {
             c if c == '\n' || matches!(c, ';' | '|' | '&' | '(' | ')') => {
                 words.extend(word.take());
                 let is_doubled = characters.next_if_eq(&c).is_some();
-                // `2>&1` and `&>` do not end a command.
+                // Note that the `&` of `2>&1` and `&>` does not end a command.
                 if c == '&' && !is_doubled && (characters.peek() == Some(&'>') || ends_in_redirection(&words))
                 {
                     continue;
@@ -154,7 +154,7 @@ fn ends_in_redirection(words: &[String]) -> bool {
 /// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &["command", "sudo", "time", "nice", "env", "exec", "xargs", "timeout", "nohup"];
 
-/// Returns the words that one simple command searches for.
+/// Extracts the pattern that a simple command searches for.
 fn of_simple(all: &[String]) -> Option<String> {
     let mut words = all.iter().map(String::as_str).peekable();
     let is_assignment = |word: &&str| {
@@ -217,8 +217,9 @@ const WITH_VALUE: &[&str] = &[
     "type-not",
 ];
 
-/// Returns the pattern of a program with grep's options. `valued` are the letters of options that take a
-/// value. `needs_tree` is true for a program that does not search directories by default.
+/// Extracts the pattern from the arguments of a program with grep's options. `valued` lists the letters of
+/// options that take a value. `needs_tree` should be true for a program that does not search directories by
+/// default.
 fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
     let (mut pattern, mut operands, mut is_recursive): (Option<String>, Vec<&str>, _) =
         (None, Vec::new(), !needs_tree);
@@ -261,12 +262,12 @@ fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
             operands.get(1..)?
         }
     };
-    // An agent that greps in one file already knows that file.
+    // If an agent greps in one file, it already knows that file and needs no advice.
     let is_wide = is_recursive || files.len() > 1 || files.iter().any(|file| file.contains('*'));
     pattern.filter(|_| is_wide)
 }
 
-/// Returns the pattern of `fd`, which has its own options.
+/// Extracts the pattern from the arguments of `fd`, which has its own options.
 fn of_fd(words: &[&str]) -> Option<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -284,7 +285,7 @@ fn is_redirection(word: &str) -> bool {
     word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with(['>', '<'])
 }
 
-/// Returns the names that `find` looks for.
+/// Extracts the names that `find` looks for.
 fn of_find(words: &[&str]) -> Option<String> {
     let names = ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"];
     let is_excluded = |at: usize| at > 0 && ["!", "-not"].contains(&words[at - 1]);
@@ -296,19 +297,19 @@ fn of_find(words: &[&str]) -> Option<String> {
     (!patterns.is_empty()).then(|| patterns.join(" "))
 }
 
-/// Returns the words of a pattern without the operators of regular expressions and globs. File extensions are
-/// dropped because all files of a language share them.
+/// Extracts the words of a pattern, without the operators of regular expressions and globs. File extensions
+/// are dropped, too, because all files of a language share them.
 fn words(pattern: &str) -> Option<String> {
     let mut text = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
-            // `\b`, `\w` and similar escapes are not letters. Any other escaped character is literal.
+            // Skip the escaped character: in `\b`, `\w` and the like it is not a letter of a word.
             '\\' => {
                 characters.next();
                 text.push(' ');
             }
-            // Character classes and repetition counts carry no meaning.
+            // Character classes and repetition counts contain no words.
             '[' | '{' => {
                 let close = if c == '[' { ']' } else { '}' };
                 let rest: String = characters.clone().take_while(|c| *c != close).collect();
@@ -321,7 +322,7 @@ fn words(pattern: &str) -> Option<String> {
                 text.push(' ');
             }
             c if c.is_alphanumeric() || c == '_' => text.push(c),
-            // In `*.rs` this is an extension; in `foo.*bar` it is not.
+            // The dot begins an extension in `*.rs`, but not in `foo.*bar`.
             '.' if text.ends_with('*') => {
                 while characters.next_if(|c| c.is_alphanumeric()).is_some() {}
                 text.push(' ');
@@ -366,7 +367,7 @@ mod tests {
             ("grep -n foobar src/*.rs", Some("foobar")),
             ("grep needle a.rs b.rs 2>&1", Some("needle")),
             ("rg '\\bTODO\\b[a-z]{2,3}x{1,2}'", Some("TODO")),
-            // Not a search of the project.
+            // These do not search the project.
             ("cat notes.txt | grep needle", None),
             ("cargo test 2>&1 | grep -E 'error|warning'", None),
             ("grep needle src/main.rs", None),
@@ -375,7 +376,7 @@ mod tests {
             ("ls -la && echo grep -r needle", None),
             ("rg ab", None),
             ("git log --grep needle", None),
-            // Only a shell can interpret these.
+            // Only a shell could interpret these.
             ("grep -r \"$(cat secret)\" .", None),
             ("grep -r `id` .", None),
             ("cat <<EOF\ngrep -r needle .\nEOF", None),

@@ -1,4 +1,4 @@
-//! Verifies that searches return the same results with and without an index.
+//! Verifies that searches find the same with and without an index.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::ops::ControlFlow;
@@ -9,27 +9,27 @@ use forage_fs::{Entry, ReadBuffer, RelPath, Root, Skipped, WalkOptions, WalkRepo
 use forage_search::index::{Index, LookupCursor};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
-/// Number of files from which patterns are taken.
+/// Number of files to take a word from.
 const SAMPLES: u64 = 12;
 
-/// Bytes of a file that are considered for a pattern.
+/// Number of bytes at the start of a file to take the word from.
 const SAMPLE_BYTES: usize = 64 << 10;
 
-/// Patterns for any tree: common and rare ones, with classes and alternations, and ones that the index can't
-/// narrow.
+/// Patterns for any tree. Some are common and some are rare, some have classes and alternations, and the
+/// index can't narrow some of them.
 const PATTERNS: [&str; 6] =
     ["return", "TODO|FIXME", r"error\w*", r"[0-9]{4}-[0-9]{2}", "no such text in any file 7f3a", r"^\s*$"];
 
 /// The result of the comparison.
 pub(crate) struct Verified {
     pub(crate) queries: usize,
-    /// The number of matching lines.
+    /// Number of matching lines.
     pub(crate) matches: u64,
-    /// The patterns with different results.
+    /// The patterns for which the results differ.
     pub(crate) different: Vec<String>,
 }
 
-/// Searches for words of the tree and for general patterns, each with the index and without it.
+/// Searches for words of the tree and for [`PATTERNS`], each with the index and without it.
 pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) -> anyhow::Result<Verified> {
     let mut patterns: Vec<(String, PatternOptions)> =
         PATTERNS.iter().map(|pattern| ((*pattern).to_owned(), PatternOptions::default())).collect();
@@ -44,12 +44,12 @@ pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) 
     }
     let mut verified = Verified { queries: 0, matches: 0, different: Vec::new() };
     for (text, options) in patterns {
-        // A word of the tree may exceed the limits of a pattern.
+        // A word of the tree may exceed the limits for patterns.
         let Ok(pattern) = Pattern::new(&text, &options) else { continue };
         verified.queries += 1;
         let mut without = found(root, &pattern, None, walk)?;
         verified.matches += without.matches;
-        // The tree may change in the meantime, so we repeat a search that differs.
+        // The tree may have changed between the two searches, so we repeat them if they differ.
         for attempt in 0..2 {
             let with = found(root, &pattern, Some(index), walk)?;
             if with == without {
@@ -65,10 +65,10 @@ pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) 
     Ok(verified)
 }
 
-/// The result of a search.
+/// The findings of a search, in a form that is cheap to compare.
 #[derive(PartialEq, Eq)]
 struct SearchFindings {
-    /// A hash of all matching lines and their positions.
+    /// Hash of all matching lines and their positions.
     hash: u64,
     matches: u64,
     skipped: Vec<(&'static str, u64)>,
@@ -97,7 +97,7 @@ fn found(
     Ok(SearchFindings { hash: hasher.finish(), matches, skipped, visited: report.visited })
 }
 
-/// Visits every file with the index, which counts the unknown ones.
+/// Looks up every file in the index, which thereby counts the files that it does not know.
 pub(crate) fn visit(root: &Arc<Root>, index: &Index, options: &WalkOptions) -> anyhow::Result<WalkReport> {
     let step = |cursor: &mut LookupCursor<'_>, entry: &Entry<'_>, _: &mut Skipped| {
         cursor.lines(entry, u64::MAX);
@@ -107,7 +107,7 @@ pub(crate) fn visit(root: &Arc<Root>, index: &Index, options: &WalkOptions) -> a
     Ok(walk(root, &RelPath::root(), options, &Stop::never(), || index.cursor(options), step, receive)?)
 }
 
-/// Returns a word from the middle of some files across the tree.
+/// Takes a word from each of several files that are spread evenly over the tree.
 fn samples(root: &Arc<Root>, options: &WalkOptions) -> anyhow::Result<Vec<String>> {
     let mut paths = Vec::new();
     walk(

@@ -1,5 +1,5 @@
-//! The audit log of a team's server: one line per call, with the token's name, the tool and the outcome, but
-//! never the query or the answer.
+//! The audit log of a team's server. It has one line per call, with the token's name, the tool and the
+//! outcome. It must never contain the query or the answer.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -38,7 +38,7 @@ pub(crate) struct AuditLine<'a> {
     bytes: usize,
 }
 
-/// The audit file. It is opened only once because the sandbox may prevent a later opening.
+/// The audit file. It is opened only once, because the sandbox may prevent us from opening it again.
 pub(super) struct AuditFile {
     file: Mutex<File>,
     path: String,
@@ -59,7 +59,7 @@ impl AuditFile {
         })
     }
 
-    /// Complains that calls are not audited, at most once per interval.
+    /// Complains that calls are not being audited, at most once per [`AUDIT_COMPLAINT`].
     fn complain(&self, error: &io::Error) {
         let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         if complained.is_none_or(|last| last.elapsed() >= AUDIT_COMPLAINT) {
@@ -77,9 +77,10 @@ impl CallObserver for AuditFile {
         let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let line = AuditLine { time, token, tool, client, outcome, milliseconds, bytes };
         let written = serde_json::to_string(&line).map_err(io::Error::other).and_then(|line| {
-            // One write call in append mode: lines of several processes do not interleave.
+            // This must be a single write in append mode, so that lines of several processes do not
+            // interleave.
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            // The previous write may have left half of a line.
+            // The previous write may have left a partial line.
             let begin = if self.is_cut.swap(false, Ordering::Relaxed) { "\n" } else { "" };
             file.write_all(format!("{begin}{line}\n").as_bytes())
         });

@@ -1,4 +1,4 @@
-//! The tokens of a team's server: their names, and the repositories that each may see.
+//! The tokens of a team's server, with their names, their limits and the repositories that each may see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::limits::{TOKEN_NAME_BYTES, TOKENS_FILE_BYTES};
 use crate::retrieval::VisibleStore;
 
-/// The content of the file that `--tokens` names.
+/// The contents of the file that `--tokens` names.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokensFile {
@@ -40,32 +40,33 @@ struct TokenEntry {
 pub(super) struct Team {
     pub(super) tokens: Vec<AccessToken>,
     rights: BTreeMap<String, TokenRights>,
-    /// True if callers without a name hold a token that sees everything.
+    /// True if there is also a token without a name that may see everything.
     has_token_of_all: bool,
 }
 
 /// The rights of a token's holder.
 #[derive(Clone)]
 pub(super) struct TokenRights {
-    /// The visible repositories; `None` for all.
+    /// The repositories that the holder may see, or `None` for all.
     repositories: Option<RepositoryGlobs>,
     pub(super) lookup: LookupSettings,
 }
 
 impl TokenRights {
-    /// Returns true if the holder may not see everything.
+    /// Returns true if there is anything that the holder may not see.
     pub(super) fn are_restricted(&self) -> bool {
         self.repositories.is_some()
     }
 
-    /// Returns true if the holder may search a root.
+    /// Returns true if the holder may search this root.
     pub(super) fn sees_root(&self, root: &Path) -> bool {
         self.repositories.as_ref().is_none_or(|globs| globs.match_path(root))
     }
 }
 
 impl Team {
-    /// Reads the file. Holders with restricted rights get a separate store that filters that of `lookup`.
+    /// Reads the file. For a holder with restricted rights, we wrap the store of `lookup` so that it shows
+    /// only the visible repositories.
     pub(super) fn read(path: &Path, lookup: &LookupSettings) -> anyhow::Result<Self> {
         let shown = path.display();
         let file = forage_fs::open_named(path, TOKENS_FILE_BYTES);
@@ -92,7 +93,7 @@ impl Team {
         Self { has_token_of_all, ..self }
     }
 
-    /// Returns the rights of a caller; `None` means unrestricted.
+    /// Returns the rights of a caller, or `None` if they are unrestricted.
     pub(super) fn rights(&self, caller: Option<&Caller>) -> Result<Option<&TokenRights>, String> {
         match caller {
             None if self.rights.is_empty() || self.has_token_of_all => Ok(None),
@@ -137,7 +138,8 @@ impl TokenEntry {
 
 fn visible(retriever: &Retriever, globs: RepositoryGlobs) -> Retriever {
     let store = VisibleStore::new(Arc::clone(&retriever.store), move |name| globs.match_name(name));
-    // Each holder has a separate cache of term rarity, because it depends on the visible repositories.
+    // The rarity of a term depends on the visible repositories, so each holder must have a separate cache of
+    // it.
     Retriever { store: Arc::new(store), rarity: Arc::default(), ..retriever.clone() }
 }
 
@@ -154,11 +156,11 @@ fn digest(hexadecimal: &str) -> Option<TokenDigest> {
     Some(digest)
 }
 
-/// Globs of repository names, for example `acme/billing` or `acme/*`.
+/// Globs of repository names, e.g. `acme/billing` or `acme/*`.
 #[derive(Clone)]
 struct RepositoryGlobs {
     names: GlobSet,
-    /// The same globs, matched against the end of a path.
+    /// The same globs, which match the end of a path.
     paths: GlobSet,
 }
 

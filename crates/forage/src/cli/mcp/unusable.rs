@@ -1,7 +1,7 @@
-//! The server that runs if the settings can't be used. If a program exits immediately, clients report a
-//! failed connection or nothing at all, and its tools disappear without a reason. So this server gives the
-//! reason in its instructions and in the answer to every call. It opens no root and ignores all other
-//! settings, because we can't know which files the broken ones would exclude.
+//! The server that we run if the settings are invalid. If we just exited, clients would report a failed
+//! connection or nothing at all, and our tools would disappear without a reason. So this server gives the
+//! reason in its instructions and in the answer to every call. It must not open a root or use any other
+//! setting, because we can't know which files the invalid settings would exclude.
 
 use forage_mcp::{
     CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio,
@@ -17,12 +17,12 @@ use super::super::told::told;
 use crate::config::UNUSABLE;
 use crate::manner::ForAgents;
 
-/// Maximum bytes of the reason, so that the advice after it still fits into the part of the instructions that
-/// clients show.
+/// Maximum length in bytes of the reason. Clients show only the beginning of the instructions, and this must
+/// include the advice that follows the reason.
 const REASON_BYTES: usize = 1_500;
 
-/// Serves stdin and stdout until the session ends, in the output form of the command line. If the user
-/// requires a sandbox and it is unavailable, no server runs.
+/// Serves stdin and stdout until the session ends. `form` should be the output form of the command line. If
+/// the user requires a sandbox and there is none, this returns the error and runs no server.
 pub(super) fn serve(
     error: anyhow::Error,
     form: OutputForm,
@@ -54,7 +54,7 @@ pub(super) fn serve(
     Ok(Status::Failed)
 }
 
-/// Returns the problem as one paragraph, because some clients only show the first one of a server's
+/// Formats the problem as a single paragraph. Some clients only show the first paragraph of a server's
 /// instructions.
 fn problem(reason: &str) -> String {
     let reason = reason.replace('\n', " ");

@@ -1,4 +1,4 @@
-//! The overview of all clients in `forage setup`, and snippets for unknown clients.
+//! Shows an overview of all clients, and snippets for clients that we do not know.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::setup::{
     general_snippets, hooks_remark, snippet,
 };
 
-/// Prints all clients. Those that are installed are listed with their files.
+/// Prints all clients. For those that are installed, this lists their files.
 pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<Status> {
     let sites = all_sites(&setup.directories, &setup.project);
     let sites_of = |client: &'static Client| sites.iter().filter(|site| site.client.name == client.name);
@@ -73,7 +73,7 @@ pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<S
     Ok(Status::Found)
 }
 
-/// Returns all notes for a user who sets a client up.
+/// Joins all notes for a user who sets this client up.
 fn remark(client: &Client) -> Option<String> {
     let remarks: Vec<&str> = client.remark.into_iter().chain(hooks_remark(client.name)).collect();
     (!remarks.is_empty()).then(|| remarks.join(" "))
@@ -100,7 +100,7 @@ fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> SetupE
     }
 }
 
-/// Shows the snippets for an unknown client.
+/// Shows the snippets for a client that we do not know.
 pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let snippets = general_snippets(command);
     if output.wants_json() && !acts {
@@ -145,7 +145,7 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// Returns clients that the user may have meant.
+/// Returns the clients that the user may have meant.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
     let is_similar = |client: &&Client| {

@@ -1,4 +1,4 @@
-//! The records that `forage setup --json` prints.
+//! Records that `forage setup --json` prints.
 
 use std::collections::BTreeMap;
 

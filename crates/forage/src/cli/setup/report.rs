@@ -1,5 +1,5 @@
-//! The output of `forage setup CLIENT`: Forage's own lines, and the names of their surroundings but never the
-//! values.
+//! Formats the output of `forage setup CLIENT`. It shows Forage's own lines. Of everything else in a client's
+//! file, it may show names but never values.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::setup::{
     entry_lines, hooks_remark,
 };
 
-/// Maximum number of other servers that are listed around the entry.
+/// Maximum number of other servers to list around the entry.
 const NEIGHBOURS: usize = 8;
 
 pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow::Result<String> {
@@ -48,7 +48,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
             "\nThe file is everybody's who opens the project: `{NAME}` has to be on the PATH of each of them{here}."
         )?;
     }
-    // Hooks run only after the user has approved them.
+    // Tell the user that hooks only run once they are approved.
     if let Some(remark) = hooks_remark(site.client.name).filter(|_| setup.puts_in(With::Hooks)) {
         writeln!(text, "\n{remark}")?;
     }
@@ -120,7 +120,7 @@ fn report_addition(
     Ok(())
 }
 
-/// Returns the words for a change, to precede the file's path.
+/// Words a change so that the path of the file can follow.
 fn verb(change: &FileChange, what: &str, is_done: bool) -> String {
     let (done, planned, preposition) = match change {
         FileChange::Create(_) => ("created", "create", ""),
@@ -137,7 +137,7 @@ fn verb(change: &FileChange, what: &str, is_done: bool) -> String {
     }
 }
 
-/// Writes the entry's lines with a sign, and the existing lines around them by name, without values.
+/// Writes the entry's lines, each with a sign. Of the existing lines around them, this shows only the names.
 fn write_lines(
     text: &mut String,
     site: &Site,
@@ -146,14 +146,14 @@ fn write_lines(
     lines: &[String],
 ) -> std::fmt::Result {
     let is_whole = matches!(change, FileChange::Create(_) | FileChange::Delete);
-    // The number of surrounding lines above and below the entry.
+    // Of the lines, this many at the top and at the bottom are context.
     let (above, below) = match (site.client.format, is_whole, site.has_section) {
         (_, true, _) | (FileFormat::Toml | FileFormat::Skill, ..) | (FileFormat::Yaml, _, false) => (0, 0),
         (FileFormat::Json, _, true) => (2, 2),
         (FileFormat::Json, _, false) => (1, 1),
         (FileFormat::Yaml, _, true) => (1, 0),
     };
-    // A new JSON member comes first, a block of lines comes last.
+    // We add a JSON member before the others, but a block of lines after them.
     let is_first = site.client.format == FileFormat::Json;
     let neighbours = if is_first { lines.len() - below } else { above };
     for (number, line) in lines.iter().enumerate() {
@@ -194,7 +194,7 @@ fn said_how(setup: &Setup, site: &Site) -> String {
     format!("`forage setup {}{scope}{with} {option}`", site.client.name)
 }
 
-/// Returns a table of the clients, with the steps that are left to the user.
+/// Formats a table of the clients, with the steps that the user must still take.
 pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
     let Some(title_width) = rows.iter().map(|(title, _)| title.chars().count()).max() else {
         return String::new();
@@ -213,7 +213,7 @@ pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
     text
 }
 
-/// Returns the error for a file that is left unchanged, with instructions for a manual change.
+/// Creates the error for a file that can't be changed. It shows how to make the change by hand.
 pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, snippet: &str) -> anyhow::Error {
     let path = site.path.display();
     if is_removal {

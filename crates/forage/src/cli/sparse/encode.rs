@@ -34,7 +34,7 @@ pub(super) fn run(
             words.push(word);
         }
     }
-    // If two words share a dimension, both are shown.
+    // Two words may share a dimension, in which case we show both.
     let token = |id: &u32| tokens.get(id).map(|words| words.join(", ")).unwrap_or_default();
     let record = json!({
         "encoding": encoder.contract().as_str(),
@@ -58,12 +58,13 @@ fn check(bytes: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the text from stdin, but not much more than the limit.
+/// Reads the text from stdin. This stops once the text exceeds the limit.
 fn from_stdin() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let most = PRINTED_TEXT_BYTES as u64 + 1;
     std::io::stdin().take(most).read_to_end(&mut bytes).context("can't read the text from stdin")?;
-    // Check the length first: a text that we cut within a character would be reported as invalid UTF-8.
+    // Check the length first. If we have cut a text that is too long within a character, it would otherwise
+    // be reported as invalid UTF-8.
     check(bytes.len())?;
     String::from_utf8(bytes).context("the text on stdin is not UTF-8")
 }

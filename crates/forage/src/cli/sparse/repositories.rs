@@ -1,4 +1,4 @@
-//! Finds many repositories at once, from a list or in a directory of clones.
+//! Finds the repositories of a list file, or those in a directory of clones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use forage_fs::open_named;
 
-/// Maximum bytes of a list: a hundred thousand lines of a hundred bytes.
+/// Maximum size in bytes of a list. This is enough for a hundred thousand lines of a hundred bytes.
 const LIST_BYTES: u64 = 10 << 20;
 
-/// Depth to which clones are searched, for example `host/owner/group/name`.
+/// Maximum depth of a clone below the directory, e.g. 4 for `host/owner/group/name`.
 const DEPTH: usize = 4;
 
 /// A repository and its name in the collection.
@@ -20,9 +20,9 @@ pub(super) struct NamedRepository {
     pub(super) path: PathBuf,
 }
 
-/// Lists the repositories of a directory, named by their relative paths, or those of a list file. Each line
-/// of a list is either a path or a name, a tab and a path. Its paths are relative to the directory that
-/// contains the list.
+/// Lists the repositories in a directory or of a list file. In a directory, a repository's name is its
+/// relative path. A line of a list file is either a path, or a name, a tab and a path. These paths are
+/// relative to the directory that contains the list.
 pub(super) fn listed(place: &Path) -> anyhow::Result<Vec<NamedRepository>> {
     let repositories = if place.is_dir() {
         let mut found = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn listed(place: &Path) -> anyhow::Result<Vec<NamedRepository>> {
     };
     let mut names = BTreeSet::new();
     match repositories.iter().find(|repository| !names.insert(&repository.name)) {
-        // The second one would delete the points of the first.
+        // With the same name, the second one would delete the points of the first.
         Some(NamedRepository { name, .. }) => {
             bail!(
                 "two of the repositories of {} are called {name}; write NAME, a tab and the path",
@@ -61,7 +61,7 @@ fn find(directory: &Path, name: &str, depth: usize, found: &mut Vec<NamedReposit
             found.push(NamedRepository { name: name.to_owned(), path: directory.to_owned() });
             return Ok(());
         }
-        // Links could form a cycle or lead out of the directory.
+        // Don't follow links, because they could form a cycle or lead out of the directory.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             below.push((entry.file_name(), entry.path()));
         }

@@ -1,4 +1,4 @@
-//! Property tests of extras in random user files: they are added, and removing them restores every byte.
+//! Property tests of extras in random user files. Removing the extras must restore every byte.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn words() -> ExtraParts {
     ExtraParts { command: "/opt/a b/forage".to_owned(), tools, variables }
 }
 
-/// Returns the pieces of all clients.
+/// Collects the JSON pieces of all clients.
 fn all_pieces() -> Vec<(&'static Client, &'static [ExtraPiece])> {
     let of = |client: &'static Client| {
         super::super::extras_of(client.name).iter().filter_map(move |extra| match &extra.how {
@@ -28,7 +28,7 @@ fn all_pieces() -> Vec<(&'static Client, &'static [ExtraPiece])> {
     CLIENTS.iter().flat_map(of).collect()
 }
 
-/// Returns a user file with the sections that pieces are added to, empty or with content.
+/// Generates a user file that has the sections to which pieces are added, empty or with content.
 fn json_file_with_sections(seed: u64) -> String {
     let dice = &mut Dice(seed);
     let sections = [
@@ -73,7 +73,7 @@ proptest! {
         let before = json_file_with_sections(seed);
         let (words, pieces, dice) = (words(), all_pieces(), &mut Dice(seed ^ 7));
         let client = pieces[dice.roll(pieces.len())].0;
-        // All JSON pieces of the client and the entry, as if they shared one file.
+        // All JSON pieces of the client, and the entry, as if they shared one file.
         let own: Vec<&[ExtraPiece]> = pieces.iter().filter(|(it, _)| it.name == client.name).map(|(_, it)| *it).collect();
         let mut text = before.clone();
         let mut order: Vec<usize> = (0..=own.len()).collect();
@@ -94,7 +94,7 @@ proptest! {
                     prop_assert_eq!(again.as_ref(), Ok(&added), "once more changes nothing");
                     text = added;
                 }
-                // An existing file that lacks the version number that the client requires.
+                // An existing file that lacks the version number that the client requires is refused.
                 Err(refusal) => {
                     prop_assert!(refusal.to_string().contains("version"), "{}: {}", refusal, before);
                     return Ok(());
@@ -136,7 +136,7 @@ fn files_that_were_made_go_again_and_blank_ones_stay() {
         let text = pieces::add(pieces, None, client, &words).unwrap();
         let _: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(pieces::remove(pieces, &text), Ok(None), "{}: {text}", client.name);
-        // An entry that was added to the same file in the meantime must remain.
+        // An entry that was added to the same file in the meantime must stay.
         let both = jsonc::add(&text, SPOT.target(), &entry()).unwrap();
         let rest = pieces::remove(pieces, &both).unwrap().unwrap();
         assert!(
@@ -163,23 +163,24 @@ fn what_somebody_else_said_stays() {
         let How::Json(pieces) = &extra.how else { panic!("{name}") };
         (client, *pieces)
     };
-    // A permission of the user's own with another value.
+    // The user has set the same permission to another value.
     let (client, pieces) = of("opencode", With::Permission);
     let own = "{\"permission\": {\"forage_*\": \"ask\"}}";
     assert!(pieces::add(pieces, Some(own), client, &words).is_err());
     assert_eq!(pieces::remove(pieces, own), Ok(Some(own.to_owned())));
     assert!(pieces::add(pieces, Some("{\"permission\": \"ask\"}"), client, &words).is_err());
-    // A hook in the same group as Forage's.
+    // The user has added a hook to Forage's group.
     let (client, pieces) = of("claude-code", With::Hooks);
     let ours = pieces::add(pieces, None, client, &words).unwrap();
     let mut value: Value = serde_json::from_str(&ours).unwrap();
     let group = value["hooks"]["PreToolUse"][0]["hooks"].as_array_mut().unwrap();
     group.push(json!({ "type": "command", "command": "mine" }));
     assert!(pieces::remove(pieces, &value.to_string()).is_err());
-    // A field that the user added to our hook is not another hook, and it stays with the command.
+    // If the user adds a field to our hook, this is no other hook, and the field should stay with the
+    // command.
     let text = ours.replace("\"type\": \"command\",", "\"type\": \"command\", \"async\": true,");
     assert_eq!(pieces::add(pieces, Some(&text), client, &words), Ok(text.clone()));
-    // A hook that runs another path of Forage is updated. One that only looks similar is foreign.
+    // A hook that runs Forage from another path is updated. One that only looks similar is foreign.
     let moved = ours.replace("/opt/a b/forage", "/old/forage").replace('\'', "");
     assert_eq!(pieces::add(pieces, Some(&moved), client, &words).unwrap(), ours);
     let other = ours.replace("forage'", "foraging'");
@@ -217,7 +218,7 @@ fn fields_of_the_entry_are_added_to_and_taken_out_alone() {
             assert_eq!(entry, once);
             extension.take(&mut entry);
             assert_eq!(entry, bare, "{}", client.name);
-            // The user's own values in the same object stay.
+            // The user's own values in the same object should stay.
             for own in [json!({ "env": { "MINE": "s3cret" } }), json!({ "env_vars": ["MINE"] })] {
                 let mut mine = bare.clone();
                 for (key, value) in own.as_object().unwrap() {

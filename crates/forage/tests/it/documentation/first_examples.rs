@@ -1,6 +1,6 @@
 //! The first example of the README and of each page in `docs` must work as written, on a machine without a
-//! model, a key or a network. Each line runs in a shell, in a copy of the sources with a history and an empty
-//! home.
+//! model, a key or a network. We run each line in a shell, in a copy of the sources with a history and an
+//! empty home.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,8 +9,8 @@ use crate::eval::git;
 use crate::plan::copy_files;
 use crate::{Project, Run};
 
-/// Pages whose first example is not a command of the program, with the first line of their example, if they
-/// have one.
+/// Pages whose first example is not a command of the program. Each has the first line of its example, if it
+/// has one, and the reason.
 const OTHERS: &[(&str, Option<&str>, &str)] = &[
     ("README.md", None, "the front page of the book"),
     ("SUMMARY.md", None, "the table of contents"),
@@ -38,8 +38,8 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the lines of the first block of commands in a text: those of a `sh` block, or those after `$ ` in
-/// a `console` block. A line that ends with a backslash is joined with the next one.
+/// Extracts the first block of commands from a text. In a `sh` block these are all lines, and in a `console`
+/// block the lines after `$ `. A line that ends with a backslash is joined with the next one.
 fn first_example(text: &str) -> Vec<String> {
     let mut lines = text.lines().skip_while(|line| !matches!(*line, "```sh" | "```console"));
     let is_console = lines.next() == Some("```console");
@@ -65,7 +65,7 @@ fn sources() -> Project {
         let entry = entry.unwrap();
         let target = project.root.join(entry.file_name());
         match entry.file_name().to_str() {
-            // Skip build output, and the history, which may belong to another repository.
+            // Skip the build output. Also skip the history, which may belong to another repository.
             Some("target" | ".git") => {}
             _ if entry.file_type().unwrap().is_dir() => copy_files(&entry.path(), &target),
             _ => drop(std::fs::copy(entry.path(), target).unwrap()),
@@ -86,11 +86,11 @@ fn sources() -> Project {
     project
 }
 
-/// Runs a line as written. A build at the start of a line is replaced by the program that these tests have
-/// built.
+/// Runs a line as written. If it begins with a build, we take the program that these tests have built
+/// instead.
 fn run(project: &Project, home: &Path, line: &str) -> Run {
     let line = line.replace("cargo run --release -- ", "forage ");
-    // A page is served until Ctrl-C, so we send it some time after the address was printed.
+    // The server of a page runs until Ctrl-C, so we send this some time after the address was printed.
     let line = match line == "forage ui" || line.starts_with("forage ui ") {
         true => format!("timeout --preserve-status --signal=INT 3 {line}"),
         false => line,
@@ -149,7 +149,7 @@ fn the_first_example_of_every_page_works_without_a_model() {
             continue;
         }
         let text = std::fs::read_to_string(entry.path()).unwrap();
-        // Every example of such a page is already run, in a package or on the page's own files.
+        // Other tests already run every example of such a page, in a package or on the page's own files.
         if text.contains("```text file=") || super::package(&text).is_some() {
             continue;
         }

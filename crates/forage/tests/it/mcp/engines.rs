@@ -1,4 +1,4 @@
-//! The choice of the engine for `Search`, and the reports if no engine can run.
+//! Which engine `Search` uses, and the reports if no engine can run.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::wire::Pipes;
 use super::{call, initialize, request};
 use crate::Project;
 
-/// §5 of the requirements of `Search` as written, with the tool enabled: `binary` is used, or else
+/// §5 of the requirements of `Search` as written, with the tool enabled. We use `binary`, or else
 /// `fallback_binary`. If neither is installed, the tool is not offered, and each interface reports which
 /// programs were searched.
 #[test]
@@ -22,7 +22,7 @@ fn the_documents_toml_selects_the_external_engines() {
         for name in names {
             let program = std::env::split_paths(&all).map(|place| place.join(name)).find(|it| it.is_file());
             let program = program.unwrap_or_else(|| panic!("{name} is needed by this test"));
-            // Ignore the error: the links exist already for the second block.
+            // Ignore the error, since the links exist already for the second block.
             let _ = std::os::unix::fs::symlink(program, path.join(name));
         }
         let path = path.to_str().unwrap().to_owned();
@@ -42,7 +42,7 @@ fn the_documents_toml_selects_the_external_engines() {
             run(&["doctor"]).stdout,
         )
     };
-    // With the document's settings agents are not offered the tool, and a person's search uses ugrep.
+    // With the document's settings the tool is not offered to agents, but a person's search uses ugrep.
     let (offered, called, run, _) = search(BLOCK, &["ugrep", "rg"]);
     assert!(!offered && called.contains("turned off in the configuration"), "{called}");
     assert_eq!(run.json()["engine"], "ugrep", "{run:?}");

@@ -169,7 +169,7 @@ fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
     assert!(text(&answer).1 && text(&answer).0.contains("secret"), "{answer}");
 }
 
-/// Clients that send one byte and wait occupy a place each, while others must still be served.
+/// Clients that send one byte and then wait occupy a place each. Others must still be served.
 #[test]
 fn a_client_that_never_finishes_its_request_holds_up_nobody() {
     let project = project();
@@ -234,7 +234,7 @@ fn a_signal_ends_the_server() {
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
         let started = std::time::Instant::now();
         let status = http.server.child.wait().unwrap();
-        // Calls get 25 seconds to finish; an idle connection gets none.
+        // Calls get 25 seconds to finish, but an idle connection gets none.
         assert!(status.success() && started.elapsed() < Duration::from_secs(10), "{status}");
     }
 }

@@ -1,4 +1,4 @@
-//! A server that builds an index while it runs, compared with one that has none.
+//! Compares a server that builds an index while it runs with one that has none.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ fn a_server_with_an_index_answers_as_one_without() {
         let word = if number % 50 == 0 { "needle" } else { "nothing" };
         project.write(&format!("d{}/f{number}.txt", number % 7), &format!("{word} {number}\nretry\n"));
     }
-    // Younger files are not indexed.
+    // Wait until the files are old enough to be indexed.
     std::thread::sleep(Duration::from_millis(2_100));
     let mut with = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "always")]);
     let mut without = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "off")]);
@@ -60,7 +60,7 @@ fn a_server_with_an_index_answers_as_one_without() {
         let old = fs::metadata(&path).and_then(|file| file.modified());
         match (round % 4, old) {
             (0, Ok(old)) => {
-                // Only the content changes: the length and the modification time stay the same.
+                // Only the content changes. The length and the modification time stay the same.
                 let length = fs::metadata(&path).unwrap().len() as usize;
                 fs::write(&path, format!("{:length$}", "needle 1").get(..length).unwrap()).unwrap();
                 fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
@@ -83,8 +83,8 @@ fn a_server_with_an_index_answers_as_one_without() {
     }
 }
 
-/// From its first query on, the index of a long-running server must know the same commits as one that is
-/// built for each call.
+/// A long-running server must know the same commits as an index that is built for each call, from its first
+/// query on.
 #[test]
 fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
     let project = Project::new(&[]);
@@ -145,8 +145,8 @@ fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
         step();
         compare(what);
     }
-    // The history must decide the ranking, or equal answers would prove nothing: first with the relevant
-    // commits, at the end without them.
+    // The history must decide the ranking, or equal answers would prove nothing. The relevant commits exist
+    // at first, but not at the end.
     let of_dialtone: Vec<_> = firsts.iter().step_by(2).collect();
     assert!(of_dialtone[0].contains("f31.rs"), "{of_dialtone:?}");
     assert!(!of_dialtone[steps.len() - 1].contains("f31.rs"), "{of_dialtone:?}");
@@ -154,7 +154,7 @@ fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
     assert!(of_modem[1].contains("f17.rs") && of_modem[6].contains("f40.rs"), "{of_modem:?}");
 }
 
-/// No event tells a server that a mapped file has changed.
+/// No event shows a server that a mapped file has changed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
@@ -187,7 +187,7 @@ fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
         let needle = format!("needle of round {round}.");
         mapped.store(&needle);
         assert!(found(&needle), "round {round}");
-        // Some files are then old enough for the index, others are not.
+        // After this, some files are old enough for the index, and others are not.
         std::thread::sleep(Duration::from_millis(if round % 10 == 9 { 2_300 } else { 30 }));
     }
 }

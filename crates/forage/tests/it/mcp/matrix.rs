@@ -8,8 +8,8 @@ use serde_json::json;
 use super::wire::{Http, Pipes, read_all};
 use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
-/// Time in which work must end once it is no longer wanted. The product needs 100 ms, the rest allows for a
-/// busy machine. Without cancellation the work of these tests never ends.
+/// Time in which work must end once it is no longer wanted. The product needs 100 ms, and the rest is for a
+/// busy machine. Without cancellation the work of these tests would never end.
 const STOPPED: Duration = Duration::from_secs(20);
 
 const TOOLS: [&str; 5] =
@@ -90,7 +90,8 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
     }
 }
 
-/// The problem, the advice and the list of tools all use one name: the client's, if it is certain.
+/// The problem, the advice and the list of tools all use one name. This is the client's name, if we are
+/// certain of it.
 #[test]
 fn an_error_has_one_name_for_a_tool() {
     let project = project();

@@ -1,5 +1,5 @@
-//! The memory of calls: at most 250 MiB for any call and 500 MiB for eight at a time, with everything else in the
-//! server. The inputs are the worst that we know for each tool.
+//! Measures the memory of the whole server during calls: at most 250 MiB for any call, and 500 MiB for eight
+//! at a time. The inputs are the worst that we know for each tool.
 
 use std::io::Write as _;
 
@@ -11,19 +11,19 @@ use crate::Project;
 
 const REVISION: &str = "2025-11-25";
 const MEGABYTE: u64 = 1 << 20;
-/// Peak of a server that answers one call.
+/// Maximum bytes of a server that answers one call.
 const ONE_CALL: u64 = 250 * MEGABYTE;
-/// Peak of a server that answers eight calls at a time.
+/// Maximum bytes of a server that answers eight calls at a time.
 const EIGHT_CALLS: u64 = 500 * MEGABYTE;
 
-/// A call of a tool in the project of [`project`].
+/// A call of a tool in the project that [`project`] creates.
 struct WorstCall {
     tool: &'static str,
     arguments: Value,
     directory: &'static str,
 }
 
-/// Returns lines of the letters `a` and `b` in random order, the same each time.
+/// Generates lines of the letters `a` and `b`. They are random but the same each time.
 fn noise(lines: usize) -> String {
     let mut state = 1_u32;
     let mut letter = || {
@@ -42,7 +42,8 @@ fn numbered(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect()
 }
 
-/// Writes the files of a directory, below the root or as the root.
+/// Writes the files of a directory. `place` is its prefix, which is empty if the directory is the root
+/// itself.
 fn write(project: &Project, directory: &str, place: &str) {
     let write = |name: &str, text: &str| project.write(&format!("{place}{name}"), text);
     match directory {
@@ -56,7 +57,8 @@ fn write(project: &Project, directory: &str, place: &str) {
         "many" => {
             (0..30).for_each(|file| write(&format!("d{file}.rs"), &"fn g(){alpha(1);}\n".repeat(30_000)))
         }
-        // Statements of few bytes, up to the size of a file that is parsed and above it.
+        // These statements have few bytes. Some files are as large as a parsed file may be, and others are
+        // larger.
         _ => {
             write("dense.rs", &"fn g(){alpha(1);}\n".repeat(100_000));
             write("dense.c", &"a;".repeat(1_000_000));
@@ -68,7 +70,7 @@ fn write(project: &Project, directory: &str, place: &str) {
     }
 }
 
-/// Creates a project with these directories. A single one is the root.
+/// Creates a project with these directories. A single one becomes the root.
 fn project(directories: &[&str]) -> Project {
     let project = Project::new(&[]);
     for directory in directories {
@@ -89,12 +91,12 @@ fn groups(count: usize, group: impl Fn(usize) -> String) -> Value {
     json!({ "pattern": (0..count).map(group).collect::<String>() + "a" })
 }
 
-/// Returns searches for 64 terms.
+/// Lists searches for 64 terms.
 fn worst_terms() -> Vec<WorstCall> {
     let states = |n: usize| format!("(?-i:[ab]*a[ab]{{{}}}[ab]b[ab]{{{n}}}$)", n % 4 + 12);
     let call = |arguments, directory| WorstCall { tool: "keyword_search", arguments, directory };
     vec![
-        // Patterns that are large together, and patterns whose lazy automata fill their caches.
+        // Some patterns are large together, and others fill the caches of their lazy automata.
         call(terms(|n| format!(r"\pL{{{}}}x", 200 + n)), "words"),
         call(terms(|n| format!(r"[\pL\pN]{{{}}}z", 60 + n)), "words"),
         call(terms(|n| format!(r"\w{{{}}}q", 20 + n)), "long"),
@@ -103,7 +105,7 @@ fn worst_terms() -> Vec<WorstCall> {
     ]
 }
 
-/// Returns searches for one pattern.
+/// Lists searches for one pattern.
 fn worst_patterns() -> Vec<WorstCall> {
     let grep = |arguments, directory| WorstCall { tool: "grep_search", arguments, directory };
     let search = |arguments, directory| WorstCall { tool: "Search", arguments, directory };
@@ -118,7 +120,7 @@ fn worst_patterns() -> Vec<WorstCall> {
         grep(pattern("[ab]*a[ab]{16}b$"), "noise"),
         grep(multiline(r"\pL{200}(?s:.){0,300}x"), "long"),
         grep(multiline(r"[ab\n]*a[ab\n]{16}x"), "noise"),
-        // Look-around: each part is a regex of its own.
+        // Each part of a look-around is a regex of its own.
         grep(groups(300, |n| format!(r"(?=\pL{{{}}}x)", 100 + n)), "words"),
         grep(groups(300, |n| format!(r"(?<!\pL{{{}}})", 10 + n)), "words"),
         grep(groups(150, |n| format!("(?![ab]*a[ab]{{{}}}x)", 10 + n)), "noise"),
@@ -126,14 +128,14 @@ fn worst_patterns() -> Vec<WorstCall> {
         search(fuzzy(r"\b\pL{150}x"), "words"),
         search(fuzzy(&"abcdefghij".repeat(300)), "long"),
         search(fuzzy(r"\b\w{40}x\w{20}\b"), "noise"),
-        // Many matches.
+        // These have many matches.
         search(json!({ "pattern": "a", "max_matches": 1_000_000 }), "long"),
         grep(json!({ "pattern": "[a-zé]", "context_lines": 5 }), "."),
         grep(json!({ "pattern": "a", "include": vec!["*.rs"; 100_000] }), "."),
     ]
 }
 
-/// Returns calls that read whole files or their syntax trees.
+/// Lists calls that read whole files or their syntax trees.
 fn worst_files() -> Vec<WorstCall> {
     let grep = |arguments, directory| WorstCall { tool: "grep_search", arguments, directory };
     let read = |arguments| WorstCall { tool: "read_file", arguments, directory: "." };
@@ -165,7 +167,7 @@ fn worst_files() -> Vec<WorstCall> {
     ]
 }
 
-/// Returns the peak memory of a server that gets these calls at the same time, and the last answer.
+/// Sends these calls to one server at the same time. Returns its peak memory and the last answer.
 fn peak(project: &Project, calls: &[&WorstCall]) -> (u64, String) {
     let mut pipes = Pipes::connect(project, &[], REVISION);
     for (id, WorstCall { tool, arguments, directory }) in calls.iter().enumerate() {
@@ -182,7 +184,7 @@ fn peak(project: &Project, calls: &[&WorstCall]) -> (u64, String) {
     (peak, text(&answers[answers.len() - 1]).0.chars().take(80).collect())
 }
 
-/// Measures groups of calls and asserts that none takes more than `max`.
+/// Measures groups of calls and asserts that none takes more than `max` bytes.
 fn assert_peaks<'a>(max: u64, groups: impl Iterator<Item = (&'a Project, Vec<&'a WorstCall>)>) {
     let mut above = Vec::new();
     for (project, calls) in groups {
@@ -197,13 +199,14 @@ fn assert_peaks<'a>(max: u64, groups: impl Iterator<Item = (&'a Project, Vec<&'a
     assert!(above.is_empty(), "{above:#?}");
 }
 
-/// True if all calls are measured, which takes minutes (`cargo xtask check --all`), and not only the heaviest.
+/// Returns true if we measure all calls, and not only the heaviest. This takes minutes
+/// (`cargo xtask check --all`).
 fn measures_all() -> bool {
     std::env::var_os("FORAGE_TEST_ALL_CALLS").is_some()
 }
 
-/// Returns the calls of each kind that took most before there were limits, or all: those for terms, whose
-/// directory is their root, and the others.
+/// Returns the calls for terms, whose directory is their root, and then all other calls. Unless all are
+/// measured, these are the calls of each kind that took most before there were limits.
 fn calls() -> (Vec<WorstCall>, Vec<WorstCall>) {
     let mut terms = worst_terms();
     let mut others: Vec<WorstCall> = worst_patterns().into_iter().chain(worst_files()).collect();

@@ -10,7 +10,7 @@ use super::{call, initialize, project, request};
 
 const REVISION: &str = "2025-11-25";
 
-/// Runs the session and writes it down; `INSTA_UPDATE=always` updates the page.
+/// Runs the session and compares it with the page. `INSTA_UPDATE=always` updates the page.
 #[test]
 fn the_page_shows_the_session_as_it_is() {
     let project = project();

@@ -77,7 +77,7 @@ fn the_root_is_the_one_that_the_client_was_started_for() {
     assert!(text(&answer).0.contains("the other root"));
 }
 
-/// Clients start a plugin's server in the plugin's directory, which is never the root.
+/// Clients start a plugin's server in the plugin's directory. This must never become the root.
 #[test]
 #[cfg(unix)]
 fn plugin_is_never_the_root() {
@@ -91,7 +91,7 @@ fn plugin_is_never_the_root() {
     std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
     let (src, inside) = (other.join("src"), inside.to_str().unwrap());
     let src = src.to_str().unwrap();
-    // A directory that is linked to the plugin is the plugin.
+    // A link to the plugin's directory counts as the plugin too.
     let link = project.home.join("link");
     std::os::unix::fs::symlink(&project.root, &link).unwrap();
     let link = link.to_str().unwrap();
@@ -126,7 +126,7 @@ fn plugin_is_never_the_root() {
         let (found, is_error) = answer(environment);
         assert!(is_error && found.contains("doesn't know the project"), "{environment:?}: {found}");
     }
-    // Positive controls: in no plugin, in another plugin, and with a root of the user's.
+    // Positive controls: outside of any plugin, in another plugin, and with a root that the user chose.
     for environment in [&[("PWD", src)][..], &[("PLUGIN_ROOT", src), ("PWD", src)]] {
         let (found, _) = answer(environment);
         assert!(!found.contains("the other root") && !found.contains("know the project"), "{found}");
@@ -135,7 +135,7 @@ fn plugin_is_never_the_root() {
     pipes.handshake(initialize("2025-11-25", 0));
     let readme = call("2025-11-25", 1, "read_file", json!({ "path": "README.md" }));
     assert!(text(&pipes.ask(&readme)).0.contains("# Example"));
-    // The client's own roots are taken.
+    // The client's own roots take effect.
     let mut pipes = Pipes::start_with(&project, &[], &[("PLUGIN_ROOT", plugin)]);
     let mut hello = initialize("2025-11-25", 0);
     hello["params"]["capabilities"] = json!({ "roots": {} });
@@ -149,8 +149,8 @@ fn plugin_is_never_the_root() {
     assert!(!is_error && found.contains("the other root"), "{found}");
 }
 
-/// A root that is deleted and created again, or replaced by another directory, is another directory. The next
-/// call reads it, whether the server has a sandbox or not.
+/// If a root is deleted and created again, or replaced, it is another directory. The next call reads it,
+/// whether the server has a sandbox or not.
 #[test]
 fn a_replaced_root_works_in_the_next_call() {
     for sandbox in ["off", "auto"] {
@@ -171,7 +171,8 @@ fn a_replaced_root_works_in_the_next_call() {
         std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
         let (text, is_error) = grep(3, "freshly");
         assert!(!is_error && text.contains("new.txt"), "{log}: {text}");
-        // The first directory again: nothing that was kept about the second one is used.
+        // Now the first directory is back. The server must not use anything that it kept about the second
+        // one.
         std::fs::remove_dir_all(&project.root).unwrap();
         std::fs::rename(project.home.join("moved"), &project.root).unwrap();
         assert!(grep(4, "freshly").0.starts_with("No matches"));
@@ -180,7 +181,7 @@ fn a_replaced_root_works_in_the_next_call() {
     }
 }
 
-/// Git removes and creates the files about a worktree in the repository, too.
+/// Git removes and creates the repository's files about a worktree, too.
 #[cfg(unix)]
 #[test]
 fn a_worktree_that_was_added_again_works_in_the_next_call() {
@@ -200,7 +201,7 @@ fn a_worktree_that_was_added_again_works_in_the_next_call() {
     let shown = worktree.to_str().unwrap();
     assert!(git(&["worktree", "add", "-q", shown]));
     let mut pipes = Pipes::connect(&project, &["--root", shown], "2025-11-25");
-    // `info/exclude` of the repository holds in its worktrees.
+    // `info/exclude` of the repository applies in its worktrees.
     std::fs::write(project.root.join(".git/info/exclude"), "hidden.txt\n").unwrap();
     for id in 1..4 {
         std::fs::write(worktree.join("hidden.txt"), "a needle\n").unwrap();
@@ -286,7 +287,7 @@ fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
         !is_error && first.contains("# Example") && first.contains("did not name them in time"),
         "{first}"
     );
-    // No question may precede this answer.
+    // The server asks nothing before this answer.
     let answer = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
     assert!(!text(&answer).0.contains("did not name"), "{answer}");
     // The roots are not requested again until the client announces a change.
@@ -317,7 +318,7 @@ fn all_roots_are_one_question() {
     let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
     assert!(text(&answer).0.contains(&main) && !text(&answer).0.contains("root: {first}"), "{answer}");
 
-    // A client root that can't be searched.
+    // This root of the client can't be searched.
     let mut pipes = Pipes::start(&project, &[]);
     let mut hello = initialize("2025-11-25", 0);
     hello["params"]["capabilities"] = json!({ "roots": {} });

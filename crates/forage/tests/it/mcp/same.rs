@@ -1,4 +1,4 @@
-//! The same call must get the same answer, whoever makes it.
+//! The same call must get the same answer on every surface.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn a_command_answers_as_the_server_does() {
     }
 }
 
-/// Arguments that are not an object, as some clients and models send them.
+/// Some clients and models send arguments that are not an object.
 #[test]
 fn arguments_are_read_in_whatever_form_they_come() {
     let project = project();
@@ -94,7 +94,7 @@ fn a_chosen_name_is_listed_as_it_is() {
     assert_eq!(listed()[2..], ["list_project_directory", "read_project_file"]);
     project.configure("[tools.read_file]\nname = \"read_file\"\n");
     assert_eq!(listed()[2..], ["list_project_directory", "read_file"]);
-    // A configured description does not fix the name, so the tool has the form that clients write.
+    // A configured description does not fix the name, so we list the tool in the form for this client.
     project.configure("[tools.read_file]\ndescription = \"Reads.\"\n");
     assert_eq!(listed()[2..], ["list_project_directory", "read_project_file"]);
 }

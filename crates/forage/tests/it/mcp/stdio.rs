@@ -38,7 +38,7 @@ fn a_bad_line_is_answered_and_the_session_goes_on() {
                 assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{shown}");
             }
             // Messages that need no answer must get none: blank lines, notifications, and answers to
-            // questions that were never asked.
+            // questions that we never asked.
             pipes.send_bytes(b"\n  \r\n");
             pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }));
             pipes.send(&json!({ "jsonrpc": "2.0", "method": "$/unknown", "params": [1] }));
@@ -95,7 +95,7 @@ fn an_id_that_is_in_use_is_refused() {
     assert!(text(&next).0.contains("# Example"));
 }
 
-/// A client that sends requests and never reads must not prevent the server from ending, nor exceed its
+/// A client that sends requests but never reads must neither keep the server from ending nor push it over its
 /// limits.
 #[test]
 fn a_client_that_does_not_read_ends_the_server_all_the_same() {
@@ -108,7 +108,7 @@ fn a_client_that_does_not_read_ends_the_server_all_the_same() {
         send(&initialize("2025-11-25", 0)).unwrap();
         let read = |id| call("2025-11-25", id, "read_file", json!({ "path": "long.txt" }));
         let most = if enough { 20_000 } else { 100 };
-        // Not faster than they are answered, because calls beyond the limit get short answers.
+        // Don't send faster than the server answers, because calls beyond the limit get short answers.
         let pace =
             |id: u64| std::thread::sleep(Duration::from_millis(if id.is_multiple_of(100) { 200 } else { 0 }));
         let sent = (1..=most).inspect(|id| pace(*id)).take_while(|id| send(&read(*id)).is_ok()).count();
@@ -146,7 +146,7 @@ fn bad_lines_without_end_are_not_answered_without_end() {
     assert_eq!(errors, forage_mcp::limits::BAD_LINES_ANSWERED);
 }
 
-/// Like a script: `printf '…' | forage mcp`.
+/// Tests a script such as `printf '…' | forage mcp`.
 #[test]
 fn what_was_asked_before_the_end_of_input_is_answered() {
     let project = project();
@@ -238,7 +238,7 @@ fn a_thousand_calls_at_once_are_all_answered_once() {
     assert_eq!(answered, (1..=1_000).collect::<Vec<_>>());
 }
 
-/// Reading a file must not wait for hanging searches, and searches above the limit must wait.
+/// Reading a file must not wait for hanging searches, but searches above the limit must wait.
 #[test]
 fn quick_calls_do_not_wait_behind_searches() {
     let (project, model) = hanging_project();
@@ -307,7 +307,7 @@ fn tools_and_instructions_fit_the_client() {
     // A client that adds its own prefix gets the plain names.
     assert_eq!(names(&shown("fast-agent-mcp").1), "search_index grep_search list_directory read_file");
 
-    // The server does not know under which name the client has registered it, so texts have no prefix.
+    // The server can't know under which name the client has registered it, so texts have no prefix.
     let (instructions, tools) = shown("gemini-cli-mcp-client");
     assert_eq!(names(&tools), "search_index grep_search");
     assert!(instructions.contains("`grep_search`") && !instructions.contains("mcp_"), "{instructions}");
@@ -328,7 +328,7 @@ fn tools_and_instructions_fit_the_client() {
         assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 46_000, "{tool}");
     }
 
-    // With a model and with the user's own settings.
+    // Now with a model and with the user's own settings.
     project.configure("filter = \"lexical\"\n[mcp]\nprefix = \"my_\"\nprofile = \"all\"\n[tools.read_file]\nenabled = false\n");
     let (instructions, tools) = shown("claude-code");
     assert_eq!(names(&tools), "my_search_index my_grep_search my_keyword_search my_list_directory");
@@ -364,7 +364,7 @@ fn terms_on_nearly_every_line_lead_to_the_tools_that_are_offered() {
     }
 }
 
-/// Clients that support sampling are offered the filtered search. Clients that would wait forever are not.
+/// We offer the filtered search to clients that support sampling, but not to clients that would wait forever.
 #[test]
 fn keyword_search_is_offered_where_a_model_can_answer() {
     let project = project();
@@ -422,7 +422,7 @@ fn structured_answers_are_complete() {
         }
     }
     assert!(!text(&answer).0.is_empty());
-    // An error has the same text, in the same record as on the command line.
+    // An error has the same text as on the command line, in the same record.
     let error = pipes.ask(&call("2025-11-25", 3, "grep_search", json!({})));
     assert!(text(&error).1, "{error}");
     let record = json!({ "type": "error", "error": text(&error).0, "code": "request" });
@@ -506,7 +506,8 @@ impl Holds {
 fn ten_thousand_random_calls_leave_nothing_behind() {
     let project = project();
     project.write("long.txt", &"retry and much more text to fill the line\n".repeat(400));
-    // One heap for all threads: with one per thread, how much is held depends on which threads there were.
+    // Use one heap for all threads. With a heap per thread, the memory in use would depend on which threads
+    // there were.
     let environment = [("FORAGE_FILTER", "lexical"), ("MALLOC_ARENA_MAX", "1")];
     let mut pipes = Pipes::start_with(&project, &[], &environment);
     pipes.handshake(initialize("2025-11-25", 0));

@@ -1,5 +1,5 @@
-//! HTTP under attack by connections without a valid token, and, without a token, by connections that stay
-//! open.
+//! Attacks an HTTP server with connections that have no valid token and, if no token is required, with
+//! connections that stay open.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,13 +14,14 @@ use super::{PATIENCE, call, hanging_project, project, request, slow_call, text};
 
 const TOKEN: (&str, &str) = ("FORAGE_MCP_TOKEN", "s3cret-token");
 
-/// Number of attackers of each kind. Those of one kind alone exceed the number of connections.
+/// Number of attackers of each kind. Even those of one kind exceed the number of connections.
 const STRANGERS: usize = 80;
 
 /// Minimum duration of the attack.
 const WHILE: Duration = Duration::from_secs(5);
 
-/// A client that is locked out waits until a silent attacker loses its connection, which takes ten seconds.
+/// Less than the ten seconds that a client would be locked out for, since a silent attacker then loses its
+/// connection.
 const LOCKED_OUT: Duration = Duration::from_secs(5);
 
 fn with_token(mut http: Http) -> Http {
@@ -72,7 +73,7 @@ fn one_answer(stream: &mut TcpStream) -> String {
     }
 }
 
-/// Uses a connection in the way of one kind of attacker until it is closed. Returns the number of answers.
+/// Uses a connection as one kind of attacker would, until it is closed. Returns the number of answers.
 fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64> {
     let mut stream = TcpStream::connect(&http.address)?;
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
@@ -101,8 +102,8 @@ fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64
             while goes_on(stream.read(&mut piece)) && !is_over.load(Ordering::Relaxed) {}
             std::thread::sleep(Duration::from_millis(300));
         }
-        // Repeatedly requests a missing path, or sends a wrong token; the former at intervals, the latter
-        // immediately.
+        // Repeatedly requests a missing path, or sends a wrong token. The former happens at intervals, the
+        // latter immediately.
         kind => {
             let request = match kind {
                 3 => format!("GET /x HTTP/1.1\r\nHost: {}\r\n\r\n", http.address),
@@ -124,8 +125,8 @@ fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64
     Ok(answers)
 }
 
-/// Regression: three hundred connections that requested a missing path every few seconds locked everyone else
-/// out.
+/// Regression: three hundred connections locked everyone else out by requesting a missing path every few
+/// seconds.
 #[test]
 fn strangers_of_five_kinds_lock_nobody_out() {
     let project = project();
@@ -160,15 +161,15 @@ fn strangers_of_five_kinds_lock_nobody_out() {
     });
     times.sort_unstable();
     let late = times[times.len() * 99 / 100];
-    // Normally this takes milliseconds, but the attackers of this test compete with the server for the
+    // Normally this takes milliseconds, but in this test the attackers compete with the server for the
     // processors.
     assert!(times.len() > 20 && late < LOCKED_OUT, "{} calls, p99 {late:?}", times.len());
-    // The attackers were active: they were refused repeatedly and closed to make room.
+    // The attackers were active, since they were refused repeatedly and closed to make room.
     assert!(answers.load(Ordering::Relaxed) > 200, "{answers:?}");
     assert!(ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0), "{ended:?}");
 }
 
-/// Opening the address in a browser and health checks need no token.
+/// Health checks, and opening the address in a browser, need no token.
 #[test]
 fn what_is_asked_of_the_server_itself_is_answered() {
     let project = project();
@@ -185,7 +186,7 @@ fn what_is_asked_of_the_server_itself_is_answered() {
         ),
         ("GET /healthz/x HTTP/1.1\r\nHost: any.example\r\n\r\n", 404, "the server is at /mcp"),
     ] {
-        // As the first request of a connection, and after an authorized one.
+        // Send it as the first request of a connection, and after an authorized one.
         for is_first in [true, false] {
             let mut stream = http.connect();
             if !is_first {
@@ -206,7 +207,7 @@ fn what_is_asked_of_the_server_itself_is_answered() {
     }
 }
 
-/// A connection without access is closed; a client that makes a mistake can connect again.
+/// A connection without access is closed. A client that makes a mistake can connect again.
 #[test]
 fn what_is_refused_ends_the_connection() {
     let project = project();
@@ -227,7 +228,8 @@ fn what_is_refused_ends_the_connection() {
         (good.replace("\r\n\r\n", &format!("\r\nX: {}\r\n\r\n", "x".repeat(20_000))), 431),
         (good.replace("\r\n\r\n", &format!("\r\n{}\r\n", "X: x\r\n".repeat(150))), 431),
     ] {
-        // As the first request of a connection, and after an authorized one. Later requests are not answered.
+        // Send it as the first request of a connection, and after an authorized one. Later requests are not
+        // answered.
         for is_first in [true, false] {
             let mut stream = http.connect();
             if !is_first {
@@ -244,14 +246,14 @@ fn what_is_refused_ends_the_connection() {
             assert!(closes || !matches!(status, 401 | 403 | 404), "{answer:?}");
         }
     }
-    // An unknown method from an authorized client.
+    // An authorized client calls an unknown method.
     let http = with_token(http);
     let unknown = http.post("2026-07-28", &request("2026-07-28", 1, "no/such", json!({})));
     assert!(unknown.status == 404 && unknown.head.contains("connection: close"), "{unknown:?}");
 }
 
-/// A large request that is refused because of its header must get the answer while the rest is still being
-/// sent.
+/// A large request may be refused because of its header. The client must get this answer while it is still
+/// sending.
 #[test]
 fn a_refusal_is_read_by_who_still_sends() {
     let project = project();
@@ -288,7 +290,7 @@ fn idle_client(http: &Http, token: &str) -> TcpStream {
     stream
 }
 
-/// Without a token everyone is a client: the longest idle connection is closed to make room, but never a
+/// Without a token everyone is a client. We close the longest idle connection to make room, but never a
 /// running call.
 #[test]
 fn without_a_token_the_longest_idle_makes_room() {

@@ -10,7 +10,7 @@ const REVISION: &str = "2026-07-28";
 const ALICE: &str = "alice-secret";
 const BOB: &str = "bob-secret";
 
-/// Returns a token file. Alice sees everything, Bob only repositories that match his globs.
+/// Formats a token file. Alice sees everything, but Bob sees only repositories that match his globs.
 fn tokens(of_alice: &str, of_bob: &str) -> String {
     format!(
         "[[tokens]]\nname = \"alice\"\nsha256 = \"0c848abb03307b06cf70cd4e29c157dc81af5e94ab3eb1d0c59a120269572376\"\n{of_alice}\n         [[tokens]]\nname = \"bob\"\nsha256 = \"9f03ef1533a68d2f506f81ef463c1183a82a6bd40e45613f36e6fe1889cf1b99\"\n{of_bob}\n"
@@ -122,7 +122,7 @@ fn every_request_counts_against_the_limits_of_its_token() {
     assert_eq!(team.as_of(BOB).post(REVISION, &list).status, 200);
     assert_eq!(team.as_of(BOB).post(REVISION, &unknown).status, 200);
     assert!(!team.grep(BOB, "retry").1);
-    // A rejected call has a message for the model; any other rejected request is an HTTP error.
+    // A rejected call has a message for the model. Any other rejected request is an HTTP error.
     assert!(team.grep(BOB, "retry").0.contains("3 requests of this token came within the last minute"));
     for _ in 0..2 {
         let refused = team.as_of(BOB).post(REVISION, &list);
@@ -335,7 +335,7 @@ fn a_second_request_to_end_is_not_kept_by_calls() {
     let asked = Instant::now();
     end();
     team.http.server.child.wait().unwrap();
-    // The call has 25 seconds.
+    // The call would have 25 seconds.
     assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
 }
 

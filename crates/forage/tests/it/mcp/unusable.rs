@@ -1,5 +1,5 @@
-//! A server whose settings can't be used: the client sees it, its tools and the reason, and nothing is
-//! searched.
+//! A server whose settings can't be used. The client sees the server, its tools and the reason, but nothing
+//! is searched.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn instructions(pipes: &mut Pipes, revision: &str) -> String {
     answer["result"]["instructions"].as_str().unwrap().to_owned()
 }
 
-/// Returns the names of the listed tools.
+/// Lists the names of the tools.
 fn tools(pipes: &mut Pipes, revision: &str) -> Vec<String> {
     let answer = pipes.ask(&request(revision, 101, "tools/list", json!({})));
     let tools = answer["result"]["tools"].as_array().unwrap().iter();
@@ -98,7 +98,7 @@ fn settings_that_can_be_used_are_no_reason_to_complain() {
     }
 }
 
-/// The list of tools may change after a restart, so it must not be cached.
+/// The list of tools may change after a restart, so clients must not cache it.
 #[test]
 fn the_list_of_a_broken_server_is_not_kept() {
     let lifetime = |settings: &str| {
@@ -129,7 +129,7 @@ fn a_broken_server_answers_in_the_form_that_was_asked_for() {
     }
 }
 
-/// A person waits for an HTTP server at a terminal.
+/// An HTTP server is started by a person at a terminal.
 #[test]
 fn a_server_on_http_ends_with_the_error() {
     let project = Project::new(&[]);

@@ -1,5 +1,5 @@
-//! The sandbox of a server: around its own roots if they are fixed, or around those of each call if clients
-//! choose them.
+//! The sandbox of a server. If the roots are fixed, one sandbox surrounds the server. If clients choose them,
+//! each call has its own.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ fn each_call_of_a_server_may_read_its_own_roots_alone() {
         let mut hello = initialize("2025-11-25", 0);
         hello["params"]["capabilities"] = json!({ "roots": {} });
         pipes.handshake(hello);
-        // The threads of calls have this name if each call has its own sandbox.
+        // If each call has its own sandbox, the threads of calls have this name.
         let is_theirs = |thread: &str| !is_walled || thread == "call";
         assert!(search(&mut pipes, 1, &one).contains("needle_of_one"));
         check(&probe.attempts_of(is_theirs), abi, is_theirs, "the first call");

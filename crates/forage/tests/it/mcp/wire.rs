@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{PATIENCE, is_stateless};
 use crate::Project;
 
-/// A server process that is killed when the test ends.
+/// A server process that we kill when the test ends.
 pub(super) struct Server {
     pub(super) child: Child,
     log: Mutex<Receiver<String>>,
@@ -23,7 +23,7 @@ impl Server {
         Self::start_by(program, project, arguments, environment)
     }
 
-    /// Starts the server with a program that runs the command after its own arguments.
+    /// Starts the server by means of another program, which runs the command that follows its own arguments.
     pub(super) fn start_by(
         mut program: Command,
         project: &Project,
@@ -52,7 +52,7 @@ impl Server {
         Self { child, log: Mutex::new(log) }
     }
 
-    /// Returns the first line of the log that contains `text`.
+    /// Waits for a line of the log that contains `text`.
     pub(super) fn log_line(&self, text: &str) -> String {
         let log = self.log.lock().unwrap();
         loop {
@@ -96,7 +96,7 @@ impl Pipes {
         Self { server, stdin, lines }
     }
 
-    /// Starts a server and performs the handshake if the revision has one.
+    /// Starts a server and performs the handshake, if the revision has one.
     pub(crate) fn connect(project: &Project, arguments: &[&str], revision: &str) -> Self {
         let mut client = Self::start(project, arguments);
         if !is_stateless(revision) {
@@ -120,7 +120,7 @@ impl Pipes {
         self.send_bytes(format!("{message}\n").as_bytes());
     }
 
-    /// Returns the next message. Anything else on stdout is an error.
+    /// Waits for the next message. Anything else on stdout is an error.
     pub(super) fn receive(&self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).expect("an answer");
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
@@ -133,7 +133,7 @@ impl Pipes {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// Ends the session like a client, and waits for the server to exit.
+    /// Ends the session as a client does, and waits for the server to exit.
     pub(crate) fn close(mut self) {
         drop(self.stdin.take());
         self.server.child.wait().unwrap();
@@ -156,7 +156,7 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// Returns the messages: the single one of a JSON body, or all messages of a stream.
+    /// Returns the messages. A JSON body has one, and a stream has any number.
     pub(super) fn messages(&self) -> Vec<Value> {
         if !self.head.contains("text/event-stream") {
             return vec![serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))];
@@ -192,7 +192,7 @@ impl Http {
     /// Sends a header and body unchanged on a separate connection.
     pub(super) fn raw(&self, request: &[u8]) -> Response {
         let mut stream = self.connect();
-        // A server that refuses the request may close the connection before everything is sent.
+        // A server that refuses the request may close the connection before we have sent everything.
         let _ = stream.write_all(request);
         read(&mut stream)
     }
@@ -229,7 +229,7 @@ impl Http {
         self.raw((self.head(revision, message, body.len()) + &body).as_bytes())
     }
 
-    /// Returns the last message of the answer, which is the response.
+    /// Sends a request and returns the last message of the answer, which is the response.
     pub(crate) fn ask(&self, revision: &str, message: &Value) -> Value {
         let response = self.post(revision, message);
         response.messages().pop().unwrap_or_else(|| panic!("no answer: {response:?}"))

@@ -1,4 +1,4 @@
-//! The hooks of `forage setup --with hooks`, called by real clients: their output must reach the model.
+//! The hooks of `forage setup --with hooks`, called by real clients. Their output must reach the model.
 
 use serde_json::{Value, json};
 
@@ -6,16 +6,16 @@ use super::stage::Stage;
 use super::table::{self, Client};
 use super::{flat, last_word, texts};
 
-/// The search that the model makes with a tool of the client.
+/// The search that the model makes with one of the client's own tools.
 const SEARCH: &str = "grep -rn retry_with_backoff src";
 
-/// Claude Code runs a shell command without asking, but it only has a `Grep` tool if that is named.
+/// Claude Code runs a shell command without asking. It only has a `Grep` tool if we name it here.
 static CLAUDE_CODE: Client = Client {
     arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage", "Bash", "Grep"],
     ..table::CLAUDE_CODE
 };
 
-/// Codex skips hooks that nobody has approved, unless this option is set.
+/// Codex skips hooks that the user has not approved, unless this option is set.
 static CODEX: Client =
     Client { arguments: &["exec", "--dangerously-bypass-hook-trust", "{prompt}"], ..table::CODEX };
 
@@ -99,7 +99,7 @@ fn of_codex() {
     hooks_reach_the_model(&CODEX, "exec_command", &json!({ "cmd": SEARCH }));
 }
 
-/// The reason for the note in `forage setup` that hooks must be approved.
+/// This is why `forage setup` notes that hooks must be approved.
 #[test]
 fn of_codex_are_passed_over_until_somebody_trusts_them() {
     let Some(stage) = stage(&table::CODEX, "exec_command", &json!({ "cmd": SEARCH })) else { return };

@@ -1,4 +1,5 @@
-//! This repository as a plugin of real clients: the server must search the project that the client is in.
+//! Installs this repository as a plugin of real clients. The server must search the project that the client
+//! is in.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use serde_json::json;
 use super::stage::Stage;
 use super::{NEEDLE, call, last_word, table, texts};
 
-/// The tools of a plugin's server have another prefix in Claude Code.
+/// In Claude Code, the tools of a plugin's server have another prefix.
 static CLAUDE_CODE: table::Client = table::Client {
     arguments: &["-p", "{prompt}", "--allowedTools", "mcp__plugin_forage_forage"],
     ..table::CLAUDE_CODE
@@ -27,7 +28,7 @@ fn project_is_searched(client: &'static table::Client, commands: [&[&str]; 2]) {
     let result = stage.result(0);
     assert!(result.contains("a needle in it"), "{result}");
     assert!(result.contains(&format!("[root: {}]", stage.project.root.display())), "{result}");
-    // No text names a tool by a prefix that it doesn't have there.
+    // No text may name a tool by a prefix that it doesn't have there.
     let mut shown = Vec::new();
     let conversation = stage.conversation();
     texts(&conversation[0]["body"], &mut shown);
@@ -42,7 +43,7 @@ fn of_claude_code() {
     project_is_searched(&CLAUDE_CODE, [&ADD[..], &["plugin", "install", "forage@forage"]]);
 }
 
-/// It starts the server in the plugin's directory.
+/// Copilot starts the server in the plugin's directory.
 #[test]
 fn of_copilot_cli() {
     project_is_searched(&table::COPILOT_CLI, [&ADD[..], &["plugin", "install", "forage@forage"]]);

@@ -13,22 +13,23 @@ use serde_json::Value;
 use super::table::Client;
 use crate::{Project, Run};
 
-/// The variable with the folder into which `cargo xtask peers --all` has installed the clients.
+/// Names the folder into which `cargo xtask peers --all` has installed the clients.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
-/// Time limit for a run of a client. It takes seconds because some clients look for a network first.
+/// Time limit for a run of a client. A run takes seconds because some clients look for a network first.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Another server without tools, because some clients exit if one of their servers does not start.
+/// Another server, without tools. We need it because some clients exit if one of their servers does not
+/// start.
 const OTHER: &str = "import sys, json; [print(json.dumps(dict(jsonrpc='2.0', id=m['id'], result=dict(\
      protocolVersion='2025-06-18', capabilities={}, serverInfo=dict(name='other', version='1')))), flush=True) \
      for m in map(json.loads, sys.stdin) if 'id' in m]";
 
-/// The prompt for the client, which the script ignores.
+/// The prompt for the client. The script ignores it.
 const PROMPT: &str = "Where is the needle?";
 
-/// Returns the folder. Prints a note on stderr and returns `None` if none is named. A folder that lacks a
-/// client fails its tests.
+/// Returns the folder. If none is named, this prints a note on stderr and returns `None`. The tests of a
+/// client that is missing in the folder fail.
 #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os(FOLDER).map(PathBuf::from);
@@ -73,14 +74,14 @@ impl Drop for Model {
 pub(super) struct Stage {
     pub(super) client: &'static Client,
     pub(super) project: Project,
-    /// The program that the client runs: a link that identifies the processes of this test.
+    /// The program that the client runs. This is a link, which lets us identify the processes of this test.
     forage: PathBuf,
     folder: PathBuf,
     model: Model,
 }
 
 impl Stage {
-    /// Writes the project and the client's own files, without setting Forage up.
+    /// Writes the project and the client's own files, but does not set Forage up.
     pub(super) fn new(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
         let folder = folder()?;
         let program = folder.join("node_modules/.bin").join(client.program);
@@ -100,7 +101,7 @@ impl Stage {
         Some(stage)
     }
 
-    /// Like [`Self::new`], and then runs `forage setup` to write the entry.
+    /// Like [`Self::new`], but then runs `forage setup` to write the entry.
     pub(super) fn set_up(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
         let stage = Self::new(client, files, script)?;
         stage.setup(client.setup, "--write");
@@ -111,7 +112,7 @@ impl Stage {
         text.replace("{url}", &self.model.url).replace("{other}", OTHER)
     }
 
-    /// Runs `forage setup` with a flag, which must succeed.
+    /// Runs `forage setup` with a flag. This must succeed.
     pub(super) fn setup(&self, name: &str, flag: &str) -> Run {
         self.setup_with(name, &[flag])
     }
@@ -123,7 +124,7 @@ impl Stage {
         run
     }
 
-    /// Replaces the program with a script that runs `hook` for hooks and the program for everything else.
+    /// Replaces the program with a script. It runs `hook` for hooks, and the program for everything else.
     pub(super) fn hook_is(&self, hook: &str) {
         let program = env!("CARGO_BIN_EXE_forage");
         let text = format!("#!/bin/sh\nif [ \"$1\" = hook ]; then {hook}; fi\nexec {program} \"$@\"\n");
@@ -132,7 +133,7 @@ impl Stage {
         fs::set_permissions(&self.forage, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Returns the content of the file for the entry, or `None` if it does not exist.
+    /// Reads the file with the entry. Returns `None` if it does not exist.
     pub(super) fn file(&self) -> Option<String> {
         fs::read_to_string(self.project.home.join(self.client.file)).ok()
     }
@@ -142,7 +143,7 @@ impl Stage {
         self.start_with(self.client.arguments)
     }
 
-    /// Runs a command of the client until it exits, which must be successful.
+    /// Runs a command of the client until it exits. This must succeed.
     pub(super) fn command(&self, arguments: &[&str]) {
         let status = self.start_with(arguments).wait(PATIENCE);
         assert!(status.success(), "{status}: {}", self.printed());
@@ -179,7 +180,7 @@ impl Stage {
         Running { stage: self, child }
     }
 
-    /// Runs the client until it exits, which must be successful and with the model's last text.
+    /// Runs the client until it exits. This must succeed and print the model's last text.
     pub(super) fn run(&self) {
         let mut running = self.start();
         let status = running.wait(PATIENCE);
@@ -187,7 +188,7 @@ impl Stage {
         assert!(status.success() && printed.contains(LAST_WORD), "{status}: {printed}");
     }
 
-    /// Returns the client's output so far and the model's requests, for messages.
+    /// Returns the client's output so far and the model's requests. This is for messages of failed tests.
     pub(super) fn printed(&self) -> String {
         let text = |name: &str| {
             let bytes = fs::read(self.project.home.join(name)).unwrap_or_default();
@@ -201,14 +202,14 @@ impl Stage {
         format!("{}:\n{}\n{}\n{}", self.client.program, text("stdout"), text("stderr"), asked.join("\n"))
     }
 
-    /// Returns every request to the model, as logged by `model.py`.
+    /// Reads every request to the model from the log of `model.py`.
     pub(super) fn requests(&self) -> Vec<Value> {
         let log = fs::read_to_string(&self.model.log).unwrap_or_default();
         // The last line may be incomplete.
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Returns the requests of the conversation, which are those that offer tools.
+    /// Returns the requests that offer tools, which are those of the conversation.
     pub(super) fn conversation(&self) -> Vec<Value> {
         let requests: Vec<Value> =
             self.requests().into_iter().filter(|request| request["turn"].is_u64()).collect();
@@ -216,7 +217,7 @@ impl Stage {
         requests
     }
 
-    /// Returns the result of the call of a turn.
+    /// Returns the result of a turn's call.
     pub(super) fn result(&self, turn: u64) -> String {
         let requests = self.conversation();
         let next = requests.iter().find(|request| request["turn"] == turn + 1);
@@ -224,7 +225,7 @@ impl Stage {
         result.unwrap_or_else(|| panic!("turn {turn} has no result: {}", self.printed())).to_owned()
     }
 
-    /// Returns the ids of the processes that run this test's `forage`.
+    /// Lists the processes that run this test's `forage`.
     pub(super) fn processes(&self) -> Vec<u32> {
         let forage = self.forage.as_os_str().as_encoded_bytes();
         let runs_it = |id: &u32| {
@@ -237,10 +238,10 @@ impl Stage {
     }
 }
 
-/// The text with which every script ends.
+/// The text that ends every script.
 pub(super) const LAST_WORD: &str = "That was all there is.";
 
-/// A running client. The rest of its process group is killed when the test ends.
+/// A running client. When the test ends, we kill the rest of its process group.
 pub(super) struct Running<'stage> {
     stage: &'stage Stage,
     child: Child,
@@ -257,7 +258,7 @@ impl Running<'_> {
             .unwrap();
     }
 
-    /// Waits until the client exits, which must happen within `time`.
+    /// Waits until the client exits. This must happen within `time`.
     pub(super) fn wait(&mut self, time: Duration) -> ExitStatus {
         let started = Instant::now();
         loop {

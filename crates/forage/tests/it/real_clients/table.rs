@@ -1,22 +1,23 @@
-//! The clients: how each is started without a person and a network, and what it shows its model.
+//! The clients: how to start each one without a person and a network, and which parts of the server it shows
+//! its model.
 
-/// The part of the server's instructions in the first request.
+/// How much of the server's instructions the first request contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instructions {
     Whole,
-    /// The first paragraph, which must therefore be sufficient.
+    /// Only the first paragraph, so this must be sufficient.
     Beginning,
     None,
 }
 
-/// A client. In its files and variables `{url}` is replaced by the model's address.
+/// A client. In its files and variables, `{url}` is replaced by the model's address.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) program: &'static str,
-    /// Its name for `forage setup`, and the file in the home that then contains the entry.
+    /// The client's name for `forage setup`, and the file in the home that then contains the entry.
     pub(super) setup: &'static str,
     pub(super) file: &'static str,
-    /// Its name in the handshake.
+    /// The client's name in the handshake.
     pub(super) introduces: &'static str,
     pub(super) wire: &'static str,
     /// Files in the home that configure the model, or that the client needs to start.
@@ -29,7 +30,7 @@ pub(super) struct Client {
     /// The tool with which the model finds tools that the first request lacks.
     pub(super) finder: Option<&'static str>,
     pub(super) instructions: Instructions,
-    /// Maximum bytes of an answer that it must show completely, as in `mcp/profiles.rs`.
+    /// Maximum bytes of an answer that the client must show completely, as in `mcp/profiles.rs`.
     pub(super) text_bytes: usize,
 }
 
@@ -49,7 +50,8 @@ const COMMON: Client = Client {
     text_bytes: 0,
 };
 
-/// It passes its whole environment to its servers. Its key alone does not let `keyword_search` use a model.
+/// Claude Code passes its whole environment to its servers. Note that a key alone does not let
+/// `keyword_search` use a model.
 pub(super) static CLAUDE_CODE: Client = Client {
     program: "claude",
     setup: "claude-code",
@@ -64,13 +66,13 @@ pub(super) static CLAUDE_CODE: Client = Client {
     ],
     arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage"],
     offered: &["mcp__forage__grep_search", "mcp__forage__search_index"],
-    // A finder exists, but Forage's tools need not be searched for.
+    // There is a finder, but the model need not search for Forage's tools.
     finder: Some("ToolSearch"),
     text_bytes: 46_000,
     ..COMMON
 };
 
-/// With a model for which tools must be found before they can be called.
+/// Uses a model that must find tools before it can call them.
 pub(super) static CODEX: Client = Client {
     program: "codex",
     setup: "codex",
@@ -90,7 +92,7 @@ pub(super) static CODEX: Client = Client {
     ..COMMON
 };
 
-/// With a model that calls tools from programs.
+/// Uses a model that calls tools from programs.
 pub(super) static CODEX_PROGRAMS: Client =
     Client { arguments: &["exec", "-m", "gpt-6-sol", "{prompt}"], finder: None, ..CODEX };
 
@@ -191,7 +193,7 @@ pub(super) static CLINE: Client = Client {
     ..COMMON
 };
 
-/// Its program only reads its own configuration, to which `forage setup` adds the list.
+/// Continue's program only reads its own configuration, so `forage setup` adds the list there.
 pub(super) static CONTINUE: Client = Client {
     program: "cn",
     setup: "continue",
@@ -209,7 +211,7 @@ pub(super) static CONTINUE: Client = Client {
     ..COMMON
 };
 
-/// The same with a list that already contains a server, and with text after it.
+/// The same, but the list already contains a server, and text follows it.
 pub(super) static CONTINUE_WITH_SERVERS: Client = Client {
     files: &[(
         ".continue/config.yaml",

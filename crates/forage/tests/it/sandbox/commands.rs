@@ -1,6 +1,6 @@
-//! Tests the sandbox of every command that reads a repository from inside. A library that is loaded into the
-//! real program attempts forbidden operations after the command has done its work. With `sandbox = "off"` the
-//! same attempts must succeed.
+//! Tests the sandbox from inside, for every command that reads a repository. We load a library into the real
+//! program. After the command has done its work, this library attempts forbidden operations. With
+//! `sandbox = "off"` the same attempts must succeed.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::Project;
 use crate::peer::{Peer, content, good};
 
-/// Attempts that every command must refuse, with the first version of Landlock that can.
+/// Attempts that must fail in every command, each with the first version of Landlock that can refuse it.
 const REFUSED: [(&str, i32); 9] = [
     ("environment", 1),
     ("neighbour", 1),
@@ -28,13 +28,13 @@ const REFUSED: [(&str, i32); 9] = [
     ("signal", 6),
 ];
 
-/// Time after which we stop waiting for an attempt.
+/// How long we wait for an attempt.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The thread that was started outside of the sandbox to write a file that the user named.
+/// The name of a thread that was started outside of the sandbox, to write a file that the user named.
 const OUTSIDE: &str = "set";
 
-/// Returns the library, which is compiled once.
+/// Returns the path of the library, and compiles it once.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -46,7 +46,7 @@ fn library() -> &'static Path {
             Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&made).arg(source).output();
         let compiled = compiled.map_err(|error| format!("the tests need `cc`: {error}")).unwrap();
         assert!(compiled.status.success(), "{compiled:?}");
-        // Renaming is atomic: tests in other processes find either the whole library or none.
+        // Renaming is atomic, so tests in other processes find either the whole library or none.
         std::fs::rename(made, &library).unwrap();
         library
     })
@@ -58,7 +58,7 @@ pub(crate) struct Attempt {
     /// The name of the thread.
     pub(crate) thread: String,
     pub(crate) what: String,
-    /// The error number; 0 for success.
+    /// The error number, or 0 for success.
     pub(crate) error: i32,
 }
 
@@ -75,7 +75,8 @@ impl Probe {
         std::fs::write(home.join(".config/forage/neighbour.txt"), "not a configuration\n").unwrap();
         std::fs::write(home.join("secret.txt"), "the user's\n").unwrap();
         let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        // A terminating program may still write to its own probe's report, so each probe has a separate one.
+        // Each probe needs a report of its own, since a terminating program may still write to the previous
+        // one.
         let report = home.join(format!("probe-report-{}", tcp.local_addr().unwrap().port()));
         let name = format!("forage-probe-{}-{}", std::process::id(), tcp.local_addr().unwrap().port());
         let unix = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
@@ -85,7 +86,7 @@ impl Probe {
             ("neighbour", home.join(".config/forage/neighbour.txt")),
             ("home", home.join("secret.txt")),
             ("password", "/etc/passwd".into()),
-            // This does not exist on every machine or for every user.
+            // This does not exist on every machine, or not for every user.
             ("private", "/etc/ssl/private".into()),
         ];
         let files: Vec<String> =
@@ -114,16 +115,14 @@ impl Probe {
         self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
     }
 
-    /// Returns the attempts up to the moment when a thread selected by `is_theirs` has made all of its
-    /// attempts.
+    /// Collects attempts until a thread that `is_theirs` selects has made all of its attempts.
     pub(crate) fn attempts_of(&self, is_theirs: impl Fn(&str) -> bool) -> Vec<Attempt> {
         self.attempts_until(|line| {
             line.split_once(' ').is_some_and(|(thread, rest)| is_theirs(thread) && rest.starts_with("signal"))
         })
     }
 
-    /// Returns the attempts up to the moment when `is_last` accepts a line of the report,
-    /// `THREAD WHAT ERROR`.
+    /// Collects attempts until `is_last` accepts a line of the report, `THREAD WHAT ERROR`.
     pub(crate) fn attempts_until(&self, is_last: impl Fn(&str) -> bool) -> Vec<Attempt> {
         let begun = Instant::now();
         loop {
@@ -136,10 +135,10 @@ impl Probe {
         }
     }
 
-    /// Returns the attempts since the previous call.
+    /// Takes the attempts since the previous call.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         let text = std::fs::read_to_string(&self.report).unwrap();
-        // The program has the file open in append mode.
+        // We may truncate the file because the program has it open in append mode.
         std::fs::write(&self.report, "").unwrap();
         let attempt = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -150,9 +149,9 @@ impl Probe {
     }
 }
 
-/// Returns the values of `sandbox` that can be tested here, each with the resulting version of Landlock. 0
-/// means none and is the control. Where the sandbox is incomplete, attempts that it can't refuse must
-/// succeed, and a note says so.
+/// Lists the values of `sandbox` that can be tested here, each with the resulting version of Landlock. 0
+/// means no sandbox and is the control. With an incomplete sandbox, attempts that it can't refuse must
+/// succeed, and we print a note.
 #[expect(
     clippy::disallowed_macros,
     reason = "a machine without the wall is told, because there is less tested on it"
@@ -169,8 +168,8 @@ pub(crate) fn modes() -> Vec<(&'static str, i32)> {
     [("off", 0)].into_iter().chain(walled).collect()
 }
 
-/// Checks the attempts of the threads selected by `is_theirs`. Without the sandbox all must succeed.
-/// Otherwise only the root may be accessible, as far as the Landlock version allows.
+/// Checks the attempts of the threads that `is_theirs` selects. Without the sandbox all must succeed.
+/// Otherwise only the root may be accessible, as far as the Landlock version can ensure this.
 pub(crate) fn check(attempts: &[Attempt], abi: i32, is_theirs: impl Fn(&str) -> bool, context: &str) {
     let attempts: Vec<_> = attempts.iter().filter(|attempt| is_theirs(&attempt.thread)).collect();
     let of = |what: &str| -> Vec<i32> {
@@ -180,7 +179,7 @@ pub(crate) fn check(attempts: &[Attempt], abi: i32, is_theirs: impl Fn(&str) -> 
     assert!(!root.is_empty() && root.iter().all(|error| *error == 0), "{context}: {attempts:?}");
     for (what, since) in REFUSED {
         let results = of(what);
-        // A thread that is interrupted by the end of the process may not have made all attempts.
+        // A thread may not have made all attempts if the process ended in the meantime.
         assert!(!results.is_empty(), "{context}: {what}: {attempts:?}");
         // EPERM or EACCES prove that the kernel refused the attempt. Any other error would not.
         let is_as_wanted = |error: &i32| if abi >= since { matches!(error, 1 | 13) } else { *error == 0 };
@@ -299,7 +298,7 @@ fn the_hook_of_clients_stands_behind_the_wall() {
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), call.to_string().as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains("src/a.rs"), "{mode}: {output:?}");
-        // The first thread waits and prints the advice, and it opens no files.
+        // The first thread only waits and prints the advice. It opens no files.
         check(&probe.attempts(), abi, |thread| thread == "hook", mode);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CLIENTS, ok, put, setup, tree};
 use crate::Project;
 
-/// Collects the strings of these fields at any depth.
+/// Collects the strings in these fields, at any depth.
 fn commands(value: &Value, keys: &[&str], found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| commands(item, keys, found)),
@@ -81,7 +81,7 @@ fn all_that_clients_take_is_shown_written_and_taken_out_again() {
             assert_eq!((tree(&project.home), tree(&project.root)), before, "{client} {scope}");
         }
     }
-    // Positive control: many extras are added and removed.
+    // Positive control: this adds and removes many extras.
     let codex = run(&[&["codex"], &all[..], &["--write"]].concat()).stdout;
     assert!(codex.contains("\"OPENAI_API_KEY\", \"OPENAI_BASE_URL\"]"), "{codex}");
     let claude = run(&[&["claude-code"], &all[..], &["--write", "--json"]].concat()).json();
@@ -102,11 +102,11 @@ fn each_thing_beside_the_entry_comes_and_goes_by_itself() {
     ok(&project, &["claude-code", "--remove", "--with", "hooks"]);
     let rest = std::fs::read_to_string(&settings).unwrap();
     assert!(both.contains("hook") && !rest.contains("hook") && rest.contains("mcp__forage"), "{rest}");
-    // The entry stays until its removal is requested.
+    // The entry stays until its own removal is requested.
     assert!(project.home.join(".claude.json").exists());
     ok(&project, &["claude-code", "--remove"]);
     assert!(!settings.exists() && !project.home.join(".claude.json").exists());
-    // A field of the entry, next to one that the user has added.
+    // Now a field of the entry, next to one that the user has added.
     ok(&project, &["gemini-cli", "--write", "--command", "forage", "--with", "permission"]);
     let file = project.home.join(".gemini/settings.json");
     let text =
@@ -160,7 +160,7 @@ fn a_file_that_several_clients_read_is_kept_for_the_last_of_them() {
         ok(&project, &[client, "--scope", "project", "--with", "instructions", "--write"]);
     }
     assert_eq!(text().matches("forage: begin codex opencode").count(), 1, "{}", text());
-    // The names are the server's, because clients add different prefixes.
+    // The names have no prefix, because clients add different ones.
     assert!(text().contains("`search_index`") && !text().contains("mcp__"), "{}", text());
     ok(&project, &["codex", "--scope", "project", "--remove"]);
     assert!(text().contains("forage: begin opencode"), "{}", text());
@@ -168,7 +168,7 @@ fn a_file_that_several_clients_read_is_kept_for_the_last_of_them() {
     assert_eq!(text(), "# Rules\n");
 }
 
-/// An older `forage` exits with 2 for an unknown command, which clients take for «block».
+/// An older `forage` exits with 2 for an unknown command, which clients would take as "block".
 #[test]
 fn a_hooks_command_never_fails() {
     let project = Project::new(&[]);
@@ -234,7 +234,7 @@ fn lines_between_the_marks_are_not_lost() {
         .filter(|(nth, _)| *nth != 3)
         .map(|(_, line)| line)
         .collect();
-    // A line of the user stays where it is, and remains when the block is removed.
+    // A user's line stays where it is, even when the block is removed.
     put(&file, &added);
     ok(&project, &[&with[..], &["--write"]].concat());
     assert_eq!(text(), added);
@@ -245,7 +245,7 @@ fn lines_between_the_marks_are_not_lost() {
     assert_eq!(text(), added);
     ok(&project, &["codex", "--scope", "project", "--remove"]);
     assert_eq!(text(), "# Rules\n\nAsk Ann before you change the schema.\n");
-    // Lines of ours that were changed can't be told from the user's.
+    // If our lines were changed, we can't distinguish them from the user's.
     put(&file, &shortened);
     for arguments in [
         [&with[..], &["--write"]].concat(),
@@ -256,11 +256,11 @@ fn lines_between_the_marks_are_not_lost() {
         assert!(run.status == 2 && run.stderr.contains("move your lines out"), "{arguments:?}: {run:?}");
         assert_eq!(text(), shortened, "{arguments:?}");
     }
-    // Empty lines of a formatter are nobody's.
+    // Empty lines come from a formatter, so they belong to no user.
     put(&file, &written.replace("-->\n", "-->\n\n").replace("\n<!-- forage: end", "\n\n<!-- forage: end"));
     ok(&project, &["codex", "--scope", "project", "--remove"]);
     assert!(text().starts_with("# Rules\n") && text().trim() == "# Rules", "{}", text());
-    // Moved out of the marks, the line stays, and the rest is removed.
+    // If the user moves the line out of the marks, it stays, and the rest is removed.
     put(&file, &(written + "Ask Ann before you change the schema.\n"));
     ok(&project, &["codex", "--scope", "project", "--write"]);
     ok(&project, &["codex", "--scope", "project", "--remove"]);

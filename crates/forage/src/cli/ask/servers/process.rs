@@ -1,4 +1,4 @@
-//! Starts the user's servers and words the errors of those that do not respond.
+//! Starts the user's servers, and words the errors of servers that do not respond.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::child::{self, ChildServer, NoAnswer};
 use crate::config::{AgentServer, is_outside, outside, variables};
 use crate::setup::program;
 
-/// Variables that every program needs to find itself, its user and its temporary files. None of them is
-/// secret.
+/// Variables that most programs need, e.g. to find their user and their temporary files. None of them should
+/// hold a secret.
 const VARIABLES: [&str; 13] = [
     "PATH",
     "HOME",
@@ -45,12 +45,12 @@ impl Process {
         started.map(Self).map_err(|error| format!("{} can't be started: {error}", program.display()))
     }
 
-    /// Sends a message.
     pub(super) fn say(&self, message: &Value) {
         self.0.say(message);
     }
 
-    /// Sends a request and waits for its result until `is_over` returns true.
+    /// Sends a request and waits for its result until `is_over` returns true. An error says why there is no
+    /// result.
     pub(super) fn ask(
         &self,
         method: &str,
@@ -68,13 +68,13 @@ impl Process {
         })
     }
 
-    /// Ends the server and the processes of its group, and returns once they are gone. Pending requests get
-    /// an error.
+    /// Ends the server and the processes of its group, and waits until they are gone. Pending requests get an
+    /// error.
     pub(super) fn end(&self) {
         self.0.end();
     }
 
-    /// Returns the last line of the server's standard error.
+    /// Formats the last line of the server's standard error for an error message.
     fn said(&self) -> String {
         let text = self.0.stderr();
         let line = text.lines().rfind(|line| !line.trim().is_empty());
@@ -82,8 +82,8 @@ impl Process {
     }
 }
 
-/// Returns the environment of a server. Its `PATH` omits directories that a repository could fill, because
-/// the server also starts programs by name.
+/// Returns the environment of a server. The server may itself start programs by name, so its `PATH` must not
+/// contain directories that a repository could fill.
 fn environment(names: &[String], roots: &[&Path]) -> Result<Vec<(OsString, OsString)>, String> {
     let is_given = |name: &OsString| {
         name.to_str().is_some_and(|name| VARIABLES.contains(&name) || names.iter().any(|given| given == name))
@@ -128,7 +128,7 @@ mod tests {
         thread::sleep(Duration::from_millis(50));
         let began = Instant::now();
         drop(servers);
-        // The streams are closed only when the program is gone.
+        // This error means that the streams are closed, and only the end of the program closes them.
         assert!(call.join().unwrap().unwrap_err().starts_with("it has ended"));
         assert!(began.elapsed() < Duration::from_secs(60), "it was not waited for to end by itself");
     }

@@ -1,4 +1,4 @@
-//! The messages to a server, and the conversion of its results to text.
+//! Exchanges MCP messages with a server, and converts its results to text.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 use super::process::Process;
 use crate::limits::{SERVER_PAGES, SERVER_TEXT_BYTES};
 
-/// The protocol revision that we offer. Every server on standard streams knows it or proposes its own.
+/// The protocol revision that we offer. A server that does not know this revision proposes its own, which we
+/// accept.
 const REVISION: &str = "2025-06-18";
 
-/// Performs the handshake and lists the tools. The flag is true if there are more tools than we requested.
+/// Performs the handshake and lists the tools. The flag is true if the server has more pages of tools than we
+/// read.
 pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool), String> {
     let is_over = || stop.check().is_some();
     let client = json!({ "name": "forage", "title": "Forage", "version": env!("CARGO_PKG_VERSION") });
@@ -38,7 +40,7 @@ pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool),
     Ok((tools, cursor.is_string()))
 }
 
-/// Returns the text of a result. Other content is named in its place.
+/// Extracts the text of a result. Other content, such as an image, is replaced by its type.
 pub(super) fn text(result: &Value) -> String {
     let mut text = String::new();
     for block in result["content"].as_array().into_iter().flatten() {
