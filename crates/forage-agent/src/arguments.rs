@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Returns the same text for equal calls, whatever the order of their fields. Fields that are `null` count as
-/// absent.
+/// Formats a call so that equal calls give the same text, whatever the order of their fields. Fields that are
+/// `null` count as absent.
 pub(super) fn canonical(tool: &str, arguments: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {

@@ -1,5 +1,5 @@
-//! The border between this machine and the model: redacts the text of tools and people, and fences it so that
-//! files can't forge the end of the data.
+//! The border between this machine and the model. This redacts the text of tools and people, and fences it so
+//! that files can't forge the end of the data.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -31,13 +31,12 @@ impl ResultBorder {
         Self { redactor, fence: format!("{:016x}", hasher.finish()), hidden: Hidden::default() }
     }
 
-    /// Returns the number that marks genuine data fences and remarks of the program, as opposed to
-    /// imitations.
+    /// The number that marks genuine data fences and remarks of the program, as opposed to imitations.
     pub(super) fn fence(&self) -> &str {
         &self.fence
     }
 
-    /// Returns the secrets redacted so far, by the tools and by this border.
+    /// The secrets redacted so far, by the tools and by this border.
     pub(super) fn hidden(&self) -> &Hidden {
         &self.hidden
     }
@@ -56,7 +55,7 @@ impl ResultBorder {
     }
 
     /// Redacts text that may come from files, and fences it between two lines that it can't contain itself.
-    /// Redaction marks that it already contains are not counted again.
+    /// We do not count redaction marks again that it already contains.
     pub(super) fn data(&mut self, title: &str, text: &str) -> Redacted {
         let body = self.plain(text);
         let fence = &self.fence;

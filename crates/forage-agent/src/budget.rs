@@ -22,7 +22,7 @@ pub enum LastTurn {
 }
 
 impl LastTurn {
-    /// Returns the reason in words, for the model and for people.
+    /// Describes the reason in words, for the model and for people.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Turns => "no turns are left",
@@ -49,37 +49,37 @@ impl Budget {
         Self { limits, deadline: started + limits.total, turn: 1, calls: 0 }
     }
 
-    /// Returns the remaining time.
+    /// The remaining time.
     pub(super) fn time(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Returns the part of the total time that is reserved for the answer.
+    /// The part of the total time that is reserved for the answer.
     fn reserve(&self) -> Duration {
         self.limits.total / ANSWER_SHARE
     }
 
-    /// Returns the remaining time for tools.
+    /// The remaining time for tools.
     pub(super) fn time_for_tools(&self) -> Duration {
         self.time().saturating_sub(self.reserve())
     }
 
-    /// Returns the remaining turns, including the current one.
+    /// The remaining turns, including the current one.
     pub(super) fn turns_left(&self) -> usize {
         (self.limits.turns + 1).saturating_sub(self.turn)
     }
 
-    /// Returns the remaining calls.
+    /// The remaining calls.
     pub(super) fn calls_left(&self) -> usize {
         self.limits.calls.saturating_sub(self.calls)
     }
 
-    /// Returns the maximum bytes of each result if a turn has this many calls.
+    /// Computes the maximum size in bytes of each result if a turn has this many calls.
     pub(super) fn bytes_per_call(&self, calls: usize, least: usize, most: usize) -> usize {
         (self.limits.bytes / TURN_SHARE / calls.max(1)).clamp(least, most.max(least))
     }
 
-    /// Returns the reason why the next turn is the last one, if it is.
+    /// Decides whether the next turn must be the last one, and why.
     pub(super) fn last_turn(&self, is_circling: bool) -> Option<LastTurn> {
         [
             (self.turn >= self.limits.turns, LastTurn::Turns),

@@ -30,7 +30,7 @@ pub(super) struct CheckedAnswer {
     /// The text, with a mark after each wrong citation.
     pub(super) text: String,
     pub(super) citations: Vec<Citation>,
-    /// Citations that were not checked because there are too many or no time is left.
+    /// Citations that we did not check: there are too many, or no time is left.
     pub(super) unchecked: usize,
 }
 
@@ -44,7 +44,7 @@ enum CitationTarget {
     Unknown,
 }
 
-/// Checks the citations of a text against the disk. Each file is opened within the roots and under the same
+/// Checks the citations of a text against the disk. This opens each file within the roots and under the same
 /// rules as any other read.
 pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
     let stop = context.stop.within(CITATION_TIME);
@@ -59,8 +59,7 @@ pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
         }
         let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, context, &stop));
         let wrong = match lines {
-            // A name followed by a number, such as `localhost:8080`, is a citation only if there is such a
-            // file.
+            // A name followed by a number, e.g. `localhost:8080`, is a citation only if there is such a file.
             CitationTarget::Wrong(_) if !looks_like_path(found.path) => continue,
             CitationTarget::Wrong(problem) => Some((*problem).to_owned()),
             _ if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
@@ -152,8 +151,8 @@ struct CitationMatch<'t> {
     at: usize,
 }
 
-/// Finds `path:12`, `path:12-40`, and the web forms `path#L12-L40` and `path:L12`. It visits each character
-/// once because an answer may be a single line of a mebibyte.
+/// Finds `path:12`, `path:12-40`, and the web forms `path#L12-L40` and `path:L12`. This must visit each
+/// character only once, because an answer may be a single line of a mebibyte.
 fn find(text: &str) -> Vec<CitationMatch<'_>> {
     let (mut found, mut word): (Vec<CitationMatch<'_>>, PathStart) = (Vec::new(), PathStart::default());
     for (at, mark) in text.char_indices() {
@@ -231,8 +230,8 @@ impl PathStart {
             }
             c if self.is_code => {
                 self.is_leading &= c.is_whitespace();
-                // In a list such as `a.rs:1, b.rs:2`, each entry starts a new path. The caller checks if its
-                // name looks like a file.
+                // In a list, for example `a.rs:1, b.rs:2`, each entry starts a new path. The caller checks
+                // whether its name looks like a file.
                 if self.is_leading || (c == ' ' && text[..at].ends_with(',') && self.start < at) {
                     self.start = behind;
                 }
@@ -243,7 +242,7 @@ impl PathStart {
     }
 }
 
-/// Returns true if a name looks like a file path because it has a directory or an extension.
+/// Returns true if a name looks like a file path: with a directory or an extension.
 fn looks_like_path(name: &str) -> bool {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
     name.contains('/')

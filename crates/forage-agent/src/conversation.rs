@@ -1,8 +1,9 @@
 //! The messages of a conversation, and the eviction of old results.
 //!
-//! On every wire, messages alternate (user, model, results, model, …). A remark of the program is therefore
-//! never a separate message but is appended to the previous one. The history only grows at its end because
-//! providers cache by prefix. Only when space is needed, the oldest results are replaced by a placeholder.
+//! On every wire, messages alternate (user, model, results, model, …). A remark of the program must therefore
+//! never be a separate message, so we append it to the previous one. The history only grows at its end, so
+//! that providers can cache it by prefix. Only when we need space do we replace the oldest results by a
+//! placeholder.
 
 use forage_llm::{ChatMessage, ChatRequest, ModelTurn, Redacted, ToolDefinition, ToolResult};
 
@@ -32,7 +33,7 @@ impl Conversation {
         Self { system, messages: vec![ChatMessage::User(opening)], results: Vec::new() }
     }
 
-    /// Builds the request for the next turn. Tools stay declared in the last turn, because Anthropic's
+    /// Builds the request for the next turn. Tools must stay declared in the last turn, because Anthropic's
     /// protocol rejects results of undeclared tools and all providers cache the part before the messages.
     pub(super) fn request(&self, tools: &[ToolDefinition], last: bool) -> ChatRequest {
         ChatRequest {
@@ -68,7 +69,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the total bytes of the results.
+    /// The total size of the results in bytes.
     pub(super) fn bytes(&self) -> usize {
         let results = self.messages.iter().filter_map(|message| match message {
             ChatMessage::ToolResults(results) => Some(results),
@@ -78,7 +79,7 @@ impl Conversation {
     }
 
     /// Evicts the oldest results until all results together have at most `most` bytes. Results of the newest
-    /// turn stay because the model has not seen them. Returns the call numbers of the evicted results.
+    /// turn must stay, as the model has not seen them. Returns the call numbers of the evicted results.
     pub(super) fn make_room(&mut self, most: usize) -> Vec<usize> {
         let newest = self.messages.len() - 1;
         let mut bytes = self.bytes();

@@ -15,8 +15,8 @@ use super::limits::{
 };
 use super::transcript::{Transcript, shown};
 
-/// A question and its answer, redacted, in the form that the next question's model gets. Of tool results it
-/// contains only the first lines: a model that needs more reads the files again in their current state.
+/// A question and its answer, redacted, in the form that the next question's model gets. It contains only the
+/// first lines of tool results: a model that needs more should read the files again in their current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierExchange {
     /// The question.
@@ -49,9 +49,9 @@ enum State {
 }
 
 impl Transcript {
-    /// Returns the exchange that a later question can follow, or `None` if there is no answer. Secrets are
-    /// always redacted, whatever the context's redactor does: a user who lets a model read them has not asked
-    /// for copies on disk.
+    /// Creates the exchange that a later question can follow. Returns `None` if there is no answer. We must
+    /// always redact secrets here, whatever the context's redactor does: a user who lets a model read them
+    /// has not asked for copies on disk.
     pub fn exchange(&self, context: &Context) -> Option<EarlierExchange> {
         let redactor = Redactor::standard();
         let plain = |text: &str| redactor.redact(text).as_str().to_owned();
@@ -80,8 +80,8 @@ impl Transcript {
     }
 }
 
-/// Returns a hash of a file's contents, or `None` if it can't be read. The file is opened within the roots
-/// and under the same rules as any other read.
+/// Computes a hash of a file's contents. Returns `None` if the file can't be read. This opens it within the
+/// roots and under the same rules as any other read.
 fn hash_of(path: &str, context: &Context) -> Option<u64> {
     let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path)).ok()?;
     let mut file = root.open_file(&path).ok()?;
@@ -90,7 +90,7 @@ fn hash_of(path: &str, context: &Context) -> Option<u64> {
     bytes.truncate(EXCHANGE_FILE_BYTES);
     let mut hasher = Hash64::default();
     hasher.write(&bytes);
-    // A longer file is identified by its beginning and its size.
+    // We identify a longer file by its beginning and its size.
     hasher.write_u64(if matches!(contents, Contents::Whole) { 0 } else { file.size() });
     Some(hasher.finish())
 }
@@ -103,8 +103,8 @@ fn state(file: &CitedFile, context: &Context) -> State {
     }
 }
 
-/// Describes the earlier questions for the model, as many of the newest as fit. Each is fenced as data
-/// because its answer is a model's statement about files.
+/// Describes the earlier questions for the model, as many of the newest as fit. We fence each one as data:
+/// its answer is a model's statement about files.
 pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut ResultBorder) -> Redacted {
     let mut told = Redacted::default();
     let mut room = EARLIER_BYTES;
@@ -112,7 +112,7 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
     for exchange in earlier.iter().rev() {
         let (mut text, not_same) = describe(exchange, context);
         if text.len() > room {
-            // The newest exchange is always included, cut if necessary, because the question follows it
+            // The newest exchange must always be included, cut if necessary: the question follows it
             // directly.
             if !parts.is_empty() {
                 break;
@@ -145,7 +145,7 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
     told
 }
 
-/// Describes an exchange, and returns the number of its files that have changed or are gone.
+/// Describes an exchange, and counts those of its files that have changed or are gone.
 fn describe(exchange: &EarlierExchange, context: &Context) -> (String, usize) {
     let EarlierExchange { question, answer, models, calls, files } = exchange;
     let mut text = format!(

@@ -12,7 +12,7 @@ pub enum AgentEvent<'a> {
     Asking {
         /// The turn, counted from 1.
         turn: usize,
-        /// Maximum turns of the conversation.
+        /// Maximum number of turns in the conversation.
         turns: usize,
         /// The model as `provider/model`.
         model: &'a str,
@@ -36,7 +36,7 @@ pub enum AgentEvent<'a> {
     Failed {
         /// The error.
         error: &'a str,
-        /// The reaction to the error.
+        /// The reaction to the error, for example which model continues.
         then: &'a str,
     },
     /// A call has started.

@@ -30,7 +30,7 @@ pub(super) struct Ran {
 /// called with the job's index from the thread that runs it.
 ///
 /// A job that has not started when `context.stop` fires is not run. A job that fails or panics does not
-/// affect the others. This returns only when all jobs have ended, because tools watch the stop themselves.
+/// affect the others. This returns only when all jobs have ended. Tools watch the stop themselves.
 pub(super) fn run(
     jobs: &[Job],
     width: usize,

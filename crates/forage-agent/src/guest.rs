@@ -1,4 +1,4 @@
-//! Wraps tools that are not ours so that the same rules apply as to our own.
+//! Wraps tools that are not ours, so that the same rules apply to them as to our own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl AnyTool for Guest {
     }
 }
 
-/// Cleans all texts of a schema. Property names stay unchanged because the model must write them exactly.
+/// Cleans all texts of a schema. Property names stay unchanged: the model must write them exactly.
 fn clean_texts(value: &mut Value, clean: &impl Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = clean(text),
@@ -120,8 +120,8 @@ fn clean_texts(value: &mut Value, clean: &impl Fn(&str) -> String) {
     }
 }
 
-/// Treats an answer like one of our own tools': redacts it, removes control characters, and cuts it at the
-/// maximum size of an answer.
+/// Treats an answer like one of our own tools: this redacts it, removes control characters, and cuts it at
+/// the maximum size of an answer.
 fn bounded(mut answer: Answer, context: &Context) -> Answer {
     let redacted = context.redactor.redact(&answer.text);
     answer.hidden.add_counts(redacted.counts());

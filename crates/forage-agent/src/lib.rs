@@ -2,8 +2,8 @@
 //!
 //! The model gets the question and the tools. It calls tools, several at a time, reads the results and
 //! answers. All file contents that it sees are redacted and fenced. Each request states the remaining budget
-//! of turns, calls, bytes and time, and the answer's citations are checked against the disk. The agent always
-//! ends by its deadline, whatever models and tools do, with the results known by then.
+//! of turns, calls, bytes and time, and we check the answer's citations against the disk. The agent always
+//! ends by its deadline with the results known by then, whatever models and tools do.
 //!
 //! - [`Agent`]: the parts of an agent, and [`Agent::ask`]. The loop itself is in `session`.
 //! - [`Limits`]: the limits that a user can set; [`limits`] has the defaults and their reasons.
@@ -84,7 +84,7 @@ use guest::Guest;
 pub use limits::Limits;
 pub use transcript::{ToolCallRecord, Transcript, Turn, TurnEnd};
 
-/// An agent. One agent can answer many questions, also at the same time.
+/// An agent. One agent can answer many questions, even at the same time.
 #[derive(Clone)]
 pub struct Agent {
     /// The models to ask, in order of preference. If one fails, the next one continues.
@@ -96,12 +96,12 @@ pub struct Agent {
     pub context: Context,
     /// The wording of advice to the models about errors.
     pub manner: &'static dyn Manner,
-    /// The system prompt to use instead of the built-in one: a template in which `{grep_search}` stands for
-    /// that tool's name. The rules that separate data from instructions are always appended.
+    /// The system prompt to use instead of the built-in one. This is a template: for example, `{grep_search}`
+    /// is replaced by that tool's name. The rules that separate data from instructions are always appended.
     pub prompt: Option<Arc<str>>,
     /// Limits of a conversation.
     pub limits: Limits,
-    /// True to stream answers. The answers are the same; streaming adds [`AgentEvent::Text`] events.
+    /// True to stream answers. The answers are the same, but streaming adds [`AgentEvent::Text`] events.
     pub streams: bool,
     /// True if the same question about the same tree should make the same requests so that recordings can be
     /// replayed. The fence is then computed from the question instead of drawn at random, and the model does
@@ -109,7 +109,7 @@ pub struct Agent {
     pub repeatable: bool,
 }
 
-/// The reasons for which a question is not asked at all.
+/// Reasons why a question is not asked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// There is no model to ask.
@@ -146,13 +146,13 @@ impl Agent {
         }
     }
 
-    /// Adds a tool of the program's own. Its answers are untrusted: they are redacted and fenced like file
-    /// contents, cut at [`Context::text_bytes`], and not awaited beyond the time for tools, whatever the tool
-    /// does.
+    /// Adds a tool of the program's own. We do not trust its answers: they are redacted and fenced like file
+    /// contents, and cut at [`Context::text_bytes`]. Whatever the tool does, we do not wait for them beyond
+    /// the time for tools.
     ///
     /// # Errors
     ///
-    /// Returns an error if models don't accept the name, or another tool already has it.
+    /// Fails if models do not accept the name, or another tool already has it.
     pub fn add_tool(&mut self, tool: Arc<dyn AnyTool>) -> Result<(), ToolError> {
         let name = tool.name().to_owned();
         if !is_name(&name) {
@@ -177,18 +177,18 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns [`AskError`] if the question could not be asked. The transcript reports all later failures.
+    /// Fails with [`AskError`] if the question could not be asked. The transcript reports all later failures.
     pub fn ask(&self, question: &str, watch: EventListener<'_>) -> Result<Transcript, AskError> {
         self.ask_after(&[], question, watch)
     }
 
     /// Answers a question that follows earlier ones, given oldest first. The models read the earlier answers
-    /// as text, so they need not be the models that gave them. Files that the earlier answers cite are
-    /// checked again, and the model is notified of changes.
+    /// as text, so they need not be the models that gave them. We check the files that the earlier answers
+    /// cite again, and notify the model of changes.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Self::ask`].
+    /// Fails for the same reasons as [`Self::ask`].
     pub fn ask_after(
         &self,
         earlier: &[EarlierExchange],
@@ -209,12 +209,12 @@ impl Agent {
     }
 }
 
-/// Returns the tools for an agent: the advertised ones, without `keyword_search` if no model can filter its
+/// Selects the tools for an agent: the advertised ones, without `keyword_search` if no model can filter its
 /// results.
 ///
 /// # Errors
 ///
-/// Returns an error if two tools have the same name.
+/// Fails if two tools have the same name.
 pub fn usable_tools(
     context: &Context,
     mut choice: ToolSelection,

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// Maximum turns of the model, including the answer. Published search agents explore for four to six turns.
-/// Harder questions need a few more; beyond that, models repeat themselves.
+/// Maximum number of turns of the model, including the answer. Published search agents explore for four to
+/// six turns. Harder questions need a few more; beyond that, models repeat themselves.
 pub const TURNS: usize = 8;
 
-/// Maximum calls that are run in one turn. Models trained for parallel calls make up to eight.
+/// Maximum number of calls that we run in one turn. Models trained for parallel calls make up to eight.
 pub const CALLS_PER_TURN: usize = 8;
 
-/// Maximum calls that are run in a conversation: five full turns.
+/// Maximum number of calls that we run in a conversation: five full turns.
 pub const CALLS: usize = 40;
 
-/// Maximum bytes of tool results in a conversation: about 100,000 tokens, which is the context of common
-/// models minus the space that they need to answer.
+/// Maximum size in bytes of the tool results in a conversation. This is about 100,000 tokens: the context of
+/// common models minus the space that they need to answer.
 pub const BYTES: usize = 320_000;
 
 /// Maximum time for a whole question. A person waits this long for an answer that took eight model calls.
@@ -26,26 +26,26 @@ pub const MODEL_CALL: Duration = Duration::from_secs(60);
 /// reason.
 pub const MODEL_SILENCE: Duration = Duration::from_secs(45);
 
-/// Maximum calls that run at the same time: all calls of a turn.
+/// Maximum number of calls that run at the same time: all calls of a turn.
 pub const PARALLEL: usize = CALLS_PER_TURN;
 
-/// Fraction of the total time that is reserved for the answer: one over this.
+/// The share of the total time that we reserve for the answer is one over this.
 pub const ANSWER_SHARE: u32 = 4;
 
-/// Fraction of a conversation's bytes that the results of one turn may take together: one over this. A full
-/// turn therefore never evicts its own results, and the turns before it stay readable.
+/// The share of a conversation's bytes that the results of one turn may take together is one over this. A
+/// full turn therefore never evicts its own results, and the turns before it stay readable.
 pub const TURN_SHARE: usize = 4;
 
-/// Maximum bytes of the directory listing at the start of a conversation.
+/// Maximum size in bytes of the directory listing at the start of a conversation.
 pub const LISTING_BYTES: usize = 8_000;
 
 /// Maximum time for that listing. It is optional: without it, the model can list files itself.
 pub const LISTING_TIME: Duration = Duration::from_secs(3);
 
-/// Maximum bytes of a question.
+/// Maximum size in bytes of a question.
 pub const QUESTION_BYTES: usize = 16 << 10;
 
-/// Maximum tokens of one answer of the model, including its reasoning.
+/// Maximum number of tokens in one answer of the model, including its reasoning.
 pub const ANSWER_TOKENS: u32 = 8_192;
 
 /// Number of turns with the same call after which the model must answer, because it is going in circles.
@@ -54,41 +54,41 @@ pub const SAME_CALL_TURNS: usize = 3;
 /// Maximum number of times that old results are evicted because a provider found the conversation too long.
 pub const SHRINKS: usize = 4;
 
-/// Maximum citations of an answer that are checked.
+/// Maximum number of citations that we check in an answer.
 pub const CITATIONS: usize = 200;
 
 /// Maximum time for checking the citations. The files are usually in the page cache; only many large ones
 /// take longer.
 pub const CITATION_TIME: Duration = Duration::from_secs(5);
 
-/// Maximum bytes of a cited path, the kernel's own limit. A longer one can't be a path, and would otherwise
-/// be scanned again for each number in it.
+/// Maximum length in bytes of a cited path. This is the kernel's own limit: a longer text can't be a path,
+/// and we would scan it again for each number in it.
 pub const CITED_PATH_BYTES: usize = 4096;
 
-/// Maximum bytes of a cited file that are decoded at once. In a larger file, the line feeds are counted piece
-/// by piece.
+/// Maximum number of bytes of a cited file that we decode at once. In a larger file, we count the line feeds
+/// piece by piece.
 pub const CITED_FILE_BYTES: usize = 16 << 20;
 
-/// Maximum bytes of the earlier questions that a model gets; the oldest are left out. This is a tenth of the
-/// limit for results.
+/// Maximum size in bytes of the earlier questions that a model gets; we leave out the oldest. This is a tenth
+/// of the limit for results.
 pub const EARLIER_BYTES: usize = 32_000;
 
-/// Maximum bytes of an earlier answer that a later question gets.
+/// Maximum size in bytes of an earlier answer that a later question gets.
 pub const EXCHANGE_ANSWER_BYTES: usize = 16_000;
 
-/// Maximum calls of an earlier answer that a later question gets.
+/// Maximum number of calls of an earlier answer that a later question gets.
 pub const EXCHANGE_CALLS: usize = 40;
 
-/// Maximum cited files of an earlier answer that are checked again.
+/// Maximum number of cited files of an earlier answer that we check again.
 pub const EXCHANGE_FILES: usize = 50;
 
-/// Maximum bytes of such a file that are hashed.
+/// Maximum number of bytes of such a file that we hash.
 pub const EXCHANGE_FILE_BYTES: usize = 4 << 20;
 
-/// Maximum bytes of an error of a tool that is not ours.
+/// Maximum size in bytes of an error of a tool that is not ours.
 pub const GUEST_ERROR_BYTES: usize = 2_000;
 
-/// Maximum characters of arguments, and of the first line of a result, in a text transcript.
+/// Maximum number of characters of arguments, and of the first line of a result, in a text transcript.
 pub const SHOWN_BYTES: usize = 160;
 
 /// The limits of a conversation that a user can set.

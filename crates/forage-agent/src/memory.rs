@@ -1,4 +1,4 @@
-//! Remembers the calls of a conversation so that none is made twice.
+//! Remembers the calls of a conversation, so that we make none of them twice.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::limits::SAME_CALL_TURNS;
 /// The result of looking up a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recall {
-    /// The call has to be made.
+    /// The call must be made.
     New,
     /// The call with this number was the same, and the conversation contains its result.
     Shown(usize),
@@ -45,14 +45,14 @@ impl Memory {
         }
     }
 
-    /// Forgets a result because it is no longer in the conversation, or may differ next time.
+    /// Forgets a result that is no longer in the conversation, or may differ next time.
     pub(super) fn forget(&mut self, number: usize) {
         for seen in self.calls.values_mut().filter(|seen| seen.shown_by == Some(number)) {
             seen.shown_by = None;
         }
     }
 
-    /// Returns true if the same call was requested in so many turns that we expect nothing new.
+    /// Returns true if the same call was requested so often that we should expect nothing new.
     pub(super) fn is_circling(&self) -> bool {
         self.circling
     }

@@ -15,8 +15,8 @@ use super::limits::{LISTING_BYTES, LISTING_TIME};
 /// The built-in system prompt.
 pub(super) const SYSTEM: &str = include_str!("prompt.md");
 
-/// Returns the part of the system prompt that separates file contents from the program's words. Every prompt
-/// must contain it.
+/// The part of the system prompt that separates file contents from the program's words. Every prompt must
+/// contain it.
 fn data_rules() -> &'static str {
     let from = SYSTEM.find("What is data and what is not:").unwrap_or_default();
     let to = SYSTEM.find("How to answer:").unwrap_or(SYSTEM.len());
@@ -28,7 +28,7 @@ pub(super) fn system(own: &str, names: &ToolNames) -> String {
     format!("{}\n\n{}\n", names.fill(own).trim(), data_rules())
 }
 
-/// Returns the remark that tells the model that this turn is the last one.
+/// Formats the remark that this turn is the last one.
 pub(super) fn last_turn(reason: &str) -> String {
     format!(
         "this is the last turn, because {reason}: answer the question now, in text; calls are not run any more"

@@ -115,7 +115,7 @@ impl<'a> AgentSession<'a> {
                 }
                 Err(silence) => return silence.into(),
             };
-            // A model that calls a tool although it was told to answer is told once more, if a turn is left.
+            // A model that calls a tool although it must answer gets one more reminder, if a turn is left.
             let is_over = self.budget.turns_left() <= 1 || told_to_answer;
             if answer.calls.is_empty() || (last.is_some() && is_over) {
                 return self.take_answer(answer);
@@ -132,7 +132,8 @@ impl<'a> AgentSession<'a> {
         }
     }
 
-    /// Appends the remaining budget to the last message, and the order to answer if this turn is the last.
+    /// Appends the remaining budget to the last message. If this turn is the last one, this also orders the
+    /// model to answer.
     fn say_what_is_left(&mut self, last: Option<LastTurn>) {
         self.make_room(self.agent.limits.bytes);
         let mut text = self.budget.describe(self.conversation.bytes(), !self.agent.repeatable);
@@ -251,7 +252,7 @@ impl<'a> AgentSession<'a> {
             usage.output_tokens += turn.output_tokens;
         }
         transcript.usage = usage;
-        // If one turn's cost is unknown, the sum would be too low, so it is unknown too.
+        // If the cost of one turn is unknown, the sum would be too low, so it must be unknown too.
         transcript.cost_usd = transcript.turns.iter().map(|turn| turn.cost_usd).sum();
         transcript.cost_usd = transcript.cost_usd.filter(|_| !transcript.turns.is_empty());
         transcript.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

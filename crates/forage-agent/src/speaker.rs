@@ -11,7 +11,7 @@ use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Fini
 use super::event::{AgentEvent, EventListener};
 use super::limits::MODEL_SILENCE;
 
-/// The reasons why there is no answer.
+/// Reasons why there is no answer.
 #[derive(Debug)]
 pub(super) enum Silence {
     /// The caller cancelled the call.
@@ -39,7 +39,7 @@ pub(super) struct Speaker<'a> {
     streams: bool,
     /// Failures along the way, one sentence each.
     pub(super) failures: Vec<String>,
-    /// The text that the model had written when its call was ended.
+    /// The text that the model had written when its call was cut short.
     pub(super) unfinished: String,
 }
 
@@ -62,13 +62,13 @@ impl<'a> Speaker<'a> {
         }
     }
 
-    /// Returns the name of the model that is asked next.
+    /// The name of the model that is asked next.
     pub(super) fn name(&self) -> String {
         self.models.get(self.at).map(|model| model.name()).unwrap_or_default()
     }
 
-    /// Asks until a model answers. Each model is retried once if its failure may be temporary, then the next
-    /// one is asked. No call takes longer than `most` or continues after `deadline`.
+    /// Asks until a model answers. We retry each model once if its failure may be temporary, and then ask the
+    /// next one. No call takes longer than `most` or continues after `deadline`.
     pub(super) fn ask(
         &mut self,
         request: &ChatRequest,
@@ -171,8 +171,7 @@ impl<'a> Speaker<'a> {
 }
 
 /// Returns true if the same request may soon succeed. In addition to the client's retryable errors, this
-/// covers answers that violate the protocol, because the model has answered correctly earlier in the
-/// conversation.
+/// covers answers that violate the protocol: the model has usually answered correctly before.
 fn is_momentary(error: &ChatError) -> bool {
     error.is_retryable() || matches!(error, ChatError::BadAnswer { .. })
 }

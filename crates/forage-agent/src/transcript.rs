@@ -171,22 +171,22 @@ impl Transcript {
         }
     }
 
-    /// Returns the transcript as JSON.
+    /// Converts the transcript to JSON.
     ///
     /// # Errors
     ///
-    /// This never fails in practice because JSON can represent everything in a transcript.
+    /// This should never fail, because JSON can represent everything in a transcript.
     pub fn records(&self) -> Result<Value, serde_json::Error> {
         serde_json::to_value(self)
     }
 
-    /// Returns the number of calls that were run.
+    /// Counts the calls that were run.
     pub fn calls_run(&self) -> usize {
         self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run).count()
     }
 
-    /// Returns the answer as text for people. Without an answer, returns the known facts. The notes come
-    /// last, and only we write them.
+    /// Formats the answer as text for people. Without an answer, this contains the known facts. The notes
+    /// come last, and only we write them.
     pub fn text(&self) -> String {
         let mut text = match &self.answer {
             Some(answer) => answer.trim_end().to_owned(),
@@ -199,9 +199,9 @@ impl Transcript {
         text
     }
 
-    /// Returns the text that follows an answer, for readers who have seen the model's text as a stream: the
-    /// wrong citations, which the stream does not mark, and the notes. Without an answer, returns the reason
-    /// and the known facts.
+    /// Formats the text that follows an answer, for readers who have seen the model's text as a stream. It
+    /// contains the wrong citations, which the stream does not mark, and the notes. Without an answer, it
+    /// contains the reason and the known facts.
     pub fn text_behind_answer(&self) -> String {
         let mut text = match &self.answer {
             Some(_) => String::new(),
@@ -223,7 +223,7 @@ impl Transcript {
         text
     }
 
-    /// Returns a sentence that says why there is no answer, or `None` if there is one.
+    /// Says in a sentence why there is no answer. Returns `None` if there is one.
     pub fn why_no_answer(&self) -> Option<String> {
         let why = match self.stop_reason {
             TurnEnd::Answered => return None,
@@ -240,12 +240,12 @@ impl Transcript {
         Some(format!("{why}{last}"))
     }
 
-    /// Returns the model's text from the last turn that had any.
+    /// The model's text from the last turn that had any.
     fn said_last(&self) -> Option<&str> {
         self.turns.iter().rev().map(|turn| turn.text.as_str()).find(|said| !said.is_empty())
     }
 
-    /// Returns the reason why there is no answer and the known facts. `written` holds the models' unfinished
+    /// Formats the reason why there is no answer, and the known facts. `written` holds the models' unfinished
     /// text and their last text, if any.
     fn without_answer(&self, written: &[Option<&str>; 2]) -> String {
         let mut text = format!("No answer: {}.\n", self.why_no_answer().unwrap_or_default());
@@ -322,7 +322,7 @@ impl Transcript {
     }
 }
 
-/// Returns the first line, cut to a bounded length and safe for a terminal.
+/// Cuts the first line to a bounded length, and makes it safe for a terminal.
 pub(super) fn shown(text: &str) -> String {
     let line = sanitize_line(text.lines().next().unwrap_or_default().trim()).into_owned();
     match line.char_indices().nth(SHOWN_BYTES) {

@@ -15,7 +15,7 @@ use super::memory::Recall;
 use super::session::AgentSession;
 use super::transcript::{ToolCallRecord, shown};
 
-/// The way in which a call is answered.
+/// How a call is answered.
 enum CallPlan {
     /// By the job with this index.
     Run(usize),
@@ -115,7 +115,7 @@ impl AgentSession<'_> {
         CallPlan::Run(jobs.len() - 1)
     }
 
-    /// Returns one of the agent's own tools. Other tools can't be called even if the registry has them.
+    /// Finds one of the agent's own tools. Other tools must not be called, even if the registry has them.
     fn tool(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
         registry::named(&self.agent.tools, name, |tool| &**tool).cloned()
     }
@@ -158,7 +158,7 @@ impl AgentSession<'_> {
         context
     }
 
-    /// Returns the result of a call that was made.
+    /// Builds the result of a call that was made.
     fn result(
         &mut self,
         call: &ToolCall,

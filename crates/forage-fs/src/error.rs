@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use forage_base::Hint;
 
-/// The reasons for which a directory can't be a root.
+/// Errors that occur when opening a root.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The directory does not exist or can't be opened.
@@ -16,7 +16,7 @@ pub enum RootError {
         /// The system error.
         source: io::Error,
     },
-    /// `/`, the home directory or a parent of it: a search there reads far more than a project.
+    /// `/`, the home directory or a parent of it: a search there would read far more than a project.
     #[error("{path} is too broad for a root; name the project's directory")]
     TooBroad {
         /// The canonical directory.
@@ -37,7 +37,7 @@ pub enum RootError {
 }
 
 impl RootError {
-    /// Returns another remedy than naming a different directory, if there is one.
+    /// Suggests a remedy other than naming a different directory, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::TooBroad { .. } => Some(Hint::AllowBroadRoot),
@@ -46,8 +46,8 @@ impl RootError {
     }
 }
 
-/// The reasons for which the state of a root's files does not reflect all changes, so that data about them
-/// can't be cached.
+/// Reasons why the state of a root's files may not reflect all changes. Data about such files must not be
+/// cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStates {
     /// A network file system, FUSE, a disk image, or an unknown file system.
@@ -58,8 +58,7 @@ pub enum NoStates {
     InMemory,
 }
 
-/// The reasons for which a path below a root can't be opened. Paths are formatted so that they are safe to
-/// print.
+/// Errors that occur when opening a path below a root. Paths are formatted so that they are safe to print.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The path does not exist.
@@ -84,19 +83,19 @@ pub enum OpenError {
         /// The rule that matched.
         rule: String,
     },
-    /// A directory instead of a file.
+    /// The path is a directory, but a file was expected.
     #[error("{path} is a directory, not a file")]
     IsDirectory {
         /// The path in display form.
         path: String,
     },
-    /// A file instead of a directory.
+    /// The path is a file, but a directory was expected.
     #[error("{path} is not a directory")]
     NotDirectory {
         /// The path in display form.
         path: String,
     },
-    /// A FIFO, socket or device.
+    /// The path is a FIFO, socket or device.
     #[error(
         "{path} is not a regular file (it is a pipe, a socket or a device) and is never opened for reading"
     )]
@@ -125,7 +124,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns another remedy than naming a different path, if there is one.
+    /// Suggests a remedy other than naming a different path, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Secret { .. } => Some(Hint::AllowSecret),

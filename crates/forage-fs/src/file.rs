@@ -21,8 +21,9 @@ pub enum StateReliability {
     Never,
 }
 
-/// Returns true if an open file can be mapped into memory without the risk that others change or truncate it:
-/// it is on a local disk and only this user may write to it. Returns false if the system can't say.
+/// Returns true if an open file can be mapped into memory safely. This must be on a local disk, and only this
+/// user may write to it, so that no other user can change or truncate the mapping. An unknown answer counts
+/// as false.
 pub fn is_safe_to_map(file: &File) -> bool {
     sys::is_local(file) && sys::is_ours_alone(file)
 }
@@ -47,7 +48,7 @@ pub enum Contents {
 }
 
 impl OpenedFile {
-    /// Returns `None` if the handle is not a regular file.
+    /// Wraps an open handle. Returns `None` if it is not a regular file.
     pub(crate) fn new(file: File) -> io::Result<Option<Self>> {
         let status = sys::status(&file)?;
         let sys::FileStatus { kind, size, device, state } = status;
@@ -61,8 +62,7 @@ impl OpenedFile {
         if device == Some(self.device) { None } else { sys::kernel_file_system(&self.file) }
     }
 
-    /// Returns the state of the file when it was opened, or `None` if the system does not provide enough
-    /// information.
+    /// The state of the file when it was opened, or `None` if the system does not provide enough information.
     pub fn state(&self) -> Option<FileState> {
         self.state
     }
@@ -76,8 +76,8 @@ impl OpenedFile {
     /// updating its times.
     pub fn stable_state(&self) -> Option<(FileState, StateReliability)> {
         let now = nanoseconds_now();
-        // If we wrote back now, we would have to repeat it later, and would slow down the process that is
-        // writing.
+        // If we wrote the file back now, we would have to repeat this later, and would slow down the process
+        // that is writing to it.
         let state = self.state_now()?;
         if state.may_hide_a_change(now) {
             return Some((state, StateReliability::NotYet));
@@ -89,7 +89,7 @@ impl OpenedFile {
             }
             Err(_) => return Some((state, StateReliability::NotYet)),
         }
-        // A page that was changed while others were written may not be protected, but then the times are
+        // A page that was changed while we wrote others back may still be unprotected, but then the times are
         // recent.
         let state = self.state_now()?;
         Some((
@@ -98,25 +98,25 @@ impl OpenedFile {
         ))
     }
 
-    /// Returns the current state of the file.
+    /// Queries the current state of the file.
     pub fn state_now(&self) -> Option<FileState> {
         sys::status(&self.file).ok()?.state
     }
 
-    /// Returns the size in bytes when the file was opened.
+    /// The size in bytes when the file was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Reads the file into `buffer`, which is cleared first and keeps its memory. Reads up to `limit` bytes,
-    /// and a little more, in order to detect a larger file. The size is only a hint: a file may grow or
-    /// shrink while it is read.
+    /// Reads the file into `buffer`, which is cleared first and keeps its memory. This reads up to `limit`
+    /// bytes, and a little more so that a larger file is detected. The size is only a hint: a file may grow
+    /// or shrink while we read it.
     pub fn read_into(&mut self, buffer: &mut ReadBuffer, limit: usize) -> io::Result<Contents> {
         buffer.clear();
         let wanted = usize::try_from(self.size).unwrap_or(usize::MAX).min(limit);
         loop {
-            // With room for one extra byte, the end of the file shows as a short read, which saves an empty
-            // one.
+            // With room for one extra byte, the end of the file shows as a short read. This saves a read of
+            // zero bytes.
             buffer.reserve((wanted + 1).saturating_sub(buffer.len()).max(1));
             let room = buffer.room();
             let read = sys::read_some(&mut self.file, buffer.spare())?;
@@ -134,13 +134,13 @@ impl OpenedFile {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes can't be read or the file is shorter.
+    /// Fails if the bytes can't be read or the file is shorter than the range.
     pub fn read_range(&mut self, buffer: &mut ReadBuffer, range: Range<u64>) -> io::Result<()> {
         let wanted = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         sys::read_exact_at(&mut self.file, buffer.add_zeros(wanted), range.start)
     }
 
-    /// Returns the handle for reading in pieces.
+    /// Gives access to the handle for reading the file in pieces.
     pub fn reader(&mut self) -> &mut (impl Read + use<>) {
         &mut self.file
     }

@@ -7,8 +7,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Returns a line for the `ignore` crate that matches the same as `line` does in git, or `None` if it matches
-/// nothing.
+/// Rewrites a line so that it matches the same in the `ignore` crate as in git. Returns `None` if the line
+/// matches nothing.
 pub(crate) fn rewrite(line: &str) -> Option<String> {
     let line = trim_spaces(line);
     let (negation, pattern) = line.strip_prefix('!').map_or(("", line), |pattern| ("!", pattern));
@@ -82,7 +82,7 @@ fn push_literal(glob: &mut String, character: char) {
     glob.push(character);
 }
 
-/// Translates a class after its `[`. Returns `None` if it can't match, because it is unterminated, empty, or
+/// Translates a class after its `[`. Returns `None` if it can't match: if it is unterminated, empty, or
 /// contains an unknown POSIX class.
 fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()> {
     let is_negated = pattern.next_if(|next| matches!(next, '!' | '^')).is_some();
@@ -147,7 +147,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
         glob.push(']');
         return Some(());
     }
-    // Written as alternatives, because `!` and `^` would negate a class if they came first.
+    // We write the class as alternatives, because a leading `!` or `^` would negate it.
     let mut alternatives: Vec<String> = members().map(|member| format!("\\{member}")).collect();
     if !others.is_empty() {
         alternatives.push(format!("[{others}]"));
@@ -156,7 +156,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
     (!alternatives.is_empty()).then_some(())
 }
 
-/// Returns the predicate of a POSIX class for ASCII.
+/// Looks up the predicate of a POSIX class for ASCII.
 fn posix_class(name: &str) -> Option<fn(&u8) -> bool> {
     Some(match name {
         "alnum" => u8::is_ascii_alphanumeric,

@@ -1,11 +1,11 @@
 //! Ignore rules with ripgrep's precedence: `.rgignore`, `.ignore`, `.gitignore`, `.git/info/exclude`.
 //!
-//! Within a kind the deepest directory decides. Git's two kinds apply only inside a work tree and not above
-//! its root. Rules are read from the root down to the file and nowhere else: files above the root and the
-//! user's global git configuration would make the answer depend on something that the caller can't see.
+//! Within a kind, the deepest directory decides. Git's two kinds apply only inside a work tree and not above
+//! its root. We read rules from the root down to the file and nowhere else. With files above the root or the
+//! user's global git configuration, the answer would depend on something that the caller can't see.
 //!
-//! The `ignore` crate compiles and matches the globs; the limits on compiling them are ours. Git's two kinds
-//! are translated first, because that crate interprets some lines differently than git ([`git_rule`]).
+//! The `ignore` crate compiles and matches the globs, and we limit the cost of compiling. Git's two kinds are
+//! translated first, because that crate interprets some lines differently than git ([`git_rule`]).
 
 use std::borrow::Cow;
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) fn decides(name: &[u8]) -> bool {
     DECIDING.contains(&name)
 }
 
-/// The rules of one directory and, through `parent`, of those above it.
+/// The rules of one directory and, through `parent`, of the directories above it.
 #[derive(Debug)]
 pub(crate) struct IgnoreRules {
     parent: Option<Arc<IgnoreRules>>,
@@ -50,7 +50,7 @@ pub(crate) struct IgnoreRules {
     inside_git: bool,
 }
 
-/// The verdict of the rules about a name.
+/// The verdict of the rules on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreVerdict {
     Nothing,
@@ -110,7 +110,7 @@ impl RuleBudget {
         }
     }
 
-    /// Returns the cost so far.
+    /// The cost so far.
     pub(crate) fn taken(&self) -> RuleCost {
         let taken = |taken: &AtomicUsize| taken.load(Ordering::Relaxed);
         RuleCost { rules: taken(&self.rules), bytes: taken(&self.bytes), wildcards: taken(&self.wildcards) }
@@ -160,8 +160,8 @@ impl IgnoreRules {
         })
     }
 
-    /// Returns the rules for `directory`, whose entries are `nodes`. Unchanged rules are shared, so a
-    /// directory without ignore files costs nothing. Problems are reported to `warn`.
+    /// Derives the rules for `directory`, whose entries are `nodes`. We share unchanged rules, so a directory
+    /// without ignore files costs nothing. Problems are reported to `warn`.
     pub(crate) fn descend(
         self: &Arc<Self>,
         path: &RelPath,
@@ -199,12 +199,13 @@ impl IgnoreRules {
         })
     }
 
-    /// Returns the verdict about `path`, which must be below this directory.
+    /// Decides about `path`, which must be below this directory.
     pub(crate) fn verdict(&self, path: &RelPath, is_directory: bool) -> IgnoreVerdict {
         self.deciding(path, is_directory).0
     }
 
-    /// Like [`IgnoreRules::verdict`], with the text of the rule that decided, its file and line.
+    /// Like [`IgnoreRules::verdict`], but also returns the text of the rule that decided, with its file and
+    /// line.
     pub(crate) fn deciding(&self, path: &RelPath, is_directory: bool) -> (IgnoreVerdict, Option<String>) {
         let mut found: [Option<(&IgnoreRules, Match<&ignore::gitignore::Glob>)>; 4] = [const { None }; 4];
         let mut past_git_root = false;
@@ -287,7 +288,7 @@ fn compile(
             ));
             return None;
         }
-        // The file was removed just now, or is optional.
+        // The file was removed a moment ago, or is optional.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
             warn(format!("{} can't be read and its rules are not applied: {error}", shown()));
@@ -317,7 +318,7 @@ fn compile(
             warn(format!("{} has over {} rules and none is applied", shown(), limits::IGNORE_FILE_RULES));
             return None;
         }
-        // The rule's line number and text, which an exclusion names.
+        // An exclusion names the rule by its line number and text.
         let from = Some(format!("{}:{line}", number + 1).into());
         let added = match name {
             b".gitignore" | b"exclude" => {
@@ -334,7 +335,7 @@ fn compile(
         warn(format!("{} has rules beyond the bounds of one search and is not applied", shown()));
         return None;
     }
-    // A call that must end reports this itself, and compiling may take long.
+    // A call that must stop will report this itself, and compiling may take long.
     if budget.stop.check().is_some() {
         return None;
     }
@@ -348,8 +349,8 @@ fn compile(
     }
 }
 
-/// Returns the bytes of a file in a directory, or `None` if it exceeds [`limits::IGNORE_FILE_BYTES`]. A link
-/// is not followed, as in git.
+/// Reads a file in a directory. Returns `None` if it exceeds [`limits::IGNORE_FILE_BYTES`]. As in git, a link
+/// is not followed.
 pub(crate) fn read_bounded(directory: &Directory, name: &[u8]) -> std::io::Result<Option<Vec<u8>>> {
     let Some(mut file) = crate::file::OpenedFile::new(sys::open_leaf(directory, name)?)? else {
         return Err(std::io::Error::other("it is not a regular file"));

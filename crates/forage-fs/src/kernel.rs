@@ -1,11 +1,11 @@
 //! Pseudo file systems of the kernel. Their files are not project text, some contain keys, and reading others
 //! has side effects.
 
-/// Their types as reported by `statfs`, with their names.
+/// File system types as reported by `statfs`, with their names.
 ///
-/// The values are from the kernel's `include/uapi/linux/magic.h` and from the sources of those that are not
-/// listed there. Not included are tmpfs, which people use for ordinary files, and devtmpfs, which has the
-/// type of tmpfs and contains only devices, not regular files.
+/// The values come from the kernel's `include/uapi/linux/magic.h`, or from the sources of file systems that
+/// are not listed there. We leave out tmpfs, which people use for ordinary files. We also leave out devtmpfs,
+/// which has the type of tmpfs and contains only devices, not regular files.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const KERNEL_FILE_SYSTEMS: &[(u32, &str)] = &[
     (0x0000_9fa0, "procfs"),
@@ -37,7 +37,7 @@ const KERNEL_FILE_SYSTEMS: &[(u32, &str)] = &[
     (0x0000_9fa2, "usbdevfs"),
 ];
 
-/// Returns the name of the kernel file system with this type.
+/// Looks up the name of the kernel file system with this type.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn name_of(kind: u32) -> Option<&'static str> {
     KERNEL_FILE_SYSTEMS.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name)

@@ -1,8 +1,8 @@
 //! Disk access: the only crate that reads the user's files.
 //!
-//! Everything is opened beneath a [`Root`] handle, one name at a time and never through a link that was not
-//! resolved here first. Therefore no symlink, `..`, magic link or concurrent rename can lead outside of the
-//! root. Only regular files are read; everything left out is counted by reason in [`Skipped`].
+//! Everything is opened beneath a [`Root`] handle, one name at a time. No link is followed unless we resolved
+//! it first, so no symlink, `..`, magic link or concurrent rename can lead outside of the root. We read only
+//! regular files; everything left out is counted by reason in [`Skipped`].
 //!
 //! This crate does not depend on patterns, JSON or models.
 //!

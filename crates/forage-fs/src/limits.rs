@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// Maximum size in bytes of an ignore file. Larger ones are not applied and reported: the glob compiler needs
-/// minutes and gigabytes for a hostile one, and most of a second for a hostile one of this size.
+/// Maximum size in bytes of an ignore file. Larger ones are reported and not applied. The glob compiler can
+/// take minutes and gigabytes for a hostile file, and still most of a second for one of this size.
 pub const IGNORE_FILE_BYTES: u64 = 64 << 10;
 
-/// Maximum size in bytes of all ignore files of a walk, so that many small hostile files are no way around
-/// the limit on a large one. The Linux kernel has 32 KB in 350 files.
+/// Maximum total size in bytes of the ignore files of a walk, so that many small hostile files can't get
+/// around the limit on a single one. For comparison, the Linux kernel has 32 KB in 350 files.
 pub const IGNORE_WALK_BYTES: usize = 1 << 20;
 
-/// Maximum number of wildcards (`*`, `?`, `[`) in all rules of a walk, which determine the cost of compiling
-/// them: 100,000 took about a second. Honest rules have one or two each.
+/// Maximum number of wildcards (`*`, `?`, `[`) in all rules of a walk. They determine the cost of compiling
+/// the rules: 100,000 took about a second. Honest rules have one or two each.
 pub const IGNORE_WALK_WILDCARDS: usize = 60_000;
 
 /// Maximum length in bytes of a line in an ignore file; longer lines are ignored and reported.
@@ -27,19 +27,20 @@ pub const IGNORE_WALK_RULES: usize = 20_000;
 /// Maximum size in bytes of a snapshot of a tree's directories: about three million names.
 pub const SNAPSHOT_BYTES: usize = 64 << 20;
 
-/// Maximum number of directories that a walk keeps open for files that it visits after other directories. A
-/// process can usually have about 1,000 open files, and may run several walks.
+/// Maximum number of directories that a walk keeps open for files that it will visit after other directories.
+/// A process can usually have about 1,000 open files, and may run several walks at once.
 pub const WALK_KEPT_OPEN: usize = 32;
 
 /// Maximum depth of a walk below its start, in directory levels. The kernel's limit on paths (4,096 bytes)
 /// usually applies earlier.
 pub const WALK_DEPTH: usize = 512;
 
-/// Maximum number of entries listed in one walk, a limit on time and memory rather than on honest trees.
+/// Maximum number of entries listed in one walk. This limits time and memory, and should never affect an
+/// honest tree.
 pub const WALK_ENTRIES: u64 = 20_000_000;
 
-/// Number of files that one task of a walk passes to a worker: large enough for the cost of the queue's lock
-/// not to matter, small enough to use all workers in a large directory.
+/// Number of files that a walk passes to a worker in one task. This must be large enough that the cost of the
+/// queue's lock does not matter, and small enough that a large directory keeps all workers busy.
 pub const WALK_BATCH_FILES: usize = 64;
 
 /// Bytes of results (as weighed by the visitor) after which the rest of a batch becomes a task of its own.
@@ -53,16 +54,16 @@ pub const WALK_BUFFERED_BYTES: usize = 32 << 20;
 /// Maximum number of links followed when resolving a path, as in Linux.
 pub const LINKS_PER_PATH: usize = 40;
 
-/// Maximum length in bytes of a path below a root, the kernel's own limit.
+/// Maximum length in bytes of a path below a root. This is the kernel's own limit.
 pub const PATH_BYTES: usize = 4_096;
 
 /// Maximum number of names looked up when resolving a path, including those of its links: each link can
 /// contain thousands.
 pub const NAMES_PER_PATH: usize = 1_024;
 
-/// Age from which the state of a file reliably reflects further changes. File system clocks advance in steps
-/// of a few milliseconds, and a delayed write can continue for some tenths of a second after the time that it
-/// sets.
+/// Minimum age of the last change before the state of a file reliably reflects further changes. File system
+/// clocks advance in steps of a few milliseconds. A delayed write can also continue for some tenths of a
+/// second after the time that it sets.
 pub const SETTLING: Duration = Duration::from_secs(2);
 
 /// Maximum number of directories in a watched tree, and the share of the user's watches ([`LISTED_PART`])
@@ -72,15 +73,15 @@ pub const LISTED_DIRECTORIES: usize = 50_000;
 /// See [`LISTED_DIRECTORIES`].
 pub const LISTED_PART: usize = 8;
 
-/// Maximum number of entries in a watched tree: about a hundred bytes each.
+/// Maximum number of entries in a watched tree. Each takes about a hundred bytes.
 pub const LISTED_ENTRIES: usize = 1_000_000;
 
-/// Maximum number of directories, and of entries in them, that are listed again while a call waits: about 40
-/// ms.
+/// Maximum number of directories, and of entries in them, that are listed again while a call waits. This
+/// takes about 40 ms.
 pub const LISTED_AGAIN: (usize, usize) = (1_000, 20_000);
 
-/// Maximum number of links in a watched tree, and of names on their paths, which may have to be looked up in
-/// every call: a few microseconds each.
+/// Maximum number of links in a watched tree, and of names on their paths. We may have to look them up in
+/// every call, which takes a few microseconds each.
 pub const LISTED_LINKS: usize = 200;
 /// See [`LISTED_LINKS`].
 pub const LISTED_LINK_NAMES: usize = 2_000;
@@ -103,13 +104,13 @@ pub const LISTING_PART: u32 = 10;
 /// Time after which a tree that could not be listed is tried again.
 pub const LISTING_FAILED: Duration = Duration::from_secs(60);
 
-/// Maximum number of files and directories of a watched tree for which their states are compared in every
-/// call. This is necessary because the kernel does not report writes through a memory mapping, or through a
-/// name outside of the tree. It takes a few milliseconds, or 20 on a busy machine.
+/// Maximum number of files and directories in a watched tree whose states we compare in every call. We must
+/// do this because the kernel does not report writes through a memory mapping, or through a name outside of
+/// the tree. It takes a few milliseconds, or 20 on a busy machine.
 pub const COMPARED_ALWAYS: usize = 5_000;
 
-/// Maximum number of files and directories for which a call waits for a comparison that is due: a fifth of a
-/// second on two busy processors. Those of a larger tree are compared in the background.
+/// Maximum number of files and directories for which a call waits when a comparison is due. This takes a
+/// fifth of a second on two busy processors. Larger trees are compared in the background.
 pub const COMPARED_IN_CALLS: usize = 50_000;
 
 /// In trees with more than [`COMPARED_ALWAYS`] entries, the minimum time between two comparisons. They may
@@ -118,7 +119,7 @@ pub const BETWEEN_COMPARISONS: Duration = Duration::from_secs(1);
 /// See [`BETWEEN_COMPARISONS`].
 pub const COMPARING_PART: u32 = 20;
 
-/// Pieces of a comparison per thread.
+/// Number of pieces per thread into which a comparison is divided.
 pub const COMPARED_PIECES: usize = 8;
 
 /// Maximum depth below a private directory. Engines that store files there use about four levels.
@@ -134,27 +135,27 @@ pub const WARNINGS_KEPT: usize = 20;
 pub const BINARY_HEAD_BYTES: usize = 8 << 10;
 
 /// Maximum number of bytes at the beginning of a file that decide its encoding. If a larger file is UTF-8 up
-/// to there, it is treated as UTF-8, and its other bytes are searched as they are.
+/// to there, we treat it as UTF-8 and search the other bytes as they are.
 pub const DETECTION_BYTES: usize = 8 << 20;
 
-/// Maximum number of bytes, from the first non-ASCII one, for guessing an encoding: a few milliseconds. More
-/// would hardly change the result.
+/// Maximum number of bytes, counted from the first non-ASCII one, for guessing an encoding. This takes a few
+/// milliseconds; more bytes would hardly change the result.
 pub const DETECTION_SAMPLE_BYTES: usize = 64 << 10;
 
-/// Number of UTF-8 characters per invalid byte from which a text is considered damaged UTF-8 instead of
+/// Minimum number of UTF-8 characters per invalid byte for a text to be treated as damaged UTF-8 and not as
 /// another encoding. Text in other encodings has less than one by chance.
 pub const CHARACTERS_PER_BROKEN_BYTE: usize = 4;
 
-/// Minimum number of UTF-16 units from which a text without a byte-order mark is recognized: fewer look like
+/// Minimum number of UTF-16 units for recognizing a text without a byte-order mark. Fewer could look like
 /// anything.
 pub const UTF16_UNITS: usize = 8;
 
-/// Directory entries read between two deadline checks: a millisecond or two.
+/// Number of directory entries read between two deadline checks. This takes a millisecond or two.
 pub const NAMES_PER_LOOK: usize = 4096;
 
 /// Maximum number of names of pruned directories in a report.
 pub const PRUNED_NAMES: usize = 100;
 
-/// Maximum number of directories with hidden entries in a report. If there are more, all possible directories
-/// are searched for hidden files.
+/// Maximum number of directories with hidden entries in a report. If there are more, every directory that
+/// could have some is searched for hidden files.
 pub const HIDING_DIRECTORIES: usize = 20_000;

@@ -3,9 +3,9 @@
 //! A [`PrivatePlace`] is the location of such a directory, and a [`PrivateDirectory`] is one that was opened
 //! and checked. Every component of its path must belong to this user or the system, and no other user may be
 //! able to replace one. The directory and everything below it must belong to this user, and only this user
-//! may write there. A file is opened by its name in the open directory, never through a link and without
-//! blocking on a pipe. It is then checked on the open handle: it must be a plain file of this user, with a
-//! single link and within a size limit. Nothing is truncated or removed before these checks.
+//! may write there. We open a file by its name in the open directory, never through a link and without
+//! blocking on a pipe. Then we check the open handle: it must be a plain file of this user, with a single
+//! link and within a size limit. Nothing is truncated or removed before these checks.
 //!
 //! On systems that do not report owners and permissions (`portable`), we check only types, links and sizes.
 
@@ -25,7 +25,7 @@ use crate::trust::{PrivateError, TrustError};
 
 pub use named::NamedFile;
 
-/// The extension of a file that is being written. A leftover of a program that crashed may be removed.
+/// Extension of a file that is still being written. A leftover of a program that crashed may be removed.
 const TEMPORARY: &str = "tmp";
 
 /// The location of a private directory that may not exist yet: names below a directory that the user or the
@@ -38,7 +38,7 @@ pub struct PrivatePlace {
 
 impl PrivatePlace {
     /// Creates a location below an absolute path, whose links are followed because they belong to the user or
-    /// the system. At least one name must be joined to it.
+    /// the system. You must join at least one name to it.
     pub fn below(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into(), below: Vec::new() }
     }
@@ -52,7 +52,7 @@ impl PrivatePlace {
         }
     }
 
-    /// Returns the location of a subdirectory.
+    /// Appends the name of a subdirectory.
     #[must_use]
     pub fn join(&self, name: impl AsRef<OsStr>) -> Self {
         let mut joined = self.clone();
@@ -60,7 +60,7 @@ impl PrivatePlace {
         joined
     }
 
-    /// Returns the path without resolving its links.
+    /// The path with its links unresolved.
     pub fn path(&self) -> PathBuf {
         self.below.iter().fold(self.base.clone(), |path, name| path.join(name))
     }
@@ -69,7 +69,7 @@ impl PrivatePlace {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted or opened.
+    /// Fails if the directory can't be trusted or opened.
     pub fn open(&self) -> Result<Option<PrivateDirectory>, PrivateError> {
         match self.try_open() {
             Err(PrivateError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -81,7 +81,7 @@ impl PrivatePlace {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted, created or opened.
+    /// Fails if the directory can't be trusted, created or opened.
     pub fn create(&self) -> Result<PrivateDirectory, PrivateError> {
         // A component that another process creates at the same time is checked like an existing one.
         let mut resolved = system::resolve(&self.base)?;
@@ -154,7 +154,7 @@ pub struct PrivateEntry {
 
 impl PrivateEntry {
     /// Returns true if this is a temporary file of [`PrivateDirectory::replace`] that has not been renamed
-    /// yet, judging by its extension.
+    /// yet. Only the extension is checked.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         Path::new(&self.name).extension().is_some_and(|extension| extension == TEMPORARY)
@@ -162,7 +162,7 @@ impl PrivateEntry {
 }
 
 impl PrivateDirectory {
-    /// Returns the path. No component is a link, and only this user and the system may replace one.
+    /// The path of the directory. No component is a link, and only this user and the system may replace one.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -171,7 +171,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted or opened.
+    /// Fails if the subdirectory can't be trusted or opened.
     pub fn directory(&self, name: impl AsRef<OsStr>) -> Result<Option<Self>, PrivateError> {
         allow_missing(self.child(name.as_ref()))
     }
@@ -180,7 +180,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted, created or opened.
+    /// Fails if the subdirectory can't be trusted, created or opened.
     pub fn create_directory(&self, name: impl AsRef<OsStr>) -> Result<Self, PrivateError> {
         let name = name.as_ref();
         self.make(name)?;
@@ -196,8 +196,8 @@ impl PrivateDirectory {
         check_name(&self.path, name)?;
         let path = self.path.join(name);
         let handle = system::open_child(&self.handle, name).map_err(|source| {
-            // An untrusted directory can't be opened inside the sandbox, but its name may still reveal the
-            // reason.
+            // An untrusted directory can't be opened inside the sandbox, but the metadata of its name may
+            // still reveal the reason.
             let facts = self.facts(name).ok();
             let reason = facts.and_then(|facts| match facts.kind {
                 NodeKind::Symlink => Some(TrustError::Link),
@@ -223,7 +223,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be opened.
+    /// Fails if the file can't be trusted, is larger than `max` bytes, or can't be opened.
     pub fn open_file(&self, name: impl AsRef<OsStr>, max: u64) -> Result<Option<File>, PrivateError> {
         allow_missing(self.open(name.as_ref(), OpenMode::Read, max))
     }
@@ -232,7 +232,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be read.
+    /// Fails if the file can't be trusted, is larger than `max` bytes, or can't be read.
     pub fn read(&self, name: impl AsRef<OsStr>, max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
         let name = name.as_ref();
         let Some(file) = self.open_file(name, max)? else { return Ok(None) };
@@ -246,7 +246,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted, created or opened.
+    /// Fails if the file can't be trusted, created or opened.
     pub fn open_or_create(&self, name: impl AsRef<OsStr>) -> Result<File, PrivateError> {
         self.open(name.as_ref(), OpenMode::ReadWriteOrCreate, u64::MAX)
     }
@@ -255,7 +255,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name exists or the file can't be created.
+    /// Fails if the name exists or the file can't be created.
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> Result<File, PrivateError> {
         self.open(name.as_ref(), OpenMode::CreateNew, u64::MAX)
     }
@@ -264,12 +264,12 @@ impl PrivateDirectory {
         open_judged(&self.handle, &self.path, name, access, max)
     }
 
-    /// Writes a file atomically: under a temporary name first, which is then renamed. This replaces an
-    /// existing entry unless it is a directory; the target of a link is not changed.
+    /// Writes a file atomically, under a temporary name that is then renamed. This replaces an existing entry
+    /// unless it is a directory. If the entry is a link, the target of the link does not change.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file can't be written.
+    /// Fails if the file can't be written.
     pub fn replace(
         &self,
         name: impl AsRef<OsStr>,
@@ -281,7 +281,7 @@ impl PrivateDirectory {
         check_name(&self.path, name)?;
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = OsString::from(format!("{}-{number}.{TEMPORARY}", std::process::id()));
-        // A leftover of another process with the same id.
+        // This may be left over from another process with the same id.
         self.remove(&temporary)?;
         let file = self.create_new(&temporary)?;
         let mut writer = BufWriter::new(&file);
@@ -295,11 +295,11 @@ impl PrivateDirectory {
         })
     }
 
-    /// Renames a file, and replaces an existing one with the new name.
+    /// Renames a file. This replaces an existing file with the new name.
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if the file can't be renamed.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<(), PrivateError> {
         let (from, to) = (from.as_ref(), to.as_ref());
         check_name(&self.path, from).and_then(|()| check_name(&self.path, to))?;
@@ -310,17 +310,17 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if the entries can't be flushed.
     pub fn sync(&self) -> Result<(), PrivateError> {
         system::sync(&self.handle).map_err(|source| io_error(&self.path, source))
     }
 
-    /// Removes an entry that is not a directory. Returns false if it does not exist. The target of a link is
-    /// not changed.
+    /// Removes an entry that is not a directory. Returns false if it does not exist. If the entry is a link,
+    /// the target of the link does not change.
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if the entry can't be removed.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         check_name(&self.path, name)?;
@@ -336,7 +336,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if something can't be removed.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         self.remove_below(name.as_ref(), limits::PRIVATE_DEPTH)
     }
@@ -350,7 +350,8 @@ impl PrivateDirectory {
             return self.remove(name);
         }
         let depth = depth.checked_sub(1).ok_or_else(|| self.error(name, ErrorKind::InvalidData.into()))?;
-        // The owner does not matter: the directory is inside one of this user's, and links are not followed.
+        // The owner does not matter here: the directory is inside one of this user's, and we don't follow
+        // links.
         let handle = system::open_child(&self.handle, name).map_err(|source| self.error(name, source))?;
         let directory = Self { handle, path: self.path.join(name) };
         for name in directory.names()? {
@@ -363,7 +364,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory is not empty, and system errors.
+    /// Fails if the directory is not empty or can't be removed.
     pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         check_name(&self.path, name)?;
@@ -373,18 +374,18 @@ impl PrivateDirectory {
         }
     }
 
-    /// Returns the entries in arbitrary order.
+    /// Lists the entries in arbitrary order.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory can't be read.
+    /// Fails if the directory can't be read.
     pub fn entries(&self) -> Result<Vec<PrivateEntry>, PrivateError> {
         let names = self.names()?.into_iter();
-        // Entries that are removed at the same time are not included.
+        // An entry that is removed while we read is not included.
         Ok(names.filter_map(|name| self.entry(name)).collect())
     }
 
-    /// Returns the entry with this name, or `None` if it does not exist or can't be examined.
+    /// Looks up an entry by its name. Returns `None` if it does not exist or can't be examined.
     pub fn entry(&self, name: impl Into<OsString>) -> Option<PrivateEntry> {
         let name = name.into();
         let facts = self.facts(&name).ok()?;
@@ -401,7 +402,7 @@ impl PrivateDirectory {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted or is larger than `max` bytes.
+    /// Fails if the file can't be trusted or is larger than `max` bytes.
     pub fn check_file(&self, name: impl AsRef<OsStr>, max: u64) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         match self.facts(name) {
@@ -415,16 +416,16 @@ impl PrivateDirectory {
     }
 
     /// Checks everything in the directory, recursively, for an engine that opens files by their paths. The
-    /// engine will then open what was checked, because no other user may replace a component of
+    /// engine will then open the files that we checked, because no other user may replace a component of
     /// [`PrivateDirectory::path`] or create anything in it. `max` returns the maximum size of a file by its
     /// name.
     ///
-    /// A file that the engine created may have permissions that let others write to it, if no other user may
-    /// enter the directory.
+    /// Engines may create files with permissions that let others write to them. We accept this if no other
+    /// user may enter the directory.
     ///
     /// # Errors
     ///
-    /// Returns an error if some entry can't be trusted or examined.
+    /// Fails if some entry can't be trusted or examined.
     pub fn check_all(&self, max: impl Fn(&OsStr) -> u64) -> Result<(), PrivateError> {
         self.check_below(&max, false, limits::PRIVATE_DEPTH)
     }
@@ -483,8 +484,8 @@ impl PrivateDirectory {
     }
 }
 
-/// Returns the path with links resolved as far as it exists. The result is for comparison with the paths of
-/// roots, and must not be opened.
+/// Resolves the links of a path as far as it exists. The result is for comparison with the paths of roots,
+/// and must not be opened.
 pub fn resolved(path: &Path) -> PathBuf {
     let whole = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
@@ -493,12 +494,12 @@ pub fn resolved(path: &Path) -> PathBuf {
     whole.unwrap_or_else(|| path.to_owned())
 }
 
-/// Opens a plain file that the user names for reading, regardless of its owner. Follows links, and does not
-/// block on a pipe.
+/// Opens a plain file that the user named for reading, regardless of its owner. This follows links, and does
+/// not block on a pipe.
 ///
 /// # Errors
 ///
-/// Returns an error if it is not a plain file, is larger than `max` bytes, or can't be opened.
+/// Fails if the path is not a plain file, is larger than `max` bytes, or can't be opened.
 pub fn open_named(path: &Path, max: u64) -> Result<File, PrivateError> {
     let file = system::open_named(path).map_err(|source| io_error(path, source))?;
     let facts = system::file_facts(&file).map_err(|source| io_error(path, source))?;

@@ -1,9 +1,10 @@
-//! Quotes untrusted text: file names, symbols, headings, messages and other fields that others wrote.
+//! Quotes untrusted text: file names, symbols, headings, messages and other fields that we did not write.
 //!
-//! An answer contains lines of its own, for example headlines, notes in brackets, file headings and numbered lines.
-//! A repository chooses the names in those lines, so a name could imitate one of them. [`display_path`] and
-//! [`display_text`] return ordinary text unchanged. They put text in double quotes if it could be mistaken
-//! for a line of an answer, hides something, or could close the markup that a client puts around an answer.
+//! An answer contains lines of its own, for example headlines, notes in brackets, file headings and numbered
+//! lines. A repository chooses the names in those lines, so a name could imitate one of them.
+//! [`display_path`] and [`display_text`] return ordinary text unchanged. They put text in double quotes if it
+//! could be mistaken for a line of an answer, or hides something. The same applies if it could close the
+//! markup that a client puts around an answer.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,9 +16,9 @@ use crate::root::is_separator;
 /// control characters, line and paragraph separators, and all characters without a glyph: Unicode's default
 /// ignorable and format characters.
 ///
-/// Allowed are the emoji variation selector and format characters with a glyph, for example the Arabic year sign.
-/// Joiners are not allowed, although emoji and some scripts need them, because they would be invisible in an
-/// identifier.
+/// We allow the emoji variation selector and format characters with a glyph, for example the Arabic year
+/// sign. Joiners are not allowed, although emoji and some scripts need them, because they would be invisible
+/// in an identifier.
 pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -36,14 +37,14 @@ const KEY_CAP: char = '\u{20e3}';
 /// The empty braille pattern, which looks like a space.
 const BRAILLE_BLANK: char = '\u{2800}';
 
-/// Returns a path as answers show it. An ordinary path is returned unchanged. Others are put in double
-/// quotes, with the escapes `\n`, `\t`, `\"`, `\\` and `\xNN`, which [`crate::RelPath::parse`] converts back
-/// to the same bytes.
+/// Formats a path as answers show it. An ordinary path stays unchanged. Other paths are put in double quotes,
+/// with the escapes `\n`, `\t`, `\"`, `\\` and `\xNN`, which [`crate::RelPath::parse`] converts back to the
+/// same bytes.
 ///
 /// Names are quoted if they contain invisible characters, characters that close markup (`<`, `>`, `` ` ``) or
-/// white space other than the space; if they begin or end with a space; and if they look like a line of an
-/// answer, for example `[searched 9,999 files]`, `Found 3 matches`, `src/a.rs:5: code` or `@@ end`. For example,
-/// `[id].tsx` and `My notes.md` are ordinary.
+/// white space other than the space. This also applies if they begin or end with a space. They are also
+/// quoted if they look like a line of an answer, for example `[searched 9,999 files]`, `Found 3 matches`,
+/// `src/a.rs:5: code` or `@@ end`. In contrast, `[id].tsx` and `My notes.md` are ordinary.
 ///
 /// # Examples
 ///
@@ -65,7 +66,7 @@ pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns [`display_path`] for a path below a root. The directories above the root belong to the user, so
+/// Formats a path below a root like [`display_path`]. The directories above the root belong to the user, so
 /// words in them are not suspicious.
 pub fn display_below(root: &[u8], path: &[u8]) -> String {
     let mut whole = root.to_vec();
@@ -85,7 +86,7 @@ pub fn display_below(root: &[u8], path: &[u8]) -> String {
     }
 }
 
-/// Returns [`display_path`] for a path that another program wrote and may have quoted already.
+/// Formats a path like [`display_path`] that another program wrote and may have quoted already.
 pub fn display_foreign_path(path: &str) -> Cow<'_, str> {
     match path.starts_with('"').then(|| path_bytes(path)) {
         Some(Ok(bytes)) => Cow::Owned(display_path(&bytes).into_owned()),
@@ -93,11 +94,11 @@ pub fn display_foreign_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns one line of text, for example a symbol, a heading or a message, for the middle of a line of an answer.
-/// Ordinary text is returned unchanged, other text is quoted like a path.
+/// Formats one line of text, for example a symbol, a heading or a message, for the middle of a line of an
+/// answer. Ordinary text stays unchanged, and other text is quoted like a path.
 ///
-/// It may be a phrase and may contain `<` and `>`, as types do. It must not contain a tag, a backtick or
-/// invisible characters, and must not look like a note or a heading of an answer.
+/// Ordinary text may be a phrase and may contain `<` and `>`, as types do. It must not contain a tag, a
+/// backtick or invisible characters, and must not look like a note or a heading of an answer.
 pub fn display_text(text: &str) -> Cow<'_, str> {
     match text.contains('`') || text.starts_with('"') || is_hostile(text) {
         true => Cow::Owned(quote(text.as_bytes())),
@@ -105,7 +106,7 @@ pub fn display_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns [`display_text`] for a sentence, which may contain code in backticks and begin with a quotation.
+/// Formats a sentence like [`display_text`], but allows code in backticks and a quotation at the beginning.
 pub fn display_message(text: &str) -> Cow<'_, str> {
     if is_hostile(text) { Cow::Owned(quote(text.as_bytes())) } else { Cow::Borrowed(text) }
 }
@@ -118,20 +119,18 @@ fn is_hostile(text: &str) -> bool {
     text.starts_with(' ') || text.starts_with("@@ ") || is_note || has_tag(text) || places(text).any(hides)
 }
 
-/// Returns true if a line of a file could be mistaken for a note of an answer, which is in brackets:
-/// `[warning: …]`.
+/// Returns true if a line of a file could be mistaken for a note of an answer, e.g. `[warning: …]`.
 pub fn is_like_a_note(line: &str) -> bool {
     let inner = line.strip_prefix('[').and_then(|line| line.trim_end().strip_suffix(']'));
     inner.is_some_and(|inner| inner.contains(' ') && opens_a_line(inner))
 }
 
-/// Returns true for paths of bytes that have no special meaning in any line of an answer, which most paths
-/// are.
+/// Returns true if no byte of a path has a special meaning in a line of an answer. This holds for most paths.
 fn is_simple(path: &[u8]) -> bool {
     let is_simple =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+');
     path.iter().all(|&byte| is_simple(byte))
-        // We exclude names that could be mistaken for a gap.
+        // Names that could be mistaken for a gap are not simple.
         && !path.starts_with(b"--")
         && memchr::memmem::find(path, b"/--").is_none()
 }
@@ -160,7 +159,7 @@ fn is_ordinary_name(name: &str) -> bool {
     if name.starts_with(' ') || name.ends_with(' ') || is_location || is_gap(name.as_bytes()) {
         return false;
     }
-    // The symbols of a tree, and of omissions.
+    // Symbols that draw a tree or mark an omission.
     if name.chars().any(|c| matches!(c, '\u{2500}'..='\u{257f}')) || name.starts_with('…') {
         return false;
     }
@@ -171,13 +170,13 @@ fn is_ordinary_name(name: &str) -> bool {
         return true;
     }
     let begins_plainly = name.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
-    // `a.rs (3 lines)`, `a.rs [2 edits]`, a note that is closed early.
+    // For example `a.rs (3 lines)`, `a.rs [2 edits]`, or a note that is closed early.
     let says_more = name.ends_with(')') && name.contains(" (") || name.ends_with(']') || name.contains("] ");
     begins_plainly && !says_more && !is_phrase(name)
 }
 
 /// Returns true if a name with spaces could be a sentence of an answer. Most readers recognize a name with an
-/// extension as a file, so such a name counts only if it begins like one of our sentences.
+/// extension as a file, so we count such a name only if it begins like one of our sentences.
 fn is_phrase(name: &str) -> bool {
     let is_short = name.split(' ').count() <= 2;
     match has_extension(name) {
@@ -196,7 +195,7 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
-/// The first words of the lines of answers in lower case, after an optional number: `3 names fit …`.
+/// The first words of our answer lines in lower case, after an optional number, e.g. `3 names fit …`.
 const OPENINGS: &[&str] = &[
     "as",
     "at",
@@ -325,7 +324,7 @@ fn quote(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns the bytes of a path as [`display_path`] writes it.
+/// Converts a path from the form of [`display_path`] to its bytes.
 pub(crate) fn path_bytes(text: &str) -> Result<Cow<'_, [u8]>, RelPathError> {
     if text.starts_with('"') { unquote(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text.as_bytes())) }
 }

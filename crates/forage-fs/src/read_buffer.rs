@@ -6,8 +6,8 @@ use std::ops::Deref;
 /// The bytes of a file, aligned to a page.
 ///
 /// On some processors (AMD family 25, with `rep movsb`) the kernel takes twice as long to copy data to an
-/// address 1 to 31 bytes after the start of a page. This is where large allocations begin, because glibc puts
-/// them 16 bytes after it. See bench/results.md for the effect.
+/// address 1 to 31 bytes after the start of a page. Large allocations would begin there, because glibc puts
+/// them 16 bytes after the start. See bench/results.md for the effect.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
     /// Bytes before `start` are padding for alignment.
@@ -45,13 +45,13 @@ impl ReadBuffer {
         if self.room() >= more {
             return;
         }
-        // Growing means new pages each time, so we grow rarely, except for large files.
+        // Growing means new pages each time, so we should do this rarely, except for large files.
         let least = self.len().saturating_add(more);
         let wanted = match least {
             ..=DOUBLING => least.next_power_of_two().max(LEAST),
             _ => least.saturating_add(least / 8),
         };
-        // We free unused memory first.
+        // We free unused memory before we allocate more.
         if self.is_empty() {
             *self = Self::default();
         }
@@ -62,12 +62,12 @@ impl ReadBuffer {
         *self = Self { bytes, start };
     }
 
-    /// Returns the number of bytes that can be appended without allocating.
+    /// The number of bytes that can be appended without allocating.
     pub(crate) fn room(&self) -> usize {
         self.bytes.capacity() - self.bytes.len()
     }
 
-    /// Returns the underlying vector for appending up to [`ReadBuffer::room`] bytes.
+    /// Gives access to the underlying vector, for appending up to [`ReadBuffer::room`] bytes.
     pub(crate) fn spare(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -80,7 +80,7 @@ impl ReadBuffer {
         &mut self.bytes[from..]
     }
 
-    /// Appends up to `max` bytes and returns the number of bytes read, which is smaller only at the end.
+    /// Appends up to `max` bytes and returns their number, which is smaller than `max` only at the end.
     pub fn read_more(&mut self, from: &mut impl Read, max: usize) -> io::Result<usize> {
         self.reserve(max);
         from.take(max as u64).read_to_end(&mut self.bytes)

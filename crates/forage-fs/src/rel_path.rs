@@ -9,19 +9,19 @@ use std::sync::Arc;
 use crate::quoting::{display_path, path_bytes};
 use crate::root::is_separator;
 
-/// The reasons for which a text can't be a path below a root.
+/// Reasons why a text can't be a path below a root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelPathError {
     /// `..` leads above the root.
     #[error("the path leads above the root by `..`")]
     AboveRoot,
-    /// An absolute path instead of a relative one.
+    /// The path is absolute.
     #[error("the path is absolute")]
     Absolute,
-    /// A NUL byte.
+    /// The path contains a NUL byte.
     #[error("the path holds a NUL character")]
     Nul,
-    /// A quoted path with invalid quotes or escapes.
+    /// The quotes or escapes of a quoted path are invalid.
     #[error("the quoted path is malformed: {0}")]
     Quoting(&'static str),
 }
@@ -34,7 +34,7 @@ pub enum RelPathError {
 pub struct RelPath(Arc<[u8]>);
 
 impl RelPath {
-    /// Returns the path of the root itself.
+    /// The path of the root itself.
     pub fn root() -> Self {
         Self(Arc::from(&[][..]))
     }
@@ -44,7 +44,7 @@ impl RelPath {
     ///
     /// # Errors
     ///
-    /// Returns an error if the path leads above the root or is not valid.
+    /// Fails if the path leads above the root or is not valid.
     ///
     /// # Examples
     ///
@@ -60,7 +60,8 @@ impl RelPath {
         Self::from_bytes(&path_bytes(text)?, base)
     }
 
-    /// Like [`RelPath::parse`], for unquoted bytes, for example the target of a link or a command-line argument.
+    /// Like [`RelPath::parse`], for unquoted bytes, for example the target of a link or a command-line
+    /// argument.
     pub fn from_bytes(bytes: &[u8], base: &RelPath) -> Result<Self, RelPathError> {
         if bytes.contains(&0) {
             return Err(RelPathError::Nul);
@@ -89,7 +90,7 @@ impl RelPath {
             return Self(Arc::from(name));
         }
         let head = self.0.len();
-        // We build it in place because a walk joins every name, and a `Vec` would be copied once more.
+        // We build the path in place: a walk joins every name, and a `Vec` would be copied once more.
         let mut joined: Arc<[u8]> = std::iter::repeat_n(b'/', head + 1 + name.len()).collect();
         if let Some(bytes) = Arc::get_mut(&mut joined) {
             bytes[..head].copy_from_slice(&self.0);
@@ -98,7 +99,7 @@ impl RelPath {
         Self(joined)
     }
 
-    /// Returns the bytes, names joined by `/`.
+    /// The bytes of the path, as names joined by `/`.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -113,17 +114,17 @@ impl RelPath {
         self.0.split(|&b| b == b'/').filter(|name| !name.is_empty())
     }
 
-    /// Returns the number of names.
+    /// The number of names.
     pub fn depth(&self) -> usize {
         self.names().count()
     }
 
-    /// Returns the last name; empty for the root.
+    /// The last name, which is empty for the root.
     pub fn file_name(&self) -> &[u8] {
         &self.0[memchr::memrchr(b'/', &self.0).map_or(0, |slash| slash + 1)..]
     }
 
-    /// Returns the parent directory, or `None` for the root.
+    /// The parent directory, or `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
@@ -139,7 +140,7 @@ impl RelPath {
                 && (self.0.len() == ancestor.0.len() || self.0.get(ancestor.0.len()) == Some(&b'/')))
     }
 
-    /// Returns the part of `self` below `ancestor`, or all of `self` if it is not below it.
+    /// The part of `self` below `ancestor`, or all of `self` if it is not below it.
     pub fn below<'a>(&'a self, ancestor: &RelPath) -> &'a [u8] {
         if ancestor.is_root() || !self.starts_with(ancestor) {
             return &self.0;
@@ -147,12 +148,12 @@ impl RelPath {
         self.0.get(ancestor.0.len() + 1..).unwrap_or_default()
     }
 
-    /// Returns the path as a string of the operating system, or `None` if it can't be represented.
+    /// Converts the path to a string of the operating system. Returns `None` if this can't represent it.
     pub fn to_os_string(&self) -> Option<Cow<'_, OsStr>> {
         os_str(&self.0)
     }
 
-    /// Returns the path as answers show it; see [`display_path`]. [`RelPath::parse`] converts it back to the
+    /// Formats the path as answers show it; see [`display_path`]. [`RelPath::parse`] converts it back to the
     /// same bytes. The root is `.`.
     pub fn display(&self) -> Cow<'_, str> {
         if self.is_root() {
@@ -173,7 +174,7 @@ pub(crate) fn os_str(bytes: &[u8]) -> Option<Cow<'_, OsStr>> {
     std::str::from_utf8(bytes).ok().map(|text| Cow::Borrowed(OsStr::new(text)))
 }
 
-/// Returns the bytes of an operating-system string with `/` between names, or `None` for unsupported names.
+/// Converts an operating-system string to bytes with `/` between names. Returns `None` for unsupported names.
 #[cfg(unix)]
 pub(crate) fn os_bytes(text: &OsStr) -> Option<Cow<'_, [u8]>> {
     use std::os::unix::ffi::OsStrExt;

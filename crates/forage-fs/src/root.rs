@@ -13,7 +13,7 @@ use crate::secrets::SecretPolicy;
 use crate::state::NameStatus;
 use crate::sys::{self, Directory, NodeKind};
 
-/// Limits on the directories that may be a root.
+/// Rules about which directories may be a root.
 #[derive(Clone, Debug, Default)]
 pub struct RootPolicy {
     /// The user's home directory; it and its parents are too broad.
@@ -22,7 +22,8 @@ pub struct RootPolicy {
     pub allow_broad: bool,
 }
 
-/// Directories of `/` whose files belong to the kernel: environments that contain keys, devices.
+/// Directories of `/` whose files belong to the kernel, for example environments that contain keys, and
+/// devices.
 const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 
 /// A directory beneath which files may be read, held open.
@@ -30,23 +31,23 @@ const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 pub struct Root {
     path: PathBuf,
     directory: Directory,
-    /// True if it is the root of the whole file system.
+    /// True if this is the root of the whole file system.
     is_whole_system: bool,
     inside_git: bool,
     /// The device of the root's own file system.
     device: Option<u64>,
     device_with_states: Result<u64, NoStates>,
-    /// True if the state of a directory changes with its names.
+    /// True if the state of a directory changes when its names change.
     directories_have_states: bool,
     secrets: SecretPolicy,
 }
 
 impl Root {
-    /// Opens `path` as a root. Links in `path` itself are followed, because the user chose it.
+    /// Opens `path` as a root. This follows links in `path` itself, because the user chose it.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory can't be opened, is too broad, or belongs to the kernel.
+    /// Fails if the directory can't be opened, is too broad, or belongs to the kernel.
     ///
     /// # Examples
     ///
@@ -94,7 +95,7 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Root::open`].
+    /// Fails for the same reasons as [`Root::open`].
     pub fn open_project(
         directory: &Path,
         policy: &RootPolicy,
@@ -107,35 +108,35 @@ impl Root {
         Ok((root, below.unwrap_or_else(RelPath::root)))
     }
 
-    /// Returns the repository of the root, which is the main worktree or a linked one, according to its own
-    /// `.git`. All worktrees of a repository have the same one. This does not access anything outside of the
+    /// Finds the repository of the root: its own `.git`, or that of the main worktree if the root is a linked
+    /// one. All worktrees of a repository have the same one. This does not access anything outside of the
     /// root.
     pub fn repository(&self) -> Option<PathBuf> {
         crate::walk::repository_of(self)
     }
 
-    /// Returns true if changes of files can be detected without reading them. This is not possible on some
-    /// file systems and operating systems.
+    /// Returns true if we can detect changes of files without reading them. Some file systems and operating
+    /// systems do not support this.
     pub fn knows_states(&self) -> bool {
         self.device_with_states.is_ok()
     }
 
-    /// Returns the reason for which this is not possible, if so.
+    /// The reason why changes of files can't be detected, or `None` if they can.
     pub fn no_states(&self) -> Option<NoStates> {
         self.device_with_states.err()
     }
 
-    /// Returns the device of the root's files that have a state.
+    /// The device of the root's files, provided that they have a state.
     pub(crate) fn device_with_states(&self) -> Option<u64> {
         self.device_with_states.ok()
     }
 
-    /// Returns the same device, if the state of a directory reflects changes of its names.
+    /// The same device, provided that the state of a directory also reflects changes of its names.
     pub(crate) fn device_with_directory_states(&self) -> Option<u64> {
         self.device_with_states().filter(|_| self.directories_have_states)
     }
 
-    /// Returns true if both are the same directory with the same path and the same access rules.
+    /// Returns true if both are the same directory, with the same path and the same access rules.
     pub fn is_same(&self, other: &Self) -> bool {
         let rest = |root: &Self| (root.inside_git, root.device_with_states);
         let identity = sys::identity(&self.directory);
@@ -145,12 +146,12 @@ impl Root {
             && (&self.path, &self.secrets) == (&other.path, &other.secrets)
     }
 
-    /// Returns the root's absolute path for display.
+    /// The root's absolute path, for display.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the policy that denies access to secret files.
+    /// The policy that denies access to secret files.
     pub fn secrets(&self) -> &SecretPolicy {
         &self.secrets
     }
@@ -160,7 +161,7 @@ impl Root {
         self.inside_git
     }
 
-    /// Returns true if the root may contain the kernel's file systems.
+    /// Returns true if the root is broad enough to contain the kernel's file systems.
     pub(crate) fn holds_kernels(&self) -> bool {
         self.is_whole_system
     }
@@ -174,15 +175,15 @@ impl Root {
                 .is_some_and(|first| KERNEL_DIRECTORIES.iter().any(|name| name.as_bytes() == first))
     }
 
-    /// Returns the name of the kernel file system that contains an open directory, unless it is the root's
-    /// own file system, which the user chose and was allowed to.
+    /// Returns the name of the kernel file system that contains an open directory. The root's own file system
+    /// does not count: the user was allowed to choose it.
     pub(crate) fn kernel_file_system(&self, directory: &Directory) -> Option<&'static str> {
         let device = sys::identity(directory).map(|(device, _)| device);
-        // We need to query only another device. While the root is open, its device number can't be reused.
+        // Only a different device must be queried. While the root is open, its device number can't be reused.
         if device.is_some() && device == self.device { None } else { sys::kernel_file_system(directory) }
     }
 
-    /// The same for an open file, because a file can be a mount point.
+    /// Like [`Root::kernel_file_system`] for an open file. Note that a file can be a mount point too.
     pub(crate) fn kernel_file_system_of(&self, file: &OpenedFile) -> Option<&'static str> {
         file.kernel_file_system(self.device)
     }
@@ -208,7 +209,7 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// Returns an error if the path leads outside of the root, or is not a regular file that may be read.
+    /// Fails if the path leads outside of the root, or is not a regular file that may be read.
     pub fn open_file(&self, path: &RelPath) -> Result<OpenedFile, OpenError> {
         let shown = || path.display().into_owned();
         for _ in 0..limits::OPEN_RETRIES {
@@ -218,7 +219,7 @@ impl Root {
                 (real, _) => real,
             };
             match self.open_resolved(&real) {
-                // A link has appeared where there was none a moment ago: resolve again.
+                // A link has appeared where there was none a moment ago, so we must resolve the path again.
                 Err(OpenError::Io { source, .. }) if sys::is_link_error(&source) => {}
                 Err(OpenError::Io { source, .. }) => return Err(OpenError::Io { path: shown(), source }),
                 result => return result,
@@ -227,7 +228,7 @@ impl Root {
         Err(OpenError::Io { path: shown(), source: io::Error::other("it keeps changing while it is opened") })
     }
 
-    /// Returns the system error for a file that a walk could not open or read.
+    /// Describes the system error for a file that a walk could not open or read.
     pub(crate) fn why_unreadable(&self, path: &RelPath) -> String {
         let read = |mut file: OpenedFile| file.reader().read(&mut [0]);
         match self.open_file(path) {
@@ -261,7 +262,7 @@ impl Root {
         self.kernel_file_system_of(&file).map_or(Ok(file), |system| Err(kernels(system)))
     }
 
-    /// Returns the first `max` names in a directory in arbitrary order. Follows links within the root.
+    /// Lists the first `max` names in a directory, in arbitrary order. Follows links within the root.
     pub fn names(&self, path: &RelPath, max: usize) -> Result<Vec<Vec<u8>>, OpenError> {
         let shown = || path.display().into_owned();
         let (real, NodeKind::Directory) = self.resolve(path)? else {
@@ -277,11 +278,11 @@ impl Root {
         Ok(nodes.into_iter().map(|node| node.name.into_vec()).collect())
     }
 
-    /// Opens a directory to look at its names, without following a link anywhere on the way.
+    /// Opens a directory so that its names can be examined. No link is followed anywhere on the way.
     ///
     /// # Errors
     ///
-    /// Returns an error if the path is not a directory, or leads through a link.
+    /// Fails if the path is not a directory, or leads through a link.
     pub fn look_into(&self, directory: &RelPath) -> io::Result<Names<'_>> {
         let opened = sys::open_for_names(&self.directory, directory)?;
         let is_kernels = self.is_kernels(directory) || self.kernel_file_system(&opened).is_some();
@@ -292,7 +293,7 @@ impl Root {
         }
     }
 
-    /// Resolves the links of a path within the root. Returns true as the second value for a directory.
+    /// Resolves the links of a path within the root. The second value is true for a directory.
     pub fn locate(&self, path: &RelPath) -> Result<(RelPath, bool), OpenError> {
         self.resolve(path).map(|(path, kind)| (path, kind == NodeKind::Directory))
     }
@@ -325,7 +326,7 @@ impl Root {
     }
 }
 
-/// A directory beneath a root, open to look at its names one by one. No link is followed.
+/// A directory beneath a root, opened to examine its names one by one. Links are not followed.
 #[derive(Debug)]
 pub struct Names<'a> {
     root: &'a Root,
@@ -334,11 +335,11 @@ pub struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Returns the metadata of a name, or `None` if there is no such name.
+    /// Looks up the metadata of a name. Returns `None` if there is no such name.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name can't be examined.
+    /// Fails if the name can't be examined.
     pub fn status(&self, name: &[u8]) -> io::Result<Option<NameStatus>> {
         match sys::name_status(&self.directory, name) {
             Ok(status) => Ok(Some(status)),
@@ -351,16 +352,16 @@ impl Names<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if it is not a file that may be read.
+    /// Fails if the name is not a file that may be read.
     pub fn open(&self, name: &[u8]) -> Result<OpenedFile, OpenError> {
         self.root.open_resolved(&self.path.join(name))
     }
 
-    /// Returns the target of a link as stored in it. It must not be opened.
+    /// Reads the target of a link as it is stored. The target must not be opened.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is not a link.
+    /// Fails if the name is not a link.
     pub fn link_target(&self, name: &[u8]) -> io::Result<Vec<u8>> {
         sys::link_target(&self.directory, name)
     }
@@ -378,14 +379,14 @@ fn has_git(directory: &Path) -> bool {
     std::fs::symlink_metadata(directory.join(".git")).is_ok()
 }
 
-/// Returns the nearest directory at or above `from` that contains `.git`. We never run git itself: its
+/// Finds the nearest directory at or above `from` that contains `.git`. We never run git itself, because its
 /// configuration belongs to the repository and can name programs.
 pub fn find_git_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|directory| has_git(directory)).map(Path::to_owned)
 }
 
-/// Returns the project that contains a directory: the enclosing git root, unless that is the user's home
-/// directory or a parent of it. Otherwise returns the directory itself.
+/// Finds the project that contains a directory. This is the enclosing git root, unless that is the user's
+/// home directory or a parent of it. Otherwise it is the directory itself.
 pub fn project_around(directory: &Path, home: Option<&Path>) -> PathBuf {
     let git = find_git_root(directory).filter(|git| !is_too_broad(git, home));
     git.unwrap_or_else(|| directory.to_owned())
@@ -405,7 +406,7 @@ impl Roots {
         if roots.is_empty() {
             return Err(RootError::NoRoot);
         }
-        // We remove duplicates.
+        // Keep only one of several roots with the same path.
         let mut once: Vec<Arc<Root>> = Vec::with_capacity(roots.len());
         for root in roots {
             if !once.iter().any(|known| known.path == root.path) {
@@ -421,32 +422,32 @@ impl Roots {
         Self { roots: Vec::new(), base: RelPath::root(), standing: RelPath::root() }
     }
 
-    /// Sets the caller's directory below the first root. All of the root is still searched.
+    /// Sets the caller's directory below the first root. Searches still cover the whole root.
     pub fn standing_in(self, standing: RelPath) -> Self {
         Self { standing, ..self }
     }
 
-    /// Returns the caller's directory below the first root. A relative path that does not exist may be
-    /// relative to this.
+    /// The caller's directory below the first root. If a relative path does not exist, it may be meant
+    /// relative to this directory.
     pub fn standing(&self) -> &RelPath {
         &self.standing
     }
 
-    /// Returns the first root, to which relative paths refer.
+    /// The first root, to which relative paths refer.
     ///
     /// # Panics
     ///
-    /// Panics for [`Roots::none`].
+    /// Panics if there are no roots, as for [`Roots::none`].
     pub fn main(&self) -> &Arc<Root> {
         &self.roots[0]
     }
 
-    /// Returns all roots, the main one first.
+    /// All roots, the main one first.
     pub fn all(&self) -> &[Arc<Root>] {
         &self.roots
     }
 
-    /// Returns a copy with only this root.
+    /// Creates a copy with only this root.
     pub fn only(&self, root: &Arc<Root>) -> Self {
         let below = |directory: &RelPath| match Arc::ptr_eq(root, self.main()) {
             true => directory.clone(),
@@ -455,20 +456,20 @@ impl Roots {
         Self { roots: vec![Arc::clone(root)], base: below(&self.base), standing: below(&self.standing) }
     }
 
-    /// Returns the roots that are below `root`, as paths relative to it.
+    /// The other roots that are nested in `root`, as paths relative to it.
     pub fn below(&self, root: &Root) -> Vec<RelPath> {
         let path = |other: &Arc<Root>| root.strip_absolute(&os_bytes(other.path().as_os_str())?);
         self.roots.iter().filter_map(path).filter(|path| !path.is_root()).collect()
     }
 
-    /// Returns the working directory relative to the first root.
+    /// The working directory, relative to the first root.
     pub fn base(&self) -> &RelPath {
         &self.base
     }
 
-    /// Finds the root of a path, and the path relative to it. `text` is absolute within any root, or relative
-    /// to the first, like all paths in answers. This looks only at names; links are resolved when the file is
-    /// opened.
+    /// Finds the root of a path, and the path relative to that root. `text` is either absolute within any
+    /// root or relative to the first one, like all paths in answers. This looks only at names; links are
+    /// resolved when the file is opened.
     pub fn find(&self, text: &str) -> Result<(Arc<Root>, RelPath), OpenError> {
         let outside = || OpenError::OutsideRoot {
             path: text.escape_debug().to_string(),
@@ -498,8 +499,8 @@ impl Roots {
     }
 }
 
-/// Returns an absolute path without links. On Windows it has the common form with `/` between the names, like
-/// all paths in answers, because few programs know the system's own form `\\?\C:\`.
+/// Makes a path absolute and resolves its links. On Windows the result has the common form with `/` between
+/// the names, like all paths in answers, because few programs know the system's own form `\\?\C:\`.
 #[expect(clippy::disallowed_methods, reason = "a path of the user's own, not of a repository")]
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     #[cfg(not(windows))]
@@ -507,7 +508,7 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     #[cfg(windows)]
     {
         let path = dunce::canonicalize(path)?;
-        // A path too long for the common form does not accept other separators.
+        // A path that is too long for the common form does not accept other separators.
         let plain = path.to_str().filter(|path| !path.starts_with(r"\\?\"));
         Ok(plain.map_or_else(|| path.clone(), |plain| plain.replace('\\', "/").into()))
     }
@@ -540,7 +541,7 @@ struct ResolvedPath {
     kind: NodeKind,
 }
 
-/// The reasons for which a path can't be resolved.
+/// Reasons why a path can't be resolved.
 #[derive(Debug)]
 enum RootPathError {
     Outside,
@@ -558,8 +559,8 @@ impl From<io::Error> for RootPathError {
 /// Follows the links in `path`, each within the root.
 ///
 /// The result is a name, not a permission: it must be opened without following links, which fails if the tree
-/// has changed since. `consulted` is called with every directory in which a name was looked up. The result
-/// stays the same for as long as these have the same names.
+/// has changed since. `consulted` is called with every directory in which a name was looked up. As long as
+/// these directories keep their names, the result will stay the same.
 fn resolve(
     root: &Root,
     path: &RelPath,
@@ -613,12 +614,12 @@ fn resolve(
                 resolved = resolved.join(&name);
                 if kind == NodeKind::Directory {
                     directory = sys::open_child(&directory, &name)?;
-                    // Its links lead anywhere, so we must not look up any name in it.
+                    // Its links may lead anywhere, so we must not look up any name in it.
                     if let Some(system) = root.kernel_file_system(&directory) {
                         return Err(RootPathError::Kernels(resolved, system));
                     }
                 }
-                // We could reach it name by name, but not open it by its path.
+                // We could reach this path name by name, but we could not open it as a whole.
                 if resolved.as_bytes().len() >= limits::PATH_BYTES {
                     return Err(io::Error::from(io::ErrorKind::InvalidFilename).into());
                 }

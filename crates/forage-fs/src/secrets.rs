@@ -5,21 +5,21 @@ use std::path::Path;
 use crate::quoting::needs_escape;
 use crate::rel_path::RelPath;
 
-/// Names of files that contain credentials. They are compared in lower case, so that a case-insensitive file
+/// Names of files that contain credentials. We compare them in lower case, so that a case-insensitive file
 /// system is no loophole.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
     // Environments, and histories of shells and similar tools.
     ".env", ".envrc", ".bash_history", ".zsh_history", ".sh_history", ".psql_history", ".mysql_history", ".python_history",
     ".irb_history", ".node_repl_history", ".rediscli_history", ".sqlite_history", "fish_history", ".ksh_history", ".ash_history",
-    // Accounts of clients.
+    // Credentials of client programs.
     ".git-credentials", ".gitcookies", ".htpasswd", "htpasswd", ".netrc", "_netrc", ".authinfo", ".npmrc", ".pypirc", ".pgpass",
     "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".terraformrc", "terraform.rc",
     ".smbcredentials", ".ftpconfig", "sftp-config.json", ".remote-sync.json", ".msmtprc", ".esmtprc", ".fetchmailrc", "rclone.conf",
     "filezilla.xml", "recentservers.xml", "sitemanager.xml", ".tugboat", "accesstokens.json", "access_tokens.db", ".credentials",
     "credentials", "kubeconfig", "kubeconfig.yaml", "kubeconfig.yml", "kube.config", ".databrickscfg", ".sentryclirc", ".claude.json",
     "kaggle.json", "logins.json", "key3.db", "key4.db", "passwords.txt", "passwords.csv", "password.txt",
-    // Keys and passwords of other secrets.
+    // Keys and passwords that unlock other secrets.
     ".vault-token", ".vault_pass", ".vault_pass.txt", ".vault-pass", ".vault-password", "vault_pass.txt", "vault-password.txt",
     "master.key", "wallet.dat", "secring.gpg", "secring.pgp", "secring.asc", "private.asc", "private.pgp", "service-account.json",
     "serviceaccount.json", "service_account.json", "gcloud-service-key.json", "serviceaccountkey.json", "service-account-key.json",
@@ -49,8 +49,8 @@ const NO_KEYS: &[&str] = &[
 const PURPOSES: &[&str] = &["secrets", "credentials", "creds", "client_secret", "client-secret", "adminsdk"];
 
 /// Extensions of data files. A source file with such a name handles secrets but does not contain them. The
-/// manifest of a single secret (`secret.yaml`) is usually a template, and its content is detected by its
-/// form.
+/// manifest of a single secret (`secret.yaml`) is usually a template, so we detect secrets in it by its
+/// content.
 const DATA: &[&str] = &[
     ".yml",
     ".yaml",
@@ -94,7 +94,8 @@ const COPIES: &[&str] = &[
     ".2",
 ];
 
-/// Directories whose files are all denied, and single files below a directory with a given name.
+/// Names of directories, each with the name of the file that is denied below it. An empty name means all
+/// files.
 const BELOW: &[(&str, &str)] = &[
     (".ssh", ""),
     (".gnupg", ""),
@@ -138,8 +139,8 @@ pub struct SecretPolicy {
 }
 
 impl SecretPolicy {
-    /// Returns the built-in rules, except for the file names and paths in `allowed` (exact, compared in lower
-    /// case).
+    /// Creates the built-in rules, except for the file names and paths in `allowed`. These must match
+    /// exactly, in lower case.
     ///
     /// # Examples
     ///
@@ -155,12 +156,12 @@ impl SecretPolicy {
         Self { allowed: allowed.iter().map(|name| name.to_lowercase()).collect(), ..Self::default() }
     }
 
-    /// Returns a policy without rules, for tests that show the effect of the rules.
+    /// Creates a policy without rules, for tests that show the effect of the rules.
     pub fn off() -> Self {
         Self { off: true, ..Self::default() }
     }
 
-    /// Returns the same rules for paths below `root`, which do not include the root's own path.
+    /// Adapts the rules to paths below `root`, which do not include the root's own path.
     pub(crate) fn beneath(mut self, root: &Path) -> Self {
         let in_directory = |(directory, _): &&(&str, &str)| {
             root.iter().any(|name| name.to_string_lossy().eq_ignore_ascii_case(directory))
@@ -170,8 +171,7 @@ impl SecretPolicy {
     }
 
     /// Returns the rule that denies access to `path`, if there is one. `path` must be the resolved path of
-    /// the file. This is called for every file of a walk, so it allocates only if a file is about to be
-    /// denied.
+    /// the file. We call this for every file of a walk, so it allocates only if a file is about to be denied.
     pub fn denies(&self, path: &RelPath) -> Option<&'static str> {
         self.denies_bytes(path.as_bytes())
     }
@@ -200,8 +200,8 @@ impl SecretPolicy {
 }
 
 impl SecretPolicy {
-    /// Returns true if the files in a directory are decided by their names alone: those that
-    /// [`may_be_secret`] rejects are allowed.
+    /// Returns true if the names alone decide about the files in a directory: we can then allow those that
+    /// [`may_be_secret`] rejects.
     pub(crate) fn names_decide_in(&self, directory: &[u8]) -> bool {
         let closes = |parent: &[u8]| BELOW.iter().any(|entry| is_below(entry, parent));
         directory.is_ascii() && self.around.is_empty() && !directory.split(|&b| b == b'/').any(closes)
@@ -213,8 +213,8 @@ impl SecretPolicy {
     }
 }
 
-/// Returns the path as seen by file systems that compare names with Unicode folding: `ſ` is an s, the Kelvin
-/// sign is a k, and invisible characters are removed.
+/// Folds a path like file systems that compare names with Unicode folding. For example, `ſ` becomes an s and
+/// the Kelvin sign a k, and invisible characters are removed.
 fn folded(path: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(path);
     let shown: String = text.chars().filter(|&c| !needs_escape(c)).collect();
@@ -235,7 +235,7 @@ fn ends_with(name: &[u8], ending: &str) -> bool {
         && name.iter().rev().zip(ending.bytes().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
 }
 
-/// Returns the rule that denies a file with this name below these directories.
+/// Finds the rule that denies a file with this name below these directories.
 fn closing_rule(parents: &[u8], name: &[u8]) -> Option<&'static str> {
     name_rule(name)
         .or_else(|| name_rule(original(name)))
@@ -243,7 +243,7 @@ fn closing_rule(parents: &[u8], name: &[u8]) -> Option<&'static str> {
         .or_else(|| below(parents, original(name)))
 }
 
-/// Returns the rule that denies files with this name in any directory.
+/// Finds the rule that denies files with this name in any directory.
 fn name_rule(name: &[u8]) -> Option<&'static str> {
     let is_named = NAMES.iter().find(|secret| name.eq_ignore_ascii_case(secret.as_bytes()));
     let ends = || ENDINGS.iter().find(|ending| ends_with(name, ending)).filter(|_| !is_sample(name));
@@ -255,16 +255,16 @@ fn name_rule(name: &[u8]) -> Option<&'static str> {
         .or_else(|| purpose_rule(name))
 }
 
-/// Returns the name of the original if this is the name of a copy, otherwise the name itself.
+/// Derives the name of the original if this is the name of a copy. Otherwise returns the name itself.
 fn original(name: &[u8]) -> &[u8] {
     let mut name = name;
-    // Handles `#name#` of Emacs, `.name.swp` of Vim, and copies of copies.
+    // This handles `#name#` of Emacs, `.name.swp` of Vim, and copies of copies.
     if let [b'#', inner @ .., b'#'] = name {
         name = inner;
     }
     while let Some(copy) = COPIES.iter().find(|copy| ends_with(name, copy) && copy.len() < name.len()) {
         name = &name[..name.len() - copy.len()];
-        // Terraform's `terraform.tfstate.1234567.backup`.
+        // For example `terraform.tfstate.1234567.backup` of Terraform.
         let numbered = name.iter().rposition(|byte| !byte.is_ascii_digit()).filter(|&dot| name[dot] == b'.');
         name = numbered.filter(|&dot| 0 < dot && dot + 1 < name.len()).map_or(name, |dot| &name[..dot]);
         if let (".swp" | ".swo", [b'.', hidden @ ..]) = (*copy, name)
@@ -376,8 +376,8 @@ fn is_last(bucket: usize) -> bool {
 /// Five bits for each of three bytes.
 const BUCKETS: usize = 1 << 15;
 
-/// Returns the same bucket for upper-case and lower-case letters, and different buckets for other triples of
-/// letters.
+/// Maps upper-case and lower-case letters to the same bucket, and different triples of letters to different
+/// buckets.
 const fn bucket([a, b, c]: [u8; 3]) -> usize {
     ((a & 31) as usize) << 10 | ((b & 31) as usize) << 5 | (c & 31) as usize
 }

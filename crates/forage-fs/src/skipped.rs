@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The reasons for which a file or directory is left out.
+/// Reasons why a file or directory is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum SkipReason {
@@ -58,10 +58,10 @@ pub(crate) const REASONS: [SkipReason; 15] = [
 ];
 
 impl SkipReason {
-    /// The reasons for which a file that a walk visits is not read.
+    /// Reasons why a file that a walk visits is not read.
     pub const UNREAD: [Self; 3] = [Self::Binary, Self::TooLarge, Self::Denied];
 
-    /// Returns the name of this reason in records.
+    /// The name of this reason in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ignored => "ignored",
@@ -98,7 +98,7 @@ impl Skipped {
         self.0[reason as usize] += more;
     }
 
-    /// Returns the counts of all other reasons.
+    /// Drops the count of `reason`, and keeps the others.
     pub(crate) fn without(mut self, reason: SkipReason) -> Self {
         self.0[reason as usize] = 0;
         self
@@ -111,7 +111,7 @@ impl Skipped {
         }
     }
 
-    /// Returns the count of one reason.
+    /// The count of one reason.
     pub fn get(&self, reason: SkipReason) -> u64 {
         self.0[reason as usize]
     }

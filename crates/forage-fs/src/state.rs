@@ -5,10 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::limits;
 use crate::walk::EntryKind;
 
-/// The properties by which we detect that a file has changed. Every change of the content changes one of
-/// them, with two exceptions: changes within the granularity of the clock, and changes through a memory
-/// mapping of a page that was changed in the same way before and has not been written back since.
-/// [`OpenedFile::stable_state`](crate::OpenedFile::stable_state) returns a state that reflects every later change.
+/// The properties by which we detect that a file has changed. Every change of the content changes at least
+/// one of them, with two exceptions. The first are changes within the granularity of the clock. The second
+/// are changes through a memory mapping of a page that was changed in the same way before, and not written
+/// back since. [`OpenedFile::stable_state`](crate::OpenedFile::stable_state) returns a state that reflects
+/// every later change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileState {
     /// Size in bytes.
@@ -21,7 +22,7 @@ pub struct FileState {
     pub inode: u64,
 }
 
-/// The metadata of a name in a directory, without following a link, in the form in which git's index stores it.
+/// Metadata of a name in a directory, in the form in which git's index stores it. Links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameStatus {
     /// The kind; `None` for a device, a pipe and the like.
@@ -39,14 +40,14 @@ pub struct NameStatus {
 }
 
 impl FileState {
-    /// Returns true if a change after `now` (nanoseconds since 1970) could leave the state unchanged: file
+    /// Returns true if a change after `now` (nanoseconds since 1970) could leave the state unchanged. File
     /// system clocks advance in steps, and a long write has the time at which it began.
     pub fn may_hide_a_change(&self, now: i64) -> bool {
         self.modified.max(self.changed) > now.saturating_sub(limits::SETTLING.as_nanos() as i64)
     }
 }
 
-/// Returns the current time in the unit of [`FileState`].
+/// The current time in the unit of [`FileState`].
 pub(crate) fn nanoseconds_now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)

@@ -116,7 +116,7 @@ pub(crate) struct FileStatus {
     pub(crate) state: Option<FileState>,
 }
 
-/// Returns the entries of a directory in arbitrary order.
+/// Lists the entries of a directory in arbitrary order.
 pub(crate) fn list(directory: &Directory) -> io::Result<Vec<FileNode>> {
     list_while(directory, &mut |_| true)
 }
@@ -125,7 +125,7 @@ pub(crate) fn list(directory: &Directory) -> io::Result<Vec<FileNode>> {
 ///
 /// # Errors
 ///
-/// Returns system errors.
+/// Fails if the pages can't be written.
 #[cfg(all(unix, not(target_os = "linux"), not(portable_disk)))]
 pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
     // The standard library's call also waits for the disk itself on systems that make this distinction.
@@ -136,7 +136,7 @@ pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Returns system errors.
+/// Fails if the pages can't be written.
 #[cfg(any(not(unix), portable_disk))]
 pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
     file.sync_data()

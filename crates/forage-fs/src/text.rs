@@ -11,7 +11,7 @@ use crate::limits;
 /// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, including ASCII. Invalid bytes are kept, and are displayed as U+FFFD.
+    /// UTF-8, including ASCII. We keep invalid bytes and display them as U+FFFD.
     Utf8,
     /// UTF-8 with a byte-order mark, which is removed.
     Utf8Bom,
@@ -24,9 +24,9 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Detects the encoding of a file from at most [`limits::DETECTION_BYTES`] bytes at its beginning. Checks
-    /// in this order: a byte-order mark, valid UTF-8, UTF-16 by the position of NUL bytes, and the most
-    /// similar other encoding.
+    /// Detects the encoding of a file from at most [`limits::DETECTION_BYTES`] bytes at its beginning. This
+    /// checks for a byte-order mark, valid UTF-8 and UTF-16 by the position of NUL bytes, in this order. If
+    /// there is none of these, it chooses the most similar other encoding.
     pub fn detect(head: &[u8]) -> Self {
         match Self::by_mark(head) {
             Self::Utf8 => Self::without_mark(head),
@@ -34,7 +34,7 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding of a byte-order mark; UTF-8 without one.
+    /// Detects the encoding by its byte-order mark, and assumes UTF-8 if there is no mark.
     pub fn by_mark(head: &[u8]) -> Self {
         match head {
             [0xef, 0xbb, 0xbf, ..] => Self::Utf8Bom,
@@ -44,13 +44,13 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding with this label of the WHATWG standard, for example `gbk` or `latin1`.
+    /// Looks up the encoding with this label of the WHATWG standard, for example `gbk` or `latin1`.
     pub fn named(label: &str) -> Option<Self> {
         let encoding = encoding_rs::Encoding::for_label_no_replacement(label.as_bytes())?;
         Some(if encoding == encoding_rs::UTF_8 { Self::Utf8 } else { Self::Other(encoding) })
     }
 
-    /// Returns the display name.
+    /// The display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -61,7 +61,7 @@ impl Encoding {
         }
     }
 
-    /// Returns the name of the encoding if it was detected from bytes that are not UTF-8.
+    /// The name of the encoding if it was detected from bytes that are not UTF-8.
     pub fn detected(self) -> Option<&'static str> {
         matches!(self, Self::Other(_)).then(|| self.name())
     }
@@ -81,7 +81,7 @@ impl Encoding {
         }
     }
 
-    /// Returns a reader that decodes from this encoding, unless a byte-order mark names another one.
+    /// Creates a reader that decodes from this encoding, unless a byte-order mark names another one.
     pub fn reader<R: Read>(self, raw: R) -> impl Read + use<R> {
         let encoding = match self {
             Self::Other(encoding) => Some(encoding),
@@ -128,8 +128,8 @@ impl Encoding {
     }
 }
 
-/// Returns the byte order of UTF-16 without a byte-order mark. The NUL bytes of its ASCII characters are all
-/// at odd or all at even offsets, except for a few, for example in U+4E00. Binary data has NUL bytes at both, or
+/// Detects the byte order of UTF-16 without a byte-order mark. The NUL bytes of its ASCII characters are all
+/// at odd or all at even offsets, except for a few, e.g. in U+4E00. Binary data has NUL bytes at both, or
 /// contains control characters.
 fn utf16_without_mark(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let (units, _) = head.as_chunks::<2>();
@@ -154,7 +154,7 @@ fn utf16_without_mark(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
 /// The decoded text of a file.
 #[derive(Debug)]
 pub enum DecodedText<'a> {
-    /// Text. Bytes that are not UTF-8 are kept, and are displayed as U+FFFD.
+    /// Text. Bytes that are not UTF-8 are kept, and must be displayed as U+FFFD.
     Text {
         /// The text without its byte-order mark.
         bytes: Cow<'a, [u8]>,
@@ -179,16 +179,16 @@ pub fn is_binary(text: &[u8]) -> bool {
     memchr::memchr(0, text).is_some()
 }
 
-/// Returns true if the ASCII characters of the text appear unchanged in its bytes. Bytes without a UTF-16
-/// mark and without a NUL byte at the beginning are decoded as UTF-8 or as an encoding that extends ASCII.
+/// Returns true if the ASCII characters of the text appear unchanged in its bytes. Unless the bytes have a
+/// UTF-16 mark or a NUL byte at the beginning, we decode them as UTF-8 or as an encoding that extends ASCII.
 pub fn extends_ascii(raw: &[u8]) -> bool {
     let is_utf16 = matches!(Encoding::by_mark(raw), Encoding::Utf16Le | Encoding::Utf16Be);
     !is_utf16 && !is_binary(&raw[..raw.len().min(limits::BINARY_HEAD_BYTES)])
 }
 
 /// Like [`decode`], but checks for a NUL byte only at the beginning, where nearly all binary files have one.
-/// A search with a match must call [`is_binary`] for the rest; one without a match need not read the text
-/// twice.
+/// A search with a match must call [`is_binary`] for the rest. This way, a search without a match need not
+/// read the text twice.
 pub fn decode_head(raw: &[u8]) -> DecodedText<'_> {
     decode_head_as(raw, Encoding::detect(raw))
 }
@@ -202,13 +202,13 @@ pub fn decode_head_as(raw: &[u8], encoding: Encoding) -> DecodedText<'_> {
     }
 }
 
-/// Returns the number of lines: one per line feed, plus one for text after the last of them.
+/// Counts the lines: one per line feed, plus one for text after the last of them.
 pub fn count_lines(text: &[u8]) -> u64 {
     let feeds = memchr::memchr_iter(b'\n', text).count() as u64;
     feeds + u64::from(text.last().is_some_and(|&b| b != b'\n'))
 }
 
-/// Returns the same lines as [`str::lines`], which takes several times as long to find line feeds.
+/// Iterates over the same lines as [`str::lines`], which takes several times as long to find line feeds.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -365,7 +365,7 @@ mod tests {
             let lossy = |unit: fn([u8; 2]) -> u16| {
                 let (units, half) = input[2..].as_chunks();
                 let units: Vec<u16> = units.iter().map(|bytes| unit(*bytes)).collect();
-                // Half a unit at the end is decoded as an invalid character; together with a preceding half
+                // Half a unit at the end is decoded as an invalid character. Together with a preceding half
                 // pair it gives only one.
                 let is_half_pair = units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit));
                 let rest = if half.is_empty() || is_half_pair { "" } else { "\u{fffd}" };

@@ -1,9 +1,9 @@
-//! The reasons for which the content of a private directory is not used.
+//! Why the content of a private directory is not used.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-/// The reasons for which a file or a directory is not trusted.
+/// Reasons why a file or a directory is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// It belongs to another user.
@@ -42,7 +42,7 @@ pub enum TrustError {
     },
 }
 
-/// Errors of using a private directory.
+/// Errors that occur when using a private directory.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateError {
     /// Another user may have changed the content.

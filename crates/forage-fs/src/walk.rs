@@ -2,8 +2,8 @@
 //!
 //! The frontier is a heap of tasks ordered by path: directories to list and batches of files to visit. Every
 //! worker takes the first task, so results arrive nearly in order, and the frontier stays as small as that of
-//! a depth-first walk. A caller that has seen enough ends the walk without reading the rest of the tree. A
-//! result is delivered once no earlier task is open. The weight of waiting results is limited.
+//! a depth-first walk. A caller that has seen enough ends the walk without reading the rest of the tree. We
+//! deliver a result once no earlier task is open, and limit the weight of the results that wait.
 //!
 //! # Three ways to traverse a tree
 //!
@@ -20,10 +20,10 @@
 //!     └─▶ RuleTree ──▶ FileListing ◀── inotify events                      (tree, listing, watched)
 //! ```
 //!
-//! All three visit the same files in the same order, with the same counts of what was left out: `list`
-//! decides for all of them, and tests compare them on random trees. If something can't be trusted, we fall
-//! back to the row above: a directory with an unreliable state is listed, and a tree with lost events is
-//! walked. None of them knows the *content* of a file. An index does, and it reads the state of each file or
+//! All three visit the same files in the same order, with the same counts of entries left out. `list` decides
+//! for all of them, and tests compare them on random trees. If something can't be trusted, we fall back to
+//! the row above. For example, we list a directory with an unreliable state, and walk a tree with lost
+//! events. None of them knows the *content* of a file. An index does, and it reads the state of each file or
 //! takes it from a listing.
 
 mod entry;
@@ -75,7 +75,8 @@ pub struct Globs {
     matcher: Override,
     source: Vec<(String, bool)>,
     label: Arc<str>,
-    /// The way to the root from the directory that globs with a slash are relative to, if a walk begins outside of it.
+    /// The path to the root from the directory to which globs with a slash are relative, if a walk begins
+    /// outside of that directory.
     outside: Option<PathBuf>,
     /// Only these files are selected, if set.
     among: Option<Arc<FileSet>>,
@@ -89,17 +90,17 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// Returns true if the set has a file, or for a directory, a file below it.
+    /// Returns true if the set contains a file or, for a directory, a file below it.
     fn leads_to(&self, path: &RelPath, is_directory: bool) -> bool {
         if is_directory { self.directories.contains(path) } else { self.files.contains(path) }
     }
 
-    /// Returns true if a file is in the set.
+    /// Returns true if the set contains a file.
     pub fn has(&self, file: &RelPath) -> bool {
         self.files.contains(file)
     }
 
-    /// Returns the files in the order of their paths.
+    /// The files in path order.
     pub fn files(&self) -> impl ExactSizeIterator<Item = &RelPath> {
         self.files.iter()
     }
@@ -144,7 +145,7 @@ impl Globs {
     ///
     /// # Errors
     ///
-    /// Returns a message that names the invalid glob.
+    /// Fails with a message that names the invalid glob.
     pub fn below<S: AsRef<str>>(base: &RelPath, globs: &[S], any_case: &[S]) -> Result<Self, String> {
         let base = os_str(base.as_bytes()).ok_or("the directory's name is not Unicode")?;
         let mut builder =
@@ -175,19 +176,21 @@ impl Globs {
         Self { among: Some(Arc::clone(files)), ..globs.unwrap_or_else(matcher) }
     }
 
-    /// Sets the name of their origin, which appears in [`Entry::hidden_by`](crate::Entry) and in messages.
+    /// Sets the name of the globs' origin, which appears in [`Entry::hidden_by`](crate::Entry) and in
+    /// messages.
     #[must_use]
     pub fn labelled(self, label: &str) -> Self {
         Self { label: Arc::from(label), ..self }
     }
 
-    /// Returns the name of their origin, set by [`Globs::labelled`]; `globs` by default.
+    /// The name of their origin as set by [`Globs::labelled`]. The default is `globs`.
     pub fn label(&self) -> &Arc<str> {
         &self.label
     }
 
-    /// Makes them those of a walk that begins outside of their base directory. As in ripgrep, all of its paths then begin with
-    /// the way out, such as `../..`, and no glob from the base directory on matches them.
+    /// Adapts the globs to a walk that begins outside of their base directory. As in ripgrep, all of its
+    /// paths then begin with the way out, e.g. `../..`. Globs that start at the base directory match none of
+    /// them.
     #[must_use]
     pub fn from_outside(self, base: &RelPath) -> Self {
         let outside: PathBuf = base.names().map(|_| "..").collect();
@@ -245,7 +248,7 @@ impl Globs {
     }
 }
 
-/// Returns the globs of a file type by its ripgrep name, for example `rust` or `py`.
+/// Looks up the glob of a file type by its ripgrep name, for example `rust` or `py`.
 pub fn glob_of_type(name: &str) -> Option<String> {
     let definitions = TypesBuilder::new().add_defaults().definitions();
     let definition = definitions.iter().find(|definition| definition.name() == name.trim())?;
@@ -263,11 +266,12 @@ pub struct FileTypes {
 }
 
 impl FileTypes {
-    /// Selects types by name, or leaves them out where the flag is set. For a file of several types the last one decides.
+    /// Selects types by name, or excludes those with the flag set. If a file has several types, the last one
+    /// decides.
     ///
     /// # Errors
     ///
-    /// Returns a message that names an unknown type.
+    /// Fails with a message that names an unknown type.
     pub fn new(chosen: &[(&str, bool)]) -> Result<Self, String> {
         let mut builder = TypesBuilder::new();
         builder.add_defaults();
@@ -288,7 +292,7 @@ impl FileTypes {
     fn choose(&self, path: &Path, is_directory: bool, verdict: IgnoreVerdict) -> Option<IgnoreVerdict> {
         match self.matcher.matched(path, is_directory) {
             ignore::Match::Ignore(_) => None,
-            // A hidden file of a selected type is not left out.
+            // A hidden file of a selected type must not be left out.
             ignore::Match::Whitelist(_) if verdict == IgnoreVerdict::Nothing => Some(IgnoreVerdict::Kept),
             _ => Some(verdict),
         }
@@ -309,10 +313,10 @@ impl PartialEq for Globs {
 
 const PRUNED: &[&str] = &[".git"];
 
-/// Directories of dependencies, caches and editors: large, and rarely relevant. If an ignore file mentions
-/// one of them, its rule decides; a negated rule (`!node_modules`) includes it. Output directories, for example
-/// `target` or `build`, and `vendor` or `venv` are left to the ignore rules, because source directories have
-/// these names too.
+/// Directories of dependencies, caches and editors, which are large and rarely relevant. If an ignore file
+/// mentions one of them, its rule decides; a negated rule (`!node_modules`) includes it. We leave output
+/// directories, for example `target` or `build`, and `vendor` or `venv` to the ignore rules, because source
+/// directories have these names too.
 pub const NOISE: &[&str] = &[
     ".hg",
     ".svn",
@@ -350,7 +354,7 @@ pub struct WalkOptions {
     pub types: Option<FileTypes>,
     /// Exclude files that match these globs, whatever else selects them.
     pub excludes: Option<Globs>,
-    /// Directories to leave out without counting them, because they are searched separately.
+    /// Directories to leave out without counting them. They are searched separately.
     pub apart: Vec<RelPath>,
     /// Names of directories that are never entered.
     pub prune: &'static [&'static str],
@@ -362,7 +366,8 @@ pub struct WalkOptions {
     pub all_entries: bool,
     /// Visit ignored and hidden files too, with the reason in [`Entry::hidden_by`].
     pub label_hidden: bool,
-    /// Visit only these. Requires `label_hidden`, and the report of an earlier walk without it.
+    /// Visit only what is hidden in these directories. This requires `label_hidden`, and the report of an
+    /// earlier walk without it.
     pub only_hidden: Option<Arc<HidingDirectories>>,
     /// Skip everything before this path, as if it had been visited.
     pub from: Option<RelPath>,
@@ -407,7 +412,7 @@ impl WalkOptions {
         is_whole && !follow && !all_entries && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
     }
 
-    /// Returns true if only rules and names decide about a file.
+    /// Returns true if only rules and names decide whether a file is visited.
     fn is_plain(&self) -> bool {
         let Self { from, excludes, globs, types, label_hidden, .. } = self;
         from.is_none() && excludes.is_none() && globs.is_none() && types.is_none() && !label_hidden
@@ -423,7 +428,7 @@ impl WalkOptions {
             && (&self.apart, &self.types) == (&other.apart, &other.types)
     }
 
-    /// Returns the number of worker threads, after replacing 0 by the number of processors.
+    /// The number of worker threads, with 0 replaced by the number of processors.
     pub fn thread_count(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -460,7 +465,7 @@ impl EntryKind {
     }
 }
 
-/// The decision to visit a file or not.
+/// The decision whether to visit a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitDecision {
     /// Visit it.
@@ -496,7 +501,7 @@ pub struct WalkReport {
     /// The first files and directories that could not be read, at most [`limits::WARNINGS_KEPT`], each with
     /// the system error. [`SkipReason::Unreadable`] counts all of them.
     pub unreadable: Vec<String>,
-    /// The reason for which the walk ended early, if it did.
+    /// Why the walk ended early, if it did.
     pub stopped: Option<Stopped>,
     /// True if the receiver ended the walk.
     pub broke_off: bool,
@@ -505,14 +510,14 @@ pub struct WalkReport {
 }
 
 impl WalkReport {
-    /// Returns the number of files whose text was searched: visited files, except for those that were skipped
-    /// afterwards.
+    /// Computes the number of files whose text was searched. These are the visited files, except for those
+    /// that were skipped afterwards.
     pub fn searched(&self) -> u64 {
         self.visited.saturating_sub(SkipReason::UNREAD.iter().map(|reason| self.skipped.get(*reason)).sum())
     }
 
-    /// Adds the report of a walk that continued in the file in which this one ended, and which both have
-    /// counted.
+    /// Adds the report of a walk that continued in the file in which this one ended. Both have counted that
+    /// file.
     pub fn go_on(&mut self, next: Self) {
         self.visited += next.visited.saturating_sub(1);
         self.skipped.merge(&next.skipped);
@@ -541,7 +546,7 @@ impl WalkReport {
 ///
 /// # Errors
 ///
-/// Returns an error if `start` can't be opened.
+/// Fails if `start` can't be opened.
 pub fn walk<W, T: Send>(
     root: &Arc<Root>,
     start: &RelPath,

@@ -12,12 +12,12 @@ impl<'a> Entropy<'a> {
         Self { bytes: bytes.iter() }
     }
 
-    /// Returns the next byte, or 0 after the last.
+    /// Takes the next byte, or 0 after the last.
     pub fn byte(&mut self) -> u8 {
         self.bytes.next().copied().unwrap_or_default()
     }
 
-    /// Returns a number below `bound`, or 0 if the bound is 0.
+    /// Draws a number below `bound`, or 0 if the bound is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         // We use only as many bytes as the bound needs so that small decisions consume little.
         let wanted = (usize::BITS - bound.leading_zeros()).div_ceil(8) + u32::from(bound > 0x80);
@@ -25,7 +25,7 @@ impl<'a> Entropy<'a> {
         number.checked_rem(bound).unwrap_or_default()
     }
 
-    /// Returns one of the choices, or `None` if there are none.
+    /// Picks one of the choices, if there are any.
     pub fn pick<'c, T>(&mut self, choices: &'c [T]) -> Option<&'c T> {
         choices.get(self.below(choices.len()))
     }
@@ -36,7 +36,7 @@ impl<'a> Entropy<'a> {
     }
 }
 
-/// Returns the bytes that a seed generates, always the same (SplitMix64).
+/// Generates bytes from a seed. The same seed always gives the same bytes (SplitMix64).
 pub(crate) fn bytes_of(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed;
     let mut bytes = Vec::with_capacity(count.next_multiple_of(8));

@@ -11,16 +11,16 @@
 //! });
 //! ```
 //!
-//! The property is checked with the unchanged seeds, then with their mutations ([`mutated`]) and random
-//! bytes, until the target's time is over. An input fails if the property panics, takes longer than
-//! [`limits::INPUT_TIME`], or makes the thread hold more than [`limits::INPUT_BYTES`] of additional memory. A
-//! failure is printed together with the seed that reproduces it.
+//! We check the property with the unchanged seeds, then with their mutations ([`mutated`]) and random bytes,
+//! until the target's time is over. An input fails if the property panics, takes longer than
+//! [`limits::INPUT_TIME`], or makes the thread hold more than [`limits::INPUT_BYTES`] of additional memory.
+//! For each failure we print the seed that reproduces it.
 //!
 //! | variable | meaning | when it is not set |
 //! |---|---|---|
 //! | `FORAGE_FUZZ_SECONDS` | time for the inputs of each target | [`limits::TARGET_TIME`] |
 //! | `FORAGE_FUZZ_SEED` | the first seed; a failure names it | always the same |
-//! | `FORAGE_FUZZ_ENTROPY` | a file whose bytes choose one input, for a fuzzer that is guided by coverage | seeds choose |
+//! | `FORAGE_FUZZ_ENTROPY` | a file that chooses one input, for a coverage-guided fuzzer | seeds choose |
 
 mod entropy;
 pub mod limits;

@@ -10,15 +10,15 @@ pub const TARGET_TIME: Duration = Duration::from_millis(1_000);
 /// nearly endless inputs, even on a busy machine.
 pub const INPUT_TIME: Duration = Duration::from_secs(20);
 
-/// Maximum additional memory that a thread may hold during one input. It is far above the need of any valid
+/// Maximum additional memory that a thread may hold during one input. This is far above the need of any valid
 /// input, and far below the allocation for a length that an input only claims.
 pub const INPUT_BYTES: usize = 512 << 20;
 
-/// Maximum bytes up to which mutations make an input longer.
+/// Maximum size in bytes to which mutations extend an input.
 pub const MOST_INPUT_BYTES: usize = 256 << 10;
 
-/// Number of bytes from which the mutations of one input are drawn.
+/// Number of bytes from which we draw the mutations of one input.
 pub const ENTROPY_BYTES: usize = 512;
 
-/// Maximum mutations of an input.
+/// Maximum number of mutations of an input.
 pub const MUTATIONS: usize = 6;

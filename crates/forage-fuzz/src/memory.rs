@@ -9,8 +9,8 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    /// Bytes currently held, and their maximum since the last measurement. The first is negative if the
-    /// thread frees memory that another thread allocated.
+    /// Bytes currently held, and their maximum since the last measurement. Note that the first is negative if
+    /// the thread frees memory that another thread allocated.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
@@ -54,8 +54,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `run`. Returns its result, and the maximum bytes that this thread held meanwhile in addition to its
-/// previous ones.
+/// Runs `run`. Returns its result, and the maximum number of bytes that this thread held meanwhile in
+/// addition to those that it held before.
 pub(crate) fn most_held<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.with(|held| {
         let (now, _) = held.get();

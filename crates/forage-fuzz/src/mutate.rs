@@ -96,7 +96,7 @@ pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, most_mutations: usi
 
 fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
     let at = entropy.below(input.len() + 1);
-    // Most pieces are short because long ones rarely leave a valid structure.
+    // Most pieces should be short: long ones rarely leave a valid structure.
     let most = if entropy.byte() < 0xc0 { 16 } else { input.len() + 1 };
     let end = (at + entropy.below(most)).min(input.len());
     let room = MOST_INPUT_BYTES.saturating_sub(input.len());

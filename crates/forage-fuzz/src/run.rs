@@ -24,7 +24,7 @@ const ENTROPY: &str = "FORAGE_FUZZ_ENTROPY";
 /// The first seed, if none is given.
 const FIRST_SEED: u64 = 0;
 
-/// Maximum bytes of an input that a failure shows.
+/// Maximum number of bytes of an input that a failure shows.
 const SHOWN_BYTES: usize = 4 << 10;
 
 /// The source location of a target.
@@ -94,7 +94,7 @@ fn one(place: TargetDirectory, file: &Path, seeds: &[Vec<u8>], property: &mut im
     }
 }
 
-/// Runs an input. Returns a description of the failure if it fails.
+/// Runs an input. If it fails, the error describes the failure.
 fn outcome(input: &[u8], property: &mut impl FnMut(&[u8])) -> Result<(), String> {
     let started = Instant::now();
     let (ended, held) = most_held(|| catch_unwind(AssertUnwindSafe(|| property(input))));
@@ -133,7 +133,7 @@ impl RunWatch {
             while ended.recv_timeout(INPUT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let now = watched.load(Ordering::Relaxed);
                 before = if before.0 == now { (now, before.1 + 1) } else { (now, 0) };
-                // We wait for at least twice the maximum time, because an input that does end gets a better
+                // We must wait for at least twice the maximum time: an input that does end gets a better
                 // report from the thread that runs it.
                 if before.1 > 2 {
                     eprintln!("{}:{}: the input of {SEED}={now} does not end", place.file, place.line);

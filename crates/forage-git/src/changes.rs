@@ -16,10 +16,10 @@ use crate::renames::{RenameSearch, RenameSide};
 use crate::repository::Repository;
 use crate::tree::FileMode;
 
-/// What is compared with what.
+/// The two states to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The working tree with a commit, as `git diff REV` does, and untracked files.
+    /// The working tree with a commit, as `git diff REV` does, plus untracked files.
     WorkingTree(String),
     /// A commit with the common ancestor of two, as `git diff A...B` does.
     MergeBase(String, String),
@@ -28,7 +28,8 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Parses `A...B`, `A..B`, a revision, or `working tree`. A side of a range that is left out is `HEAD`.
+    /// Parses `A...B`, `A..B`, a revision, or `working tree`. If one side of a range is missing, it is
+    /// `HEAD`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
@@ -53,20 +54,20 @@ pub enum ChangeKind {
     Added,
     /// Its content or its mode has changed.
     Modified,
-    /// It was a file and is a link now, or the like.
+    /// Its type has changed, for example from a file to a link.
     TypeChanged,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
-    /// It has another path, and perhaps another content.
+    /// It has another path, and possibly other content.
     Renamed,
-    /// It is in the working tree, and git does not know it.
+    /// It is in the working tree, but git does not know it.
     Untracked,
-    /// A merge has left it with a conflict.
+    /// A merge left it with a conflict.
     Conflicted,
 }
 
 impl ChangeKind {
-    /// Returns git's letter for it.
+    /// The letter that git uses for it.
     #[must_use]
     pub fn letter(self) -> char {
         match self {
@@ -95,11 +96,11 @@ pub struct FileVersion {
 pub struct FileChange {
     /// How it has changed.
     pub kind: ChangeKind,
-    /// Its path, the new one if it was renamed.
+    /// Its path; the new one if it was renamed.
     pub path: Vec<u8>,
     /// The path that a renamed file had.
     pub old_path: Option<Vec<u8>>,
-    /// The share of a renamed file that is the same, in percent.
+    /// The unchanged share of a renamed file, in percent.
     pub similarity: Option<u8>,
     /// The file before the change.
     pub before: Option<FileVersion>,
@@ -129,7 +130,7 @@ impl FileChange {
 /// The files in which two states of a project differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeSet {
-    /// In the order of the bytes of their paths; untracked files last.
+    /// In byte order of their paths, with untracked files last.
     pub files: Vec<FileChange>,
     /// The commit that is compared.
     pub before: ObjectId,
@@ -137,17 +138,17 @@ pub struct ChangeSet {
     pub after: Option<ObjectId>,
     /// False if there were too many pairs, or too little time, to find all renames of edited files.
     pub has_all_renames: bool,
-    /// False if there are more untracked files.
+    /// False if there are more untracked files than these.
     pub has_all_untracked: bool,
 }
 
 impl Repository {
-    /// Returns the changed files, with renames as `git diff -M` finds them.
+    /// Finds the changed files, with renames as `git diff -M` finds them.
     ///
     /// # Errors
     ///
-    /// Returns an error if a revision names no commit, an object or the index can't be read, there are too many
-    /// changes, or the call had to end.
+    /// Fails if a revision names no commit, an object or the index can't be read, there are too many changes,
+    /// or the call had to end.
     pub fn changes(&mut self, comparison: &Comparison) -> Result<ChangeSet, RevisionError> {
         let (before, after) = match comparison {
             Comparison::WorkingTree(revision) => (self.resolve(revision)?, None),
@@ -172,12 +173,12 @@ impl Repository {
         Ok(ChangeSet { files, before, after, has_all_renames, has_all_untracked })
     }
 
-    /// Returns the files in which a commit differs from its first parent, with renames. For a commit without
+    /// Finds the files in which a commit differs from its first parent, with renames. For a commit without
     /// parents these are all of its files. Returns `None` if a shallow clone lacks its parents.
     ///
     /// # Errors
     ///
-    /// Returns an error if an object can't be read, there are too many changes, or the call had to end.
+    /// Fails if an object can't be read, there are too many changes, or the call had to end.
     pub fn changes_of(&mut self, id: &ObjectId) -> Result<Option<ChangeSet>, RevisionError> {
         let commit = self.commit(id)?;
         if commit.is_cut_off {
@@ -193,7 +194,8 @@ impl Repository {
         Ok(Some(ChangeSet { files, before, after: Some(*id), has_all_renames, has_all_untracked: true }))
     }
 
-    /// Joins deleted and added files that are renames. Returns false if not all could be found.
+    /// Joins each pair of a deleted and an added file that is a rename. Returns false if not all could be
+    /// found.
     fn find_renames(&mut self, files: &mut Vec<FileChange>) -> bool {
         let of_kind = |kind: ChangeKind| -> Vec<usize> {
             (0..files.len()).filter(|&number| files[number].kind == kind).collect()
@@ -231,8 +233,8 @@ impl Repository {
         is_whole
     }
 
-    /// Reads a file as the repository has it, or without its id the file of the working tree. Returns `None`
-    /// for a file that can't or must not be read.
+    /// Reads a version of a file by its id. Without an id, or if the repository does not have the object,
+    /// this reads the file of the working tree. Returns `None` for a file that can't or must not be read.
     pub fn read_version(&mut self, path: &[u8], id: Option<ObjectId>) -> Option<Rc<[u8]>> {
         let place = RelPath::from_bytes(path, &RelPath::root()).ok()?;
         if self.root().secrets().denies(&place).is_some() {

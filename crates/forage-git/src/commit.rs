@@ -8,7 +8,7 @@ use crate::limits;
 pub struct CommitObject {
     /// The tree of its files.
     pub tree: ObjectId,
-    /// The parent commits; empty for a root commit, and for a commit at which a shallow clone ends.
+    /// The parent commits. This is empty for a root commit, and for a commit at which a shallow clone ends.
     pub parents: Vec<ObjectId>,
     /// True if a shallow clone lacks its parents, so that we don't know which files it changed.
     pub is_cut_off: bool,
@@ -19,7 +19,7 @@ pub struct CommitObject {
 }
 
 impl CommitObject {
-    /// Parses the bytes of a commit object. Headers that we do not need, for example signatures, are ignored.
+    /// Parses the bytes of a commit object. We ignore headers that we do not need, for example signatures.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let (mut tree, mut parents, mut time) = (None, Vec::new(), 0);
         let mut rest = bytes;
@@ -46,7 +46,7 @@ impl CommitObject {
     }
 }
 
-/// Returns the time of `NAME <ADDRESS> SECONDS ZONE`.
+/// Parses the time in `NAME <ADDRESS> SECONDS ZONE`.
 fn seconds(person: &[u8]) -> Option<i64> {
     let mut words = person.rsplit(|&byte| byte == b' ');
     words.next()?;

@@ -10,15 +10,15 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::Repository;
 
-/// For each given file, the number of its commits, and how many of them changed other files.
+/// For each given file: the number of its commits, and for other files, how many of these changed them too.
 type CompanionCounts<'a> = HashMap<&'a [u8], (usize, HashMap<Vec<u8>, usize>)>;
 
-/// A file that history changes together with one of some given files.
+/// A file that usually changes together with one of the given files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Companion {
     /// The file.
     pub path: Vec<u8>,
-    /// The given file that it goes with.
+    /// The given file that it changes with.
     pub with: Vec<u8>,
     /// Number of commits that changed both.
     pub both: usize,
@@ -27,13 +27,13 @@ pub struct Companion {
 }
 
 impl Repository {
-    /// Returns files that at least half of the recent commits to one of `paths` have changed too, and that are
-    /// not in `paths`: those that were changed together most often first. Commits with very many files say
-    /// nothing. `from` is the newest commit that counts.
+    /// Finds files outside of `paths` that at least half of the recent commits to one of `paths` have changed
+    /// too. Those that changed together most often come first. We ignore commits with very many files, since
+    /// they say nothing. `from` is the newest commit that counts.
     ///
     /// # Errors
     ///
-    /// Returns an error if the newest commit can't be read. Time that is over only means fewer commits.
+    /// Fails if the newest commit can't be read. If the time is over, this will only count fewer commits.
     pub fn companions(
         &mut self,
         from: &ObjectId,
@@ -53,7 +53,7 @@ impl Repository {
                     queue.push((above.time, Reverse(*parent)));
                 }
             }
-            // A merge repeats what its commits have changed.
+            // A merge repeats the changes of its commits, so we must not count it.
             if commit.parents.len() < 2 {
                 match self.changed_files(&commit, limits::COMPANION_FILES) {
                     Ok(Some(files)) => count(&files, paths, &mut counts),
@@ -83,7 +83,7 @@ fn count<'a>(
     }
 }
 
-/// Returns each file once, with the given file that it goes with most often.
+/// Selects each file once, with the given file that it changes with most often.
 fn chosen(counts: CompanionCounts<'_>) -> Vec<Companion> {
     let mut best: HashMap<Vec<u8>, Companion> = HashMap::new();
     for (with, (commits, others)) in counts {

@@ -1,5 +1,5 @@
-//! The few settings of a repository that say what its names mean: the upstream of a branch, and whether the
-//! permission to execute is recorded. Files that `.git/config` includes are not read.
+//! The few settings of a repository that determine the meaning of its names: the upstream of a branch, and
+//! whether git records the permission to execute. We do not read files that `.git/config` includes.
 
 use forage_fs::{RelPath, Root};
 
@@ -13,7 +13,7 @@ pub(crate) struct GitConfig {
 }
 
 impl GitConfig {
-    /// Reads the settings; a file that can't be read has none.
+    /// Reads the settings. If the file can't be read, there are none.
     pub(crate) fn read(root: &Root, git: &RelPath) -> Self {
         match read_small(root, &git.join(b"config"), limits::CONFIG_BYTES) {
             Ok(text) => Self::parse(&String::from_utf8_lossy(&text)),
@@ -42,13 +42,13 @@ impl GitConfig {
         Self { values }
     }
 
-    /// Returns the values of a key, the last one first.
+    /// Iterates over the values of a key, the last one first.
     pub(crate) fn all<'a>(&'a self, section: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
         let values = self.values.iter().rev();
         values.filter(move |it| it.0 == section && it.1 == key).map(|it| it.2.as_str())
     }
 
-    /// Returns the reference that a branch, such as `main`, is compared with.
+    /// Finds the upstream reference of a branch, e.g. of `main`.
     pub(crate) fn upstream(&self, branch: &str) -> Option<String> {
         let section = format!("branch.{branch}");
         let remote = self.all(&section, "remote").next()?;
@@ -66,7 +66,7 @@ impl GitConfig {
         })
     }
 
-    /// Returns true unless the permission to execute is not recorded here.
+    /// Returns true unless this repository does not record the permission to execute.
     pub(crate) fn records_modes(&self) -> bool {
         !self
             .all("core", "filemode")

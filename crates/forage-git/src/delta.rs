@@ -1,4 +1,4 @@
-//! Applies deltas (`gitformat-pack`, «Deltified representation»).
+//! Applies deltas (`gitformat-pack`, section "Deltified representation").
 
 use crate::error::ObjectFault;
 use crate::limits;
@@ -20,7 +20,7 @@ fn size(delta: &mut &[u8]) -> Option<usize> {
     }
 }
 
-/// Reads a number whose present bytes are given by a mask, lowest first.
+/// Reads a number, lowest byte first. The mask has a bit for each byte that is present.
 fn sparse(delta: &mut &[u8], mask: u8, bytes: u32) -> Option<usize> {
     let mut value = 0;
     for index in (0..bytes).filter(|index| mask & (1 << index) != 0) {

@@ -2,7 +2,7 @@
 
 use crate::id::ObjectId;
 
-/// The reasons for which the history of a root can't be read.
+/// Reasons why the history of a root can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoHistory {
     /// The root has no `.git`.
@@ -22,11 +22,11 @@ pub enum NoHistory {
     Unreadable(String),
 }
 
-/// The reasons for which an object can't be read.
+/// Reasons why an object can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// The object does not exist, because this is a partial clone or shares the objects of another
-    /// repository.
+    /// The object does not exist. For example, this repository is a partial clone, or shares the objects of
+    /// another one.
     #[error("the repository does not have the object {0}")]
     Missing(ObjectId),
     /// The object is invalid.
@@ -40,7 +40,7 @@ pub enum ObjectError {
     Stopped,
 }
 
-/// The reasons for which a revision names no commit.
+/// Reasons why a revision names no commit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RevisionError {
     /// The text has an invalid form.
@@ -49,7 +49,7 @@ pub enum RevisionError {
     /// There is no such branch, tag or commit.
     #[error("there is no branch, tag or commit `{0}`")]
     Unknown(String),
-    /// Several commits begin with these digits.
+    /// The ids of several commits begin with these digits.
     #[error("several commits begin with `{0}`; give more digits")]
     Ambiguous(String),
     /// The revision names a file or a directory.
@@ -75,7 +75,7 @@ pub enum RevisionError {
     Object(#[from] ObjectError),
 }
 
-/// The same for an object whose id is unknown in this context.
+/// Like [`ObjectError`], for an object whose id is unknown in this context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectFault {
     Damaged,

@@ -38,7 +38,7 @@ impl ObjectId {
         Some(Self { length: length as u8, bytes })
     }
 
-    /// Returns the 20 or 32 bytes of the id.
+    /// The 20 or 32 bytes of the id.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -61,7 +61,7 @@ impl IdPrefix {
         u8::from_str_radix(&self.0[..2], 16).unwrap_or(0)
     }
 
-    /// Returns the name of the directory of loose objects with this prefix, and the start of their names there.
+    /// The name of the directory of loose objects with this prefix, and the start of their names there.
     pub(crate) fn loose(&self) -> (&str, &str) {
         self.0.split_at(2)
     }

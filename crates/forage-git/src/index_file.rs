@@ -13,13 +13,13 @@ pub(crate) struct IndexEntry {
     /// [`TreeEntryKind::Directory`] in a sparse index only.
     pub(crate) kind: TreeEntryKind,
     pub(crate) id: ObjectId,
-    /// The state of the file when it was last known to be equal.
+    /// The state of the file when its content was last known to be that of `id`.
     pub(crate) stat: IndexStat,
-    /// 0, or for a file with a conflict the side: 1 to 3.
+    /// 0, or the side (1 to 3) of a file with a conflict.
     pub(crate) stage: u8,
-    /// The file in the work tree need not be looked at.
+    /// True if we need not look at the file in the work tree.
     pub(crate) is_assumed: bool,
-    /// The file was announced with `git add -N`, without its content.
+    /// True if this was added with `git add -N`, which does not store the content.
     pub(crate) is_intended: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct CachedTree {
 /// Git's index.
 #[derive(Debug, Default)]
 pub(crate) struct GitIndex {
-    /// In the order of the bytes of their paths.
+    /// In byte order of their paths.
     pub(crate) entries: Vec<IndexEntry>,
     pub(crate) trees: Option<CachedTree>,
 }
@@ -77,7 +77,7 @@ impl<'a> Bytes<'a> {
         Some(taken)
     }
 
-    /// Takes a number as in the distances of packs.
+    /// Takes a number that is encoded like the distances in packs.
     fn distance(&mut self) -> Option<usize> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);
@@ -94,7 +94,7 @@ impl GitIndex {
     ///
     /// # Errors
     ///
-    /// Returns the reason for which it can't be read.
+    /// Fails with the reason why it can't be read.
     pub(crate) fn parse(file: &[u8], id_bytes: usize) -> Result<Self, &'static str> {
         const DAMAGED: &str = "it is damaged";
         let mut bytes = Bytes { rest: file.get(..file.len().saturating_sub(id_bytes)).unwrap_or_default() };
@@ -104,7 +104,7 @@ impl GitIndex {
         if count > limits::GIT_INDEX_FILES {
             return Err("it has too many files");
         }
-        // No entry has less than 63 bytes, or 43 in version 4 with a shared path.
+        // No entry has fewer than 63 bytes, or 43 in version 4 with a shared path.
         let mut index = Self { entries: Vec::with_capacity(count.min(file.len() / 43)), trees: None };
         let mut path = Vec::new();
         for _ in 0..count {
@@ -127,14 +127,14 @@ impl GitIndex {
         Ok(index)
     }
 
-    /// Returns the range of the files below a directory, whose path ends with a slash unless it is empty.
+    /// Finds the range of the files below a directory. Its path must end with a slash unless it is empty.
     pub(crate) fn below(&self, directory: &[u8]) -> Range<usize> {
         let from = self.entries.partition_point(|entry| entry.path.as_slice() < directory);
         let count = self.entries[from..].partition_point(|entry| entry.path.starts_with(directory));
         from..from + count
     }
 
-    /// Returns true if a path is in the index, with a conflict or without.
+    /// Returns true if a path is in the index, with or without a conflict.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         let at = self.entries.partition_point(|entry| entry.path.as_slice() < path);
         self.entries.get(at).is_some_and(|entry| entry.path == path)
@@ -162,7 +162,7 @@ fn read_entry(
     } else {
         path.clear();
         path.extend_from_slice(bytes.until(0)?);
-        // An entry ends with one to eight NUL bytes, so that its size is a multiple of eight.
+        // An entry must end with one to eight NUL bytes, so that its size is a multiple of eight.
         let size = before - bytes.rest.len();
         bytes.take(size.next_multiple_of(8) - size)?;
     }
@@ -186,7 +186,7 @@ fn read_entry(
     })
 }
 
-/// Parses a directory of the extension `TREE`. A damaged one is unknown.
+/// Parses a directory of the extension `TREE`. If this is damaged, the result is `None`.
 fn cached_tree(bytes: &mut Bytes<'_>, id_bytes: usize, depth: usize) -> Option<CachedTree> {
     if depth > limits::TREE_DEPTH {
         return None;
@@ -207,7 +207,7 @@ fn cached_tree(bytes: &mut Bytes<'_>, id_bytes: usize, depth: usize) -> Option<C
 }
 
 impl IndexEntry {
-    /// Returns the mode, or `None` for a directory of a sparse index.
+    /// The mode, or `None` for a directory of a sparse index.
     pub(crate) fn mode(&self) -> Option<FileMode> {
         match self.kind {
             TreeEntryKind::File(mode) => Some(mode),

@@ -1,11 +1,11 @@
 //! Reads the commits of a repository directly from its files.
 //!
-//! [`Repository`] returns the information of `git log --name-only`: commits with their messages and parents,
-//! and the files in which two trees differ. [`Repository::changes`] returns that of `git diff --name-status
-//! -M` and `git status`. This crate executes nothing, reads no configuration but the upstream of a branch and
-//! `core.fileMode`, and opens every file beneath the root. Files outside of the root, for example the repository of a linked worktree,
-//! are not accessible. Sizes, depths and numbers are limited ([`limits`]), because a pack may contain
-//! anything.
+//! [`Repository`] provides the information of `git log --name-only`: commits with their messages and parents,
+//! and the files in which two trees differ. [`Repository::changes`] provides that of `git diff --name-status
+//! -M` and `git status`. This crate executes nothing, and reads no configuration except for the upstream of a
+//! branch and `core.fileMode`. It opens every file beneath the root, so files outside of it, for example the
+//! repository of a linked worktree, are not accessible. We limit sizes, depths and numbers ([`limits`]),
+//! because a pack may contain anything.
 //!
 //! ```no_run
 //! use forage_base::Stop;

@@ -10,26 +10,26 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::Repository;
 
-/// Marks of a commit: from which side it can be reached, and whether it is below a common ancestor.
+/// Flags of a commit: from which side it can be reached, and whether it is below a common ancestor.
 const ONE: u8 = 1;
 const OTHER: u8 = 2;
 const STALE: u8 = 4;
 const RESULT: u8 = 8;
 
 impl Repository {
-    /// Returns the best common ancestor of two commits, the newest if there are several, or `None` if there is
-    /// none.
+    /// Finds the best common ancestor of two commits. If there are several, this is the newest. Returns
+    /// `None` if the commits have no common ancestor.
     ///
     /// # Errors
     ///
-    /// Returns an error if a commit can't be read, or if the call had to end.
+    /// Fails if a commit can't be read, or if the call had to end.
     pub fn merge_base(&mut self, one: &ObjectId, other: &ObjectId) -> Result<Option<ObjectId>, ObjectError> {
         if one == other {
             return Ok(Some(*one));
         }
         let mut bases = self.common(one, &[*other])?;
         if bases.len() > 1 {
-            // A base that can be reached from another one is not a best one.
+            // A base that can be reached from another base is not a best one.
             let all = bases.clone();
             for base in &all {
                 let others: Vec<ObjectId> = bases.iter().filter(|it| *it != base).copied().collect();
@@ -48,10 +48,11 @@ impl Repository {
         Ok(newest.map(|(_, base)| base))
     }
 
-    /// Returns the common ancestors of a commit and some others that are found first on the way down.
+    /// Finds the common ancestors of a commit and some others. This leaves out ancestors of those that were
+    /// found first.
     fn common(&mut self, one: &ObjectId, others: &[ObjectId]) -> Result<Vec<ObjectId>, ObjectError> {
         let mut marks: HashMap<ObjectId, u8> = HashMap::new();
-        // The newest first, and among equal times the first one that was met.
+        // The newest commit comes first, and among equal times the one that we met first.
         let mut queue: BinaryHeap<(i64, Reverse<u64>, ObjectId)> = BinaryHeap::new();
         let mut met = 0_u64;
         let starts = std::iter::once((one, ONE)).chain(others.iter().map(|id| (id, OTHER)));

@@ -54,8 +54,8 @@ pub(crate) struct PackedEntry {
 }
 
 impl Pack {
-    /// Returns `None` if the files are not a pack or have another version. An index of up to `kept` bytes is
-    /// cached completely.
+    /// Opens a pack. Returns `None` if the files are not a pack or have another version. This caches an index
+    /// of up to `kept` bytes completely.
     pub(crate) fn new(index: OpenedFile, objects: OpenedFile, id_bytes: usize, kept: u64) -> Option<Self> {
         let (mut index, objects) = (PagedFile::index(index, kept), PagedFile::new(objects));
         let head = index.copy(0..NAMES_AT).ok()?;
@@ -68,7 +68,7 @@ impl Pack {
         is_sound.then_some(Self { index, objects, fanout, id_bytes })
     }
 
-    /// Returns the offset of an object, if it is in the pack.
+    /// Looks up the offset of an object, if it is in the pack.
     pub(crate) fn find(&mut self, id: &ObjectId) -> Result<Option<u64>, ObjectFault> {
         let wanted = id.as_bytes();
         if wanted.len() as u64 != self.id_bytes {
@@ -98,7 +98,7 @@ impl Pack {
         Ok(None)
     }
 
-    /// Adds the ids that begin with a prefix to `found`, which gets at most `max`.
+    /// Adds the ids that begin with a prefix to `found`, which will have at most `max`.
     pub(crate) fn with_prefix(
         &mut self,
         prefix: &IdPrefix,
@@ -123,7 +123,7 @@ impl Pack {
         Ok(())
     }
 
-    /// Returns the offset of the object with this number.
+    /// Looks up the offset of the object with this number.
     fn offset(&mut self, number: u64) -> Result<u64, ObjectFault> {
         let count = u64::from(self.fanout[255]);
         let offsets = NAMES_AT + count * (self.id_bytes + 4);
@@ -137,9 +137,9 @@ impl Pack {
         Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
-    /// Returns the entry at an offset of the pack.
+    /// Reads the entry at an offset of the pack.
     pub(crate) fn entry(&mut self, place: u64) -> Result<PackedEntry, ObjectFault> {
-        // The longest header has ten bytes for the size and as many for a distance or an id.
+        // A header has at most ten bytes for the size, and then as many for a distance or up to 32 for an id.
         let bytes = self.objects.copy(place..place.saturating_add(64))?;
         let mut entry = head(&bytes, place, self.id_bytes as usize).ok_or(ObjectFault::Damaged)?;
         entry.at += place;
@@ -147,7 +147,7 @@ impl Pack {
     }
 }
 
-/// Returns the number of an id among sorted ones, or the number of smaller ids as an error.
+/// Searches for an id among sorted ones. Returns its number, or the number of smaller ids as an error.
 fn position(names: &[u8], wanted: &[u8]) -> Result<u64, u64> {
     let length = wanted.len();
     let (mut from, mut to) = (0, names.len() / length);
@@ -170,7 +170,7 @@ fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
     let (mut size, mut shift) = (u64::from(byte & 0x0f), 4);
     while byte & 0x80 != 0 {
         byte = rest.next()?;
-        // No object has a size of more than 60 bits.
+        // No object can have a size of more than 60 bits.
         if shift > 53 {
             return None;
         }
@@ -189,7 +189,7 @@ fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
                 byte = rest.next()?;
                 distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
             }
-            // Only an earlier entry is valid: an entry can't be its own base.
+            // The base must be an earlier entry: an entry can't be its own base.
             PackedKind::FromPlace(place.checked_sub(distance).filter(|&base| base < place)?)
         }
         7 => {

@@ -25,7 +25,7 @@ impl PagedFile {
         Self::with_blocks(file, limits::BLOCK_BYTES, limits::BLOCKS)
     }
 
-    /// Opens the index of a pack, which is cached completely if it has at most `max` bytes.
+    /// Opens the index of a pack. This will be cached completely if it has at most `max` bytes.
     pub(crate) fn index(file: OpenedFile, max: u64) -> Self {
         match file.size() <= max {
             true => Self::with_blocks(file, limits::INDEX_BLOCK_BYTES, usize::MAX),
@@ -41,7 +41,8 @@ impl PagedFile {
         self.file.size()
     }
 
-    /// Returns the block with the byte at an offset, and the position of the byte in the block.
+    /// Reads the block that contains the byte at an offset. Also returns the position of the byte in the
+    /// block.
     pub(crate) fn block(&mut self, at: u64) -> Result<(Rc<[u8]>, usize), ObjectFault> {
         let size = self.block_bytes;
         let (number, within) = (at / size, (at % size) as usize);
@@ -62,7 +63,7 @@ impl PagedFile {
         Ok((block, within))
     }
 
-    /// Copies a range of bytes, which is cut at the end of the file.
+    /// Copies a range of bytes, up to the end of the file at most.
     pub(crate) fn copy(&mut self, range: Range<u64>) -> Result<Vec<u8>, ObjectFault> {
         let end = range.end.min(self.file.size());
         let mut bytes = Vec::with_capacity(end.saturating_sub(range.start) as usize);

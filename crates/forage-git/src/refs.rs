@@ -7,12 +7,12 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::read_small;
 
-/// Returns the commit that is checked out.
+/// Reads the commit that is checked out.
 pub(crate) fn head(root: &Root, git: &RelPath) -> Result<ObjectId, NoHistory> {
     read(root, git, b"HEAD")?.ok_or(NoHistory::Unborn)
 }
 
-/// Returns the object of a reference, which may be a tag, or `None` if there is no such reference.
+/// Reads the object of a reference, which may be a tag. Returns `None` if there is no such reference.
 pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, NoHistory> {
     let mut name = name.to_vec();
     for _ in 0..limits::SYMBOLIC_REFS {
@@ -25,7 +25,7 @@ pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<Obj
     Err(NoHistory::Unreadable(path(git, b"HEAD").display().into_owned()))
 }
 
-/// Returns the name of the branch that is checked out, such as `refs/heads/main`.
+/// Reads the name of the branch that is checked out, e.g. `refs/heads/main`.
 pub(crate) fn branch(root: &Root, git: &RelPath) -> Result<Option<Vec<u8>>, NoHistory> {
     match follow(root, git, b"HEAD")? {
         Some(RefValue::Name(name)) => Ok(Some(name)),
@@ -71,7 +71,7 @@ fn follow(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<RefValue>, N
     }
 }
 
-/// Returns true if a name can be joined to the path of a repository.
+/// Returns true if it is safe to join a name to the path of a repository.
 pub(crate) fn is_safe(name: &[u8]) -> bool {
     let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && !part.ends_with(b".lock");
     name.len() <= limits::PATH_BYTES && !name.contains(&0) && name.split(|&byte| byte == b'/').all(is_plain)

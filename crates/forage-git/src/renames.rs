@@ -1,5 +1,5 @@
 //! Finds renames exactly as git does (`diffcore-rename.c`): first files with equal content, then edited files
-//! that keep a name that is unique, then the pairs that share most, if there are not too many.
+//! that keep a unique name. The most similar pairs come last, unless there are too many.
 
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -14,16 +14,16 @@ use crate::tree::FileMode;
 /// The highest similarity, in git's units.
 const MAX_SCORE: f64 = 60_000.0;
 
-/// The least similarity of a rename: 50 %.
+/// The minimum similarity of a rename: 50 %.
 const MIN_SCORE: u32 = 30_000;
 
-/// Number of sources that are considered for a new file.
+/// Number of sources that we consider for a new file.
 const SOURCES_PER_FILE: usize = 4;
 
-/// Number of files with the same content that are considered.
+/// Number of files with the same content that we consider.
 const SAME_CONTENT: usize = 100;
 
-/// A prime number: hashes of lines are smaller.
+/// A prime number. Hashes of lines are always smaller.
 const HASH_BASE: u32 = 107_927;
 
 /// A file that was added or deleted.
@@ -41,7 +41,7 @@ impl RenameSide<'_> {
     }
 }
 
-/// A deleted and an added file that are the same one, by their numbers.
+/// A deleted and an added file that are the same, given by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoundRename {
     pub(crate) before: usize,
@@ -50,7 +50,8 @@ pub(crate) struct FoundRename {
     pub(crate) similarity: u8,
 }
 
-/// Reads the content of an added (true) or a deleted file by its number.
+/// Reads the content of a file by its number. The flag is true for an added file, and false for a deleted
+/// one.
 pub(crate) type ReadSide<'a> = dyn FnMut(bool, usize) -> Option<Rc<[u8]>> + 'a;
 
 /// A search for renames among deleted and added files.
@@ -61,7 +62,7 @@ pub(crate) struct RenameSearch<'a> {
     stop: &'a Stop,
     is_used: Vec<bool>,
     is_renamed: Vec<bool>,
-    /// The line hashes of files that were read: whether added, and the number.
+    /// The line hashes of the files that were read. Keys have the same meaning as in [`ReadSide`].
     hashes: HashMap<(bool, usize), Option<Rc<LineHashes>>>,
     cached: usize,
     found: Vec<FoundRename>,
@@ -90,7 +91,7 @@ impl<'a> RenameSearch<'a> {
         }
     }
 
-    /// Returns the renames, and false if edited files were not all compared.
+    /// Runs the search. The second value is false if edited files were not all compared.
     pub(crate) fn run(mut self) -> (Vec<FoundRename>, bool) {
         self.find_same_content();
         self.find_same_names();
@@ -186,7 +187,7 @@ impl<'a> RenameSearch<'a> {
                 let score = self.similarity(before, after);
                 let has_name = self.deleted[before].name() == self.added[after].name();
                 let pair = (score, has_name, before, after);
-                // The pair replaces the worst one, if it is better. An empty place is the worst of all.
+                // The pair must replace the worst one if it is better. An empty slot is the worst of all.
                 let mut worst = 0;
                 for place in 1..SOURCES_PER_FILE {
                     let is_worse = match (&best[place], &best[worst]) {
@@ -221,7 +222,7 @@ impl<'a> RenameSearch<'a> {
         self.is_whole
     }
 
-    /// Returns the similarity of two files in git's units.
+    /// Computes the similarity of two files in git's units.
     fn similarity(&mut self, before: usize, after: usize) -> u32 {
         if !self.deleted[before].mode.is_regular() || !self.added[after].mode.is_regular() {
             return 0;
@@ -231,7 +232,7 @@ impl<'a> RenameSearch<'a> {
             return 0;
         };
         let (most, least) = (one.size.max(other.size), one.size.min(other.size));
-        // Files whose sizes differ too much are not compared.
+        // We do not compare files whose sizes differ too much.
         if (most as f64) * (MAX_SCORE - f64::from(MIN_SCORE)) < (most - least) as f64 * MAX_SCORE {
             return 0;
         }
@@ -304,7 +305,7 @@ impl LineHashes {
         Self { counts, size: bytes.len() }
     }
 
-    /// Returns the number of bytes that another file has too.
+    /// Counts the bytes that another file has too.
     fn shared(&self, other: &Self) -> u64 {
         let mut theirs = other.counts.iter().peekable();
         let mut shared = 0;
@@ -318,7 +319,7 @@ impl LineHashes {
     }
 }
 
-/// Returns true for a file that git takes for binary.
+/// Returns true for a file that git considers binary.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(8_000)]).is_some()
 }

@@ -25,7 +25,7 @@ pub(crate) type Object = (ObjectKind, Rc<[u8]>);
 /// The location of an object: the number of its pack, and the offset in it.
 type PackPlace = (usize, u64);
 
-/// The state that determines the history of a root: if it is equal, the commits are too.
+/// The state that determines the history of a root. As long as it is the same, so are the commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryState {
     /// The commit that is checked out.
@@ -34,8 +34,8 @@ pub struct HistoryState {
     pub ends: u64,
 }
 
-/// The repository whose work tree is a root. Objects are read on demand, and cached if they are bases of
-/// others.
+/// The repository whose work tree is a root. Objects are read on demand. We cache those of packs, since they
+/// may be bases of others.
 pub struct Repository {
     root: Arc<Root>,
     git: RelPath,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Repository {
     }
 }
 
-/// Reads a small file completely.
+/// Reads a small file completely. This fails if it has more than `max` bytes.
 pub(crate) fn read_small(root: &Root, path: &RelPath, max: usize) -> Result<Vec<u8>, OpenError> {
     let mut buffer = ReadBuffer::default();
     let unreadable = |source| OpenError::Io { path: path.display().into_owned(), source };
@@ -72,33 +72,32 @@ pub(crate) fn read_small(root: &Root, path: &RelPath, max: usize) -> Result<Vec<
 }
 
 impl Repository {
-    /// Returns the state that determines the history of a root. This opens two or three small files.
+    /// Reads the state that determines the history of a root. This opens two or three small files.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no history or it can't be read.
+    /// Fails if there is no history or it can't be read.
     pub fn state_of(root: &Root) -> Result<HistoryState, NoHistory> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
         Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
     }
 
-    /// Returns a hash of the names of the packs. While it is unchanged, missing objects stay missing.
+    /// Computes a hash of the names of the packs. While it is unchanged, missing objects will stay missing.
     ///
     /// # Errors
     ///
-    /// Returns an error if the packs can't be listed.
+    /// Fails if the packs can't be listed.
     pub fn packs_of(root: &Root) -> Result<u64, NoHistory> {
         let names = pack_names(root, &directory(root)?.join(b"objects").join(b"pack"))?;
         Ok(hash_of(names.iter().map(Vec::as_slice)))
     }
 
-    /// Opens the repository of a root. `stop` also ends later calls.
+    /// Opens the repository of a root. `stop` will also end later calls.
     ///
     /// # Errors
     ///
-    /// Returns an error if the root contains no repository, or if the repository has no commit or can't be
-    /// read.
+    /// Fails if the root contains no repository, or if the repository has no commit or can't be read.
     pub fn open(root: &Arc<Root>, stop: &Stop) -> Result<Self, NoHistory> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
@@ -123,19 +122,19 @@ impl Repository {
         })
     }
 
-    /// Returns the commit that was checked out when the repository was opened.
+    /// The commit that was checked out when the repository was opened.
     #[must_use]
     pub fn head(&self) -> ObjectId {
         self.head
     }
 
-    /// Returns the state of the history when the repository was opened.
+    /// The state of the history when the repository was opened.
     #[must_use]
     pub fn state(&self) -> HistoryState {
         HistoryState { head: self.head, ends: hash_of(self.shallow.iter().map(ObjectId::as_bytes)) }
     }
 
-    /// Returns the value of [`Repository::packs_of`] when the repository was opened.
+    /// The value of [`Repository::packs_of`] when the repository was opened.
     #[must_use]
     pub fn packs(&self) -> u64 {
         self.names
@@ -145,7 +144,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object is missing or is not a commit, or if the call had to end.
+    /// Fails if the object is missing or is not a commit, or if the call had to end.
     pub fn commit(&mut self, id: &ObjectId) -> Result<CommitObject, ObjectError> {
         let bytes = self.object(id, ObjectKind::Commit)?;
         let mut commit = CommitObject::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
@@ -161,13 +160,13 @@ impl Repository {
         Ok(commit)
     }
 
-    /// Returns the paths of files and links in which a commit differs from its first parent, in arbitrary
-    /// order. For a commit without parents these are all of its files. Returns `None` if there are more than
-    /// `max`, or if the changes are unknown.
+    /// Lists the files and links in which a commit differs from its first parent, in arbitrary order. For a
+    /// commit without parents these are all of its files. Returns `None` if there are more than `max`, or if
+    /// the changes are unknown.
     ///
     /// # Errors
     ///
-    /// Returns an error if a tree can't be read, or if the call had to end.
+    /// Fails if a tree can't be read, or if the call had to end.
     pub fn changed_files(
         &mut self,
         commit: &CommitObject,
@@ -177,7 +176,7 @@ impl Repository {
             return Ok(None);
         }
         let before = match commit.parents.first() {
-            // A caller that walks the history has already read it.
+            // A caller that walks the history has already read the parent.
             Some(parent) => match self.trees.get(parent) {
                 Some(tree) => Some(*tree),
                 None => Some(self.commit(parent)?.tree),
@@ -211,7 +210,7 @@ impl Repository {
                 };
                 let (before, after) = (tree(difference.before), tree(difference.after));
                 if before.is_some() || after.is_some() {
-                    // All of them would have to be read.
+                    // We would have to read all of them.
                     if trees + open.len() > limits::TREES {
                         return Ok(None);
                     }
@@ -227,11 +226,12 @@ impl Repository {
         Ok(Some(found))
     }
 
-    /// Returns the number of files and links of a commit, or `max` if there are more or too many directories.
+    /// Counts the files and links of a commit. The result is `max` if there are more, or too many
+    /// directories.
     ///
     /// # Errors
     ///
-    /// Returns an error if a tree can't be read, or if the call had to end.
+    /// Fails if a tree can't be read, or if the call had to end.
     pub fn count_files(&mut self, commit: &CommitObject, max: usize) -> Result<usize, ObjectError> {
         let mut open = vec![commit.tree];
         let (mut count, mut trees) = (0, 0);
@@ -252,10 +252,11 @@ impl Repository {
         Ok(count)
     }
 
-    /// Returns whether a commit has a directory, which a submodule is not.
+    /// Returns true if a commit has a directory at this path. Note that a submodule is not a directory.
     ///
     /// # Errors
-    /// A tree can't be read, or there was no time.
+    ///
+    /// Fails if a tree can't be read, or if the call had to end.
     pub fn has_directory(&mut self, commit: &CommitObject, path: &RelPath) -> Result<bool, ObjectError> {
         let mut tree = commit.tree;
         for name in path.names() {
@@ -278,7 +279,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Returns an error if the object is missing, too large or not a file, or if the call had to end.
+    /// Fails if the object is missing, too large or not a file, or if the call had to end.
     pub fn blob(&mut self, id: &ObjectId) -> Result<Rc<[u8]>, ObjectError> {
         self.object(id, ObjectKind::Blob)
     }
@@ -287,7 +288,7 @@ impl Repository {
         &self.root
     }
 
-    /// Returns the directory of the repository.
+    /// The directory of the repository.
     pub(crate) fn git(&self) -> &RelPath {
         &self.git
     }
@@ -300,7 +301,7 @@ impl Repository {
         self.head.as_bytes().len()
     }
 
-    /// Returns the bytes of an object, which must have the given type.
+    /// Reads an object, which must have the given type.
     pub(crate) fn object(&mut self, id: &ObjectId, kind: ObjectKind) -> Result<Rc<[u8]>, ObjectError> {
         match self.any_object(id)? {
             (found, bytes) if found == kind => Ok(bytes),
@@ -308,7 +309,7 @@ impl Repository {
         }
     }
 
-    /// Returns the type and the bytes of an object.
+    /// Reads an object of any type.
     pub(crate) fn any_object(&mut self, id: &ObjectId) -> Result<Object, ObjectError> {
         if self.stop.check().is_some() {
             return Err(ObjectError::Stopped);
@@ -320,11 +321,11 @@ impl Repository {
         object.map_err(|fault| fault.with_id(*id))?.ok_or(ObjectError::Missing(*id))
     }
 
-    /// Returns ids that begin with these digits, at most [`limits::PREFIX_OBJECTS`].
+    /// Finds ids that begin with these digits, at most [`limits::PREFIX_OBJECTS`].
     pub(crate) fn with_prefix(&mut self, prefix: &IdPrefix) -> Result<Vec<ObjectId>, ObjectError> {
         let mut found = Vec::new();
         for pack in &mut self.packs {
-            // A pack that can't be read has no objects.
+            // We ignore errors here: a pack that can't be read has no objects.
             let _ = pack.with_prefix(prefix, limits::PREFIX_OBJECTS, &mut found);
         }
         let (directory, start) = prefix.loose();
@@ -426,7 +427,7 @@ impl Repository {
     }
 }
 
-/// Returns the directory of the repository, which must be inside the root.
+/// Finds the directory of the repository, which must be inside the root.
 fn directory(root: &Root) -> Result<RelPath, NoHistory> {
     let git = RelPath::root().join(b".git");
     match root.locate(&git) {
@@ -437,7 +438,7 @@ fn directory(root: &Root) -> Result<RelPath, NoHistory> {
     }
 }
 
-/// Returns the commits at which a shallow clone ends.
+/// Reads the list of commits at which a shallow clone ends.
 fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> {
     match read_small(root, &git.join(b"shallow"), limits::SHALLOW_BYTES) {
         Ok(list) => Ok(list.split(|&byte| byte == b'\n').filter_map(ObjectId::from_hex).collect()),
@@ -446,7 +447,7 @@ fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> 
     }
 }
 
-/// Returns a hash of terminated names of objects or files.
+/// Computes a hash of the names of objects or files, each with a terminator.
 fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let mut hasher = Hash64::default();
     for name in names {
@@ -456,7 +457,7 @@ fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     hasher.finish()
 }
 
-/// Returns the sorted names of the pack files.
+/// Lists the names of the pack files, sorted.
 fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistory> {
     let mut names = match root.names(directory, limits::PACK_NAMES) {
         Ok(names) => names,

@@ -9,7 +9,7 @@ use crate::pack::ObjectKind;
 use crate::refs;
 use crate::repository::Repository;
 
-/// Where a name is looked up, in git's order.
+/// The prefixes and suffixes with which to look up a name, in git's order.
 const RULES: [(&str, &str); 6] = [
     ("", ""),
     ("refs/", ""),
@@ -62,11 +62,11 @@ fn parse(revision: &str) -> Option<(&str, Vec<RevisionStep<'_>>)> {
 }
 
 impl Repository {
-    /// Returns the commit that a revision names.
+    /// Resolves a revision to a commit.
     ///
     /// # Errors
     ///
-    /// Returns an error if the revision is malformed, unknown or ambiguous, or an object can't be read.
+    /// Fails if the revision is malformed, unknown or ambiguous, or an object can't be read.
     pub fn resolve(&mut self, revision: &str) -> Result<ObjectId, RevisionError> {
         let revision = revision.trim();
         let (name, steps) = parse(revision).ok_or_else(|| RevisionError::Malformed(revision.to_owned()))?;
@@ -104,7 +104,7 @@ impl Repository {
         }
     }
 
-    /// Resolves `BRANCH@{upstream}`. An empty name is the branch that is checked out.
+    /// Resolves `BRANCH@{upstream}`. An empty name means the branch that is checked out.
     fn upstream(&mut self, name: &str, inner: &str, shown: &str) -> Result<ObjectId, RevisionError> {
         if !matches!(inner.to_ascii_lowercase().as_str(), "u" | "upstream") {
             return Err(RevisionError::Unsupported(shown.to_owned()));
@@ -132,7 +132,7 @@ impl Repository {
         if !name.is_empty() && refs::is_safe(name.as_bytes()) {
             for (before, after) in RULES {
                 let full = format!("{before}{name}{after}");
-                // At the top there are references such as `HEAD`, beside other files.
+                // At the top there are references such as `HEAD`, among other files.
                 let is_ref = before.is_empty() && !name.starts_with("refs/");
                 if is_ref && !name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') {
                     continue;

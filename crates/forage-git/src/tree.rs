@@ -41,7 +41,7 @@ impl FileMode {
 }
 
 impl TreeEntryKind {
-    /// Returns the kind for a mode, as git normalizes it.
+    /// Determines the kind for a mode, as git normalizes it.
     pub(crate) fn from_mode(mode: u32) -> Self {
         match mode & 0o170_000 {
             0o040_000 => Self::Directory,
@@ -71,7 +71,7 @@ impl TreeEntry<'_> {
     }
 }
 
-/// Iterates over the entries of a tree. Yields `None` for an invalid one.
+/// Iterates over the entries of a tree. An invalid entry is `None`.
 pub(crate) struct TreeEntries<'a> {
     rest: &'a [u8],
     id_bytes: usize,
@@ -120,7 +120,7 @@ pub(crate) struct TreeDifference<'a> {
     pub(crate) after: Option<TreeEntry<'a>>,
 }
 
-/// Returns the entries in which two trees differ. Yields `None` if one of them is damaged.
+/// Finds the entries in which two trees differ. Returns `None` if one of them is damaged.
 pub(crate) fn differences<'a>(
     before: &'a [u8],
     after: &'a [u8],
@@ -161,7 +161,7 @@ pub(crate) fn differences<'a>(
     Some(found)
 }
 
-/// Skips the entries with which both trees begin, which are nearly all entries of two successive trees.
+/// Skips the entries with which both trees begin. For two successive trees, these are nearly all entries.
 fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes: usize) {
     const STEP: usize = 64;
     let (one, other) = (left.rest, right.rest);
@@ -171,7 +171,7 @@ fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes
     let bytes = behind.iter().zip(other_behind).take_while(|(one, other)| one == other).count();
     let common = steps * STEP + bytes;
     let mut end = 0;
-    // Skip only whole entries: the name ends with a NUL byte, which the id follows.
+    // We must skip only whole entries: the name ends with a NUL byte, which the id follows.
     while let Some(name) = memchr::memchr(0, &one[end..common]) {
         let next = end + name + 1 + id_bytes;
         if next > common {
@@ -218,7 +218,7 @@ mod tests {
         let before = tree(&[("100644", "a", 1), ("40000", "b", 2), ("100644", "b.c", 3), ("100644", "d", 4)]);
         let after = tree(&[("100644", "a", 1), ("100644", "b", 2), ("100644", "b.c", 9), ("100644", "e", 4)]);
         let some = |name: &str| Some(name.to_owned());
-        // A directory `b` is sorted after `b.c`, a file `b` before it.
+        // A directory `b` is sorted after `b.c`, but a file `b` before it.
         let expected = [
             (None, some("b")),
             (some("b.c"), some("b.c")),
@@ -229,7 +229,7 @@ mod tests {
         let sorted = tree(&[("100644", "a", 1), ("100644", "b.c", 3), ("40000", "b", 2), ("100644", "d", 4)]);
         assert_eq!(names(&sorted, &after), expected);
         assert_eq!(names(&sorted, &sorted), []);
-        // Entries in an invalid order are not an error: this only leads to more differences.
+        // Entries in an invalid order are not an error, since they only lead to more differences.
         assert!(!names(&before, &after).is_empty());
     }
 

@@ -30,7 +30,8 @@ use super::profiles::Profile;
 use super::rounds::Rounds;
 use super::server::{CallOrigin, McpServer, Served, Shared};
 
-/// Stands for names that are not tools. Metrics must not have a label for every name that a client makes up.
+/// Placeholder for names that are not tools. Metrics must not have a label for every name that a client makes
+/// up.
 const UNKNOWN: &str = "unknown";
 
 /// The result of a call on its thread.
@@ -72,7 +73,7 @@ impl McpServer {
         answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
 
-    /// Records a call that was refused before its tool was known.
+    /// Records a call that we refused before we knew its tool.
     pub(super) fn refuses(&self, context: &RequestContext<RoleServer>) {
         let caller = client::caller(context);
         self.watch(UNKNOWN, caller.as_deref(), client::profile(context)).end("refused", 0);
@@ -159,8 +160,8 @@ async fn answer(
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
         let (names, questions) = (Arc::clone(&names), rounds.may_ask().then(|| Arc::clone(&questions)));
         let text_bytes = profile.text_bytes(tool);
-        // Requests without a connection may come from different clients, so they share no memory of shown
-        // code.
+        // Requests without a connection may come from different clients, so they must not share a memory of
+        // shown code.
         let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
         let gathered = Arc::clone(&known.gathered);
         let (trace, is_entered) = (journal::trace(context), Arc::clone(is_entered));
@@ -186,7 +187,7 @@ async fn answer(
             context.observers.trace = trace;
             context.observers.is_entered = Some(is_entered);
             if let Some(questions) = questions {
-                // Rounds that only ask the client's model are not reported.
+                // Rounds that only ask the client's model must not be reported.
                 let counts = move || questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
                 context.observers.counts = Some(Arc::new(counts));
             }
@@ -300,7 +301,7 @@ impl ProgressReport {
         let seconds = (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
         let message = format!("{}, {seconds} s", self.progress.said("searching"));
         let progress = ProgressNotificationParam::new(self.token.clone(), seconds).with_message(message);
-        // If the client has gone, the transport ends the call.
+        // If the client has gone, the transport will end the call.
         let _ = self.peer.notify_progress(progress).await;
     }
 }
@@ -313,7 +314,7 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
     })
 }
 
-/// Returns the outcome of a call as one word, and the size of its text in bytes.
+/// Describes the outcome of a call in one word. Also returns the size of its text in bytes.
 fn outcome(answer: &Result<CallToolResponse, ErrorData>) -> (String, usize) {
     let result = match answer {
         Ok(CallToolResponse::Complete(result)) => result,
@@ -346,7 +347,7 @@ fn failure(problem: &str, code: ErrorCode) -> CallToolResponse {
     result.into()
 }
 
-/// Returns the answer to a call that was cancelled or whose client has gone.
+/// The answer to a call that was cancelled or whose client has gone.
 fn nobody_reads() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }

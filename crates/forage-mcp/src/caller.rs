@@ -21,7 +21,7 @@ pub struct Caller {
     processing: Arc<Semaphore>,
 }
 
-/// The request limits of a token's holder. `None` means limited only by the server's capacity.
+/// The request limits of a token's holder. `None` means that only the server's capacity limits them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallerLimits {
     /// Calls that may run or wait to run at the same time.
@@ -33,11 +33,11 @@ pub struct CallerLimits {
 /// The kind of a request, for rate limiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
-    /// A tool call. If it is refused, the answer is a message for the model.
+    /// A tool call. If we refuse it, the answer is a message for the model.
     Call,
     /// Any other request with an answer.
     Other,
-    /// A stream on which a client only listens; it stays open as long as its session.
+    /// A stream on which a client only listens. This stays open as long as its session.
     Stream,
 }
 
@@ -46,13 +46,13 @@ struct CallerCalls {
     running: usize,
     /// Requests other than calls whose answers have not been sent completely.
     others: usize,
-    /// Arrival times of the requests within the last minute; empty if there is no `per_minute` limit.
+    /// Arrival times of the requests within the last minute. This is empty if there is no `per_minute` limit.
     begun: VecDeque<Instant>,
     /// Times of refusals within the last minute, at most as many as the `per_minute` limit.
     refused: VecDeque<Instant>,
 }
 
-/// The reasons for refusing a request, as messages for the model that made it.
+/// Reasons for refusing a request, as messages for the model that made it.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum CallerLimit {
     #[error(
@@ -66,7 +66,7 @@ pub(super) enum CallerLimit {
 }
 
 impl CallerLimit {
-    /// Returns the seconds after which the request may be retried.
+    /// The seconds after which the request may be retried.
     pub(super) fn seconds(&self) -> u64 {
         match self {
             Self::AtOnce(_) => 1,
@@ -77,9 +77,9 @@ impl CallerLimit {
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Minimum of requests other than calls that may be answered at the same time, even if the limit on calls is
-/// lower. A client sends `notifications/initialized` and `tools/list` while the previous answer is still on
-/// its way.
+/// Minimum number of requests other than calls that may be answered at the same time, even if the limit on
+/// calls is lower. A client sends `notifications/initialized` and `tools/list` while the previous answer is
+/// still on its way.
 const OTHERS_MIN: usize = 2;
 
 impl Caller {
@@ -89,19 +89,19 @@ impl Caller {
         Self { name: name.to_owned(), limits, calls: Mutex::default(), share: OnceLock::new(), processing }
     }
 
-    /// Waits until a request other than a call may be processed. They take no place of the gate, so without
-    /// this a token that sends many at once would fill the queue of the processors.
+    /// Waits until a request other than a call may be processed. Such requests need no permit of the gate, so
+    /// without this limit a token that sends many at once would fill the queue of the processors.
     pub(super) async fn process(&self) -> Option<OwnedSemaphorePermit> {
-        // The semaphore is never closed, so this does not fail.
+        // The semaphore is never closed, so this can't fail.
         Arc::clone(&self.processing).acquire_owned().await.ok()
     }
 
-    /// Returns the name of the token.
+    /// The name of the token.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the token's share of the server's capacity. The first use creates it with `new`.
+    /// The token's share of the server's capacity. The first use creates it with `new`.
     pub(super) fn share(&self, new: impl FnOnce() -> TokenShare) -> &TokenShare {
         self.share.get_or_init(new)
     }
@@ -141,8 +141,9 @@ impl Caller {
         Ok(CallerTurn { caller: Arc::clone(self), kind })
     }
 
-    /// Returns the limit of a caller whose refusals within the last minute have reached its `per_minute`
-    /// limit. The server then stops reading its requests so that further refusals cost almost nothing.
+    /// Checks whether a caller's refusals within the last minute have reached its `per_minute` limit, and
+    /// returns this limit if so. The server must then stop reading its requests, so that further refusals
+    /// cost almost nothing.
     pub(super) fn exhausted(&self) -> Option<CallerLimit> {
         self.exhausted_at(Instant::now())
     }
@@ -208,7 +209,7 @@ impl HandedTurn {
         Self(Arc::new(Mutex::new(Some(turn))))
     }
 
-    /// Takes the turn, or the limit that refused it. Returns `None` if it was taken before.
+    /// Takes the turn, or the limit that refused it. Returns `None` if this was called before.
     pub(super) fn take(&self) -> Option<Result<CallerTurn, CallerLimit>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -224,7 +225,7 @@ mod tests {
         let begin = || caller.begin(RequestKind::Call);
         let (one, two) = (begin().unwrap(), begin().unwrap());
         assert_eq!(begin().unwrap_err(), CallerLimit::AtOnce(2));
-        // A message that cancels one of them gets through.
+        // A message that cancels one of them must get through.
         let others = [RequestKind::Other, RequestKind::Other, RequestKind::Stream]
             .map(|kind| caller.begin(kind).unwrap());
         assert_eq!(caller.begin(RequestKind::Other).unwrap_err(), CallerLimit::AtOnce(2));
@@ -242,7 +243,7 @@ mod tests {
         let at = |seconds| caller.begin_at(RequestKind::Call, began + Duration::from_secs(seconds)).map(drop);
         assert!(at(0).is_ok() && at(30).is_ok());
         assert_eq!(at(40), Err(CallerLimit::PerMinute { calls: 2, seconds: 21 }));
-        // A refused request does not count.
+        // A refused request must not count.
         assert!(at(60).is_ok());
         assert_eq!(at(61), Err(CallerLimit::PerMinute { calls: 2, seconds: 30 }));
         assert!(at(90).is_ok());

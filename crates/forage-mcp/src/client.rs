@@ -19,7 +19,7 @@ use super::profiles::Profile;
 /// The key of the roots among a client's answers.
 const ROOTS: &str = "roots";
 
-/// Returns the profile of the client that sent a request.
+/// Looks up the profile of the client that sent a request.
 pub(super) fn profile(request: &RequestContext<RoleServer>) -> Profile {
     request.client_info().map_or_else(Profile::unknown, |client| Profile::of(&client.name))
 }
@@ -30,12 +30,12 @@ pub(super) fn turn(request: &RequestContext<RoleServer>) -> Option<Result<Caller
     request.extensions.get::<Parts>()?.extensions.get::<HandedTurn>()?.take()
 }
 
-/// Returns the holder of the token that a request came with.
+/// The holder of the token that a request came with.
 pub(super) fn caller(request: &RequestContext<RoleServer>) -> Option<Arc<Caller>> {
     request.extensions.get::<Parts>()?.extensions.get::<Arc<Caller>>().cloned()
 }
 
-/// Returns true if the client's model can be asked and the question has a deadline. After a handshake, the
+/// Returns true if we may ask the client's model and the question has a deadline. After a handshake, the
 /// server's question has a deadline. Without one, the client alone decides how long it takes.
 pub(super) fn answers_for_its_model(request: &RequestContext<RoleServer>) -> bool {
     !is_stateless(request)
@@ -57,14 +57,14 @@ pub(super) enum ClientRoots {
     Silent(String),
     /// The directories that the roots name.
     Directories(NamedRoots),
-    /// The client must be asked by answering the call with these questions.
+    /// We must ask the client by answering the call with these questions.
     Ask(InputRequests),
 }
 
 /// State that is kept for a connection.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionMemory {
-    /// True if the client offers roots but did not name them when asked. It is not asked again until it
+    /// True if the client offers roots but did not name them when asked. We do not ask it again until it
     /// reports that its roots have changed.
     is_silent: AtomicBool,
     /// The roots that the most recent answer named.
@@ -76,8 +76,8 @@ pub(super) struct ConnectionMemory {
 }
 
 impl ConnectionMemory {
-    /// Handles a notification that the client's roots have changed. A client that sends it can also name its
-    /// roots.
+    /// Handles a notification that the client's roots have changed. A client that sends this can also name
+    /// its roots.
     pub(super) fn has_changed(&self) {
         self.is_silent.store(false, Ordering::Relaxed);
     }
@@ -93,12 +93,12 @@ impl ConnectionMemory {
     }
 }
 
-/// Asks a client that offers roots for them. A client that does not answer is asked only once and treated as
-/// if it had no roots.
+/// Asks a client that offers roots for them. If the client does not answer, we will not ask it again, and
+/// treat it as if it had no roots.
 ///
 /// # Errors
 ///
-/// Returns a message for the caller if the client named roots and none of them can be used.
+/// Fails with a message for the caller if the client named roots and none of them can be used.
 pub(super) async fn roots(
     request: &RequestContext<RoleServer>,
     answers: &InputResponses,
@@ -158,7 +158,7 @@ fn directories<'a>(uris: impl Iterator<Item = &'a str>) -> Result<ClientRoots, S
     }
 }
 
-/// Returns the directory that a `file:` URI names on this machine, or `None` for any other URI.
+/// Parses the directory that a `file:` URI names on this machine. Returns `None` for any other URI.
 fn directory(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
     let path = path.strip_prefix("localhost").unwrap_or(path);

@@ -34,14 +34,14 @@ pub(super) struct ClientModel {
 enum SamplingRoute {
     /// After a handshake: the server sends a request and waits for the response.
     Request(mpsc::UnboundedSender<SamplingRequest>),
-    /// Without a handshake: the call is answered with the questions, and the client repeats it with its
+    /// Without a handshake: we answer the call with the questions, and the client repeats it with its
     /// answers.
     Answer { said: InputResponses, questions: Questions },
 }
 
 impl ClientModel {
     /// Creates the model of this request's client, if it offers one. `said` holds the client's answers to
-    /// earlier questions; new questions are added to `questions`.
+    /// earlier questions; this adds new questions to `questions`.
     pub(super) fn of(
         request: &RequestContext<RoleServer>,
         said: &InputResponses,
@@ -150,7 +150,7 @@ impl ClientModel {
     }
 }
 
-/// Converts the request to sampling parameters. Tools are not passed on because only `keyword_search` asks
+/// Converts the request to sampling parameters. We do not pass on tools, because only `keyword_search` asks
 /// here, and it has none.
 fn params(request: &ChatRequest) -> CreateMessageRequestParams {
     let mut texts = request.texts();
@@ -159,15 +159,15 @@ fn params(request: &ChatRequest) -> CreateMessageRequestParams {
     CreateMessageRequestParams::new(messages, request.max_output_tokens).with_system_prompt(system)
 }
 
-/// Returns the key that identifies the question when the call is repeated. The same search asks the same
-/// question.
+/// Computes the key that identifies the question when the call is repeated. This works because the same
+/// search asks the same question.
 fn key(request: &ChatRequest) -> String {
     let mut hasher = Hash64::default();
     request.texts().for_each(|text| text.hash(&mut hasher));
     format!("model-{:016x}", hasher.finish())
 }
 
-/// Returns the text of a model's message: all its text blocks, joined.
+/// Extracts the text of a model's message: all its text blocks, joined.
 fn text_of(message: &Value) -> String {
     match &message["content"] {
         Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),

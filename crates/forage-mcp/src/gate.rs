@@ -18,7 +18,7 @@ pub(super) enum Cost {
     Search,
 }
 
-/// Two queues, each first come, first served. Quick calls never wait for searches, and a client that asks for
+/// Two queues, each first come, first served. Quick calls never wait for searches. A client that asks for
 /// many searches at once delays another search only by those that came before it.
 pub(super) struct Gate {
     quick: Lane,
@@ -32,7 +32,7 @@ struct Lane {
     places: Arc<Semaphore>,
     count: usize,
     waiting: AtomicUsize,
-    /// Calls that may wait; further ones are refused with [`Busy`].
+    /// Maximum number of calls that may wait; further ones are refused with [`Busy`].
     most_waiting: usize,
 }
 
@@ -50,12 +50,12 @@ impl Gate {
         }
     }
 
-    /// Waits for a permit. Dropping it makes room for another call. The calls of one token wait for each
-    /// other first: however many there are, one permit of each kind is left to others.
+    /// Waits for a permit. Dropping it makes room for another call. The calls of one token must first wait
+    /// for each other: however many there are, one permit of each kind is left to others.
     ///
     /// # Errors
     ///
-    /// Returns [`Busy`] if the queue is full.
+    /// Fails with [`Busy`] if the queue is full.
     pub(super) async fn enter(&self, cost: Cost, caller: Option<&Caller>) -> Result<GatePermit, Busy> {
         let lane = self.lane(cost);
         let share = match caller {
@@ -119,7 +119,7 @@ impl Lane {
             return Ok(permit);
         }
         let _waiting = QueuedCall::among(&self.waiting, self.most_waiting)?;
-        // The semaphore is never closed, so this does not fail.
+        // The semaphore is never closed, so this can't fail.
         Arc::clone(&self.places).acquire_owned().await.map_err(|_| Busy)
     }
 }
@@ -140,8 +140,8 @@ impl Drop for QueuedCall<'_> {
     }
 }
 
-/// The permit of a running call. A call that waits for a model needs no processor, so its permit is given to
-/// the next call meanwhile.
+/// The permit of a running call. A call that waits for a model needs no processor, so meanwhile we give its
+/// permit to the next call.
 pub(super) struct CallPermit {
     permit: Mutex<Option<GatePermit>>,
     /// Permits for calls that wait for a model.

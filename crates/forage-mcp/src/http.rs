@@ -67,12 +67,13 @@ pub struct HttpSettings {
     /// The tokens, one of which every request must carry. Without tokens, the server must listen on a
     /// loopback address.
     pub tokens: Vec<AccessToken>,
-    /// Host names by which clients may address the server, in addition to those of this machine.
+    /// Host names by which clients may address the server, in addition to those of this machine (e.g.
+    /// `localhost`).
     pub hosts: Vec<String>,
     /// Maximum number of sessions at the same time, for clients of older revisions that let the server ask
     /// them; 0 disables sessions.
     pub sessions: usize,
-    /// The check behind `/readyz`. Without one, the server is ready as long as it listens.
+    /// The check for `/readyz`. Without one, the server is ready as long as it listens.
     pub ready: Option<ReadyCheck>,
     /// The metrics in which refused requests are counted.
     pub metrics: ServerMetrics,
@@ -95,7 +96,7 @@ impl HttpSettings {
     }
 }
 
-/// The reasons for which the server can't start or has stopped.
+/// Reasons why the server can't start or has stopped.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// The address can be reached from other machines and there is no token.
@@ -125,7 +126,7 @@ pub enum HttpError {
 ///
 /// # Errors
 ///
-/// Returns [`HttpError`] if the address needs a token, can't be bound, or the server fails.
+/// Fails if the address needs a token, can't be bound, or the server fails.
 pub fn serve<H: ServerHandler + Clone>(
     handler: H,
     settings: &HttpSettings,
@@ -147,8 +148,8 @@ pub fn serve<H: ServerHandler + Clone>(
         listening(address);
         tokio::select! {
             () = requests.next() => {
-                // New clients should go elsewhere. Running calls are still answered unless a second signal
-                // asks us to stop at once.
+                // New clients should go elsewhere. We still answer running calls unless a second signal asks
+                // us to stop at once.
                 front.ending.cancel();
                 let answered = async {
                     front.clients.answered().await;
@@ -185,7 +186,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(limits::BACKLOG)
 }
 
-/// Returns how many connections of a kind can be held: `most`, or fewer if the process may open only few
+/// Computes how many connections of a kind we can hold: `most`, or fewer if the process may open only few
 /// files. There are three kinds: unauthenticated, authenticated, and evicted ones that have not closed yet.
 fn places(most: usize) -> usize {
     let share =
@@ -193,13 +194,13 @@ fn places(most: usize) -> usize {
     files().map_or(most, share).clamp(limits::PLACES_MIN, most)
 }
 
-/// Returns the maximum number of file descriptors of the process, or `None` if there is no limit.
+/// The maximum number of file descriptors of the process, or `None` if there is no limit.
 #[cfg(unix)]
 fn files() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// Returns the maximum number of file descriptors of the process, or `None` if there is no limit.
+/// The maximum number of file descriptors of the process, or `None` if there is no limit.
 #[cfg(not(unix))]
 fn files() -> Option<u64> {
     None
@@ -279,7 +280,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             .with_allowed_origins(own)
             .enforce_origin_validation()
             .with_legacy_session_mode(settings.sessions > 0)
-            // Only calls that have something to send before their answer are streamed.
+            // We stream only calls that have something to send before their answer.
             .with_json_response(true)
             .with_cancellation_token(shutdown.child_token());
         config.max_request_body_bytes = limits::REQUEST_BYTES;
@@ -312,8 +313,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         answer
     }
 
-    /// Decides by its head alone if a request is admitted. Returns the token's holder, or the answer that
-    /// refuses the request.
+    /// Decides by its head alone whether a request is admitted. Returns the token's holder, or the answer
+    /// that refuses the request.
     async fn admits(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
         let path = head.uri.path();
         let is_of_metrics = self.shows_metrics && path == METRICS;
@@ -356,8 +357,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         Ok(holder.cloned())
     }
 
-    /// Returns the status with which rmcp judges `Host` and `Origin`. rmcp checks them first, so we send it a
-    /// request with an unsupported method, which makes it check nothing else.
+    /// Determines the status with which rmcp judges `Host` and `Origin`. rmcp checks them first, so we send
+    /// it a request with an unsupported method, which makes it check nothing else.
     async fn host(&self, head: &Parts) -> StatusCode {
         let mut question = Request::new(Full::<Bytes>::default());
         *question.method_mut() = Method::TRACE;
@@ -400,7 +401,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 return;
             }
         }
-        // We finish a request that has just arrived or an answer that is being sent.
+        // We still finish a request that has just arrived or an answer that is being sent.
         connection.as_mut().graceful_shutdown();
         let _ = tokio::time::timeout(limits::EVICTION, connection).await;
     }
@@ -424,7 +425,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         response
     }
 
-    /// Refuses a session that was opened with another token, with the same answer as for an unknown session.
+    /// Refuses a session that was opened with another token. The answer must be the same as for an unknown
+    /// session.
     async fn is_its_own(
         &self,
         session: &HeaderValue,
@@ -438,7 +440,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         }
     }
 
-    /// Returns the lock to hold while a session is opened, if neither the server nor the token has reached
+    /// Takes the lock that we must hold while we open a session. Fails if the server or the token has reached
     /// its limit.
     async fn opening(
         &self,
@@ -532,8 +534,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
     }
 }
 
-/// Returns true if the request names exactly one host, consisting only of a host and a port. A proxy in front
-/// of the server may choose a different one from several hosts.
+/// Returns true if the request names exactly one host, consisting only of a host and a port. If there were
+/// several hosts, a proxy in front of the server might choose a different one.
 fn has_one_host(head: &Parts) -> bool {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -552,7 +554,7 @@ fn has_one_host(head: &Parts) -> bool {
     })
 }
 
-/// Returns the method of a message. Returns `None` if it has none or can't be read as a message.
+/// Parses the method of a message. Returns `None` if it has none or can't be read as a message.
 fn method_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct HttpMessage<'a> {

@@ -9,11 +9,11 @@ use super::profiles::Profile;
 /// first paragraph.
 const TEMPLATE: &str = include_str!("instructions.md");
 
-/// The first paragraph to use when one of the tools named in the template's first paragraph is off.
+/// The first paragraph to use if one of the tools that the template's first paragraph names is off.
 const SHORT: &str = "Forage is code intelligence for this project: read-only, fast. Use its tools before grep, rg, find or reading \
                      files one by one.";
 
-/// Returns the instructions for a client that is offered `tools`.
+/// Builds the instructions for a client that is offered `tools`.
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
     let text = ToolNames::written(tools, |tool| profile.called(tool)).fill(TEMPLATE);
     let text = text.trim();

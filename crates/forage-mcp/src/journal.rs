@@ -17,8 +17,8 @@ pub(super) fn trace(context: &RequestContext<RoleServer>) -> Option<TraceParent>
     context.meta.get("traceparent").and_then(Value::as_str).and_then(TraceParent::parse)
 }
 
-/// Begins the journal entry of a call. It does not keep the arguments: no tool has validated them, so they
-/// may contain anything.
+/// Begins the journal entry of a call. We do not keep the arguments: no tool has validated them, so they may
+/// contain anything.
 pub(super) fn begun(
     tool: &str,
     request: &CallToolRequestParams,

@@ -2,10 +2,10 @@
 //! handshake (revisions 2024-11-05 to 2026-07-28).
 //!
 //! `rmcp` implements the protocol itself. This crate handles the cases that the protocol leaves open, or that
-//! `rmcp` answers in a way that could make a client wait or fail: panics, end of input, lines that are not
-//! messages, missing methods, malformed arguments, and more calls than the machine can run. Every decision is
-//! made per call. A connection keeps only the facts of its handshake and a short memory of its answers, for
-//! example the roots that the last one named.
+//! `rmcp` answers in a way that could make a client wait or fail. Examples are panics, end of input, lines
+//! that are not messages, missing methods, malformed arguments, and more calls than the machine can run.
+//! Every decision is made per call. A connection keeps only the facts of its handshake and a short memory of
+//! its answers, for example the roots that the last one named.
 //!
 //! A program supplies the workspace in which calls run and starts a transport. This example serves the
 //! directory `src` to its parent process:
@@ -69,7 +69,7 @@ pub use profiles::Profile;
 pub use server::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet};
 pub use stdio::serve as serve_stdio;
 
-/// Returns the supported revisions of the protocol, oldest first.
+/// Lists the supported revisions of the protocol, oldest first.
 pub fn revisions() -> Vec<&'static str> {
     rmcp::model::ProtocolVersion::KNOWN_VERSIONS.iter().map(|version| version.as_str()).collect()
 }

@@ -24,8 +24,8 @@ pub struct EndedCall<'a> {
     pub token: Option<&'a str>,
     /// The client, by the name of its profile; `unknown` if it has none.
     pub client: &'a str,
-    /// `answered`, the code of an error, `asked` if the client has to answer a question first, `refused` by
-    /// the protocol, or `cancelled`.
+    /// `answered`, the code of an error, `asked` if the client must answer a question first, `refused` by the
+    /// protocol, or `cancelled`.
     pub outcome: &'a str,
     /// Size of the answer's text in bytes.
     pub bytes: usize,
@@ -73,10 +73,10 @@ impl ServerMetrics {
         Self(Arc::new(MetricFamilies { registry, calls, seconds, running, refused }))
     }
 
-    /// Returns the metrics in the OpenMetrics format, which Prometheus reads.
+    /// Formats the metrics as OpenMetrics, which Prometheus reads.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a `String` does not fail.
+        // Writing to a `String` can't fail.
         let _ = encode(&mut text, &self.0.registry);
         text
     }

@@ -9,9 +9,9 @@ use forage_tools::registry::AnyTool;
 /// The known properties of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// Lower-case part of the name by which the client introduces itself.
+    /// Lower-case part of the name by which the client introduces itself, for example `codex`.
     client: &'static str,
-    /// Maximum bytes of a text answer that the client shows its model in full.
+    /// Maximum size in bytes of a text answer that the client shows its model in full.
     text_bytes: usize,
     /// The prefix that the client adds to tool names of a server called `forage`.
     written_prefix: &'static str,
@@ -23,8 +23,8 @@ pub struct Profile {
     /// True if the client passes records to a program, whatever the model, so that they cost no tokens
     /// because it calls tools from code. A client that shows the model records instead of the text, or counts
     /// both towards a limit, gets only text. No client qualifies yet. Codex 0.169.0 passes both to the code
-    /// of models that write code (gpt-6-sol) but shows other models (gpt-5.5) the records instead of the
-    /// text, and a server can't tell which model is used.
+    /// of models that write code (e.g. gpt-6-sol), but shows other models (e.g. gpt-5.5) the records instead
+    /// of the text. A server can't tell which model is used.
     reads_records: bool,
     /// True if the client asks its user before its model answers a server's question, or never answers.
     sampling_hangs: bool,
@@ -44,7 +44,7 @@ const UNKNOWN: Profile = Profile {
     reads_anthropic_meta: false,
 };
 
-/// Maximum bytes of an answer of `read_file` for an unknown client.
+/// Maximum size in bytes of an answer of `read_file` for an unknown client.
 const FILE_BYTES: usize = 40_000;
 
 /// A coding agent with a shell and its own file tools.
@@ -92,12 +92,12 @@ const PROFILES: &[Profile] = &[
 ];
 
 impl Profile {
-    /// Returns the client's name in this table, or `None` for an unknown client.
+    /// The client's name in this table, or `None` for an unknown client.
     pub(super) fn name(&self) -> Option<&'static str> {
         Some(self.client).filter(|name| !name.is_empty())
     }
 
-    /// Returns the profile for the name by which a client introduces itself.
+    /// Looks up the profile by the name with which a client introduces itself.
     pub fn of(client: &str) -> Self {
         let client = client.to_ascii_lowercase();
         let found = PROFILES.iter().find(|profile| client.contains(profile.client)).copied();
@@ -106,8 +106,8 @@ impl Profile {
         found
     }
 
-    /// Returns the maximum bytes of a tool's answer. An unknown client gets more from `read_file` because the
-    /// call itself names the size, and six of the nine clients above show that much.
+    /// The maximum size in bytes of a tool's answer. An unknown client gets more from `read_file`, because
+    /// the call itself names the size, and six of the eleven clients above show about that much.
     pub fn text_bytes(&self, tool: &dyn AnyTool) -> usize {
         match (self.name(), tool.id()) {
             (None, "read_file") => FILE_BYTES,
@@ -115,16 +115,17 @@ impl Profile {
         }
     }
 
-    /// Returns the profile of unknown clients.
+    /// The profile of unknown clients.
     pub fn unknown() -> Self {
         UNKNOWN
     }
 
-    /// Returns the name under which a tool is listed for the client. Most agents put the server's name in
-    /// front (`forage_`, `mcp__forage__`), and Continue and the frameworks put nothing there. openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start with two tools of one name,
-    /// LangChain's adapters 0.3.2 pass on both, and mcp-use 1.7.1 the first; three of them introduce
-    /// themselves by the Python SDK's default name (`mcp`). So clients without a known prefix get the names
-    /// that no other server has, unless the user chose the name.
+    /// The name under which a tool is listed for the client. Most agents put the server's name in front (e.g.
+    /// `forage_` or `mcp__forage__`), but Continue and the frameworks do not. With two tools of one name,
+    /// openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start. LangChain's adapters 0.3.2 pass on both,
+    /// and mcp-use 1.7.1 passes on the first. Three of them introduce themselves by the Python SDK's default
+    /// name (`mcp`). So clients without a known prefix get the names that no other server has, unless the
+    /// user chose the name.
     pub fn listed(&self, tool: &dyn AnyTool) -> String {
         let name = tool.name();
         match self.written_prefix.is_empty() && name == tool.id() && !tool.is_named() {
@@ -133,19 +134,20 @@ impl Profile {
         }
     }
 
-    /// Returns a tool's name for texts to the client's model: with the client's prefix only if that is
-    /// certain. A model finds a tool of its list by the end of the name, but can't call one by a wrong prefix.
+    /// Writes a tool's name for texts to the client's model, with the client's prefix only if that is
+    /// certain. A model finds a tool in its list by the end of the name, but can't call one by a wrong
+    /// prefix.
     pub fn called(&self, tool: &dyn AnyTool) -> String {
         let listed = self.listed(tool);
         if self.names_server { self.prefixed(&listed) } else { listed }
     }
 
-    /// Returns a tool's name as the client's model sees it, if the server is called `forage`.
+    /// The name of a tool as the client's model sees it, if the server is called `forage`.
     pub fn written(&self, tool: &dyn AnyTool) -> String {
         self.prefixed(&self.listed(tool))
     }
 
-    /// Returns a listed name as the client's model sees it, if the server is called `forage`.
+    /// Adds the prefix that the client's model sees if the server is called `forage`.
     pub fn prefixed(&self, listed: &str) -> String {
         format!("{}{listed}", self.written_prefix)
     }
@@ -219,14 +221,14 @@ mod tests {
                 (listed.to_owned(), written.to_owned())
             );
             assert_eq!(find(written).unwrap().id(), "read_file");
-            // A name that the user chose is used unchanged, even if it is the default.
+            // A name that the user chose must be used unchanged, even if it is the default.
             let chosen = advertised(&ToolSelection::default().call("read_file", "read_file")).unwrap();
             let chosen = find_among(&chosen, "read_file").unwrap();
             assert_eq!(profile.written(chosen), profile.prefixed("read_file"));
         }
     }
 
-    /// A server doesn't know under which name the user or a plugin has registered it.
+    /// A server can't know under which name the user or a plugin has registered it.
     #[test]
     fn texts_have_a_prefix_only_if_it_is_certain() {
         let tool = find("grep_search").unwrap();

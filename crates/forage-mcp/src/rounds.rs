@@ -1,5 +1,5 @@
-//! The rounds of a call in revisions without a handshake, in which the server asks by its answer and the
-//! client repeats the call.
+//! The rounds of a call in revisions without a handshake. There, the server asks questions in its answer, and
+//! the client repeats the call.
 
 use rmcp::model::{CallToolResponse, ErrorData, InputRequests, InputRequiredResult, InputResponses};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ impl Rounds {
     ///
     /// # Errors
     ///
-    /// Returns an error if the state does not come from this server.
+    /// Fails if the state does not come from this server.
     pub(super) fn of(state: Option<&str>, responses: Option<InputResponses>) -> Result<Self, ErrorData> {
         let mut rounds: Self = match state.map(serde_json::from_str) {
             None => Self::default(),
@@ -49,11 +49,11 @@ impl Rounds {
         self.asked < limits::SAMPLING_ROUNDS
     }
 
-    /// Returns the answer that asks the client for more.
+    /// Builds the answer that asks the client for more.
     ///
     /// # Errors
     ///
-    /// Returns a message for the caller if there were too many rounds.
+    /// Fails with a message for the caller if there were too many rounds.
     pub(super) fn ask(mut self, questions: InputRequests) -> Result<CallToolResponse, String> {
         if !self.may_ask() {
             return Err("the files change faster than the client's model answers; try again, or configure a model for \

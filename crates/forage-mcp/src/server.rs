@@ -34,7 +34,7 @@ use forage_sandbox::Starter;
 
 /// The workspace in which calls run.
 pub trait McpWorkspace: Send + Sync + 'static {
-    /// Returns true if clients that offer roots are asked for them.
+    /// Returns true if we should ask clients that offer roots for them.
     fn asks_clients(&self) -> bool;
 
     /// Returns true if the user has set the size of text answers, so that it must not be adapted to the
@@ -49,25 +49,26 @@ pub trait McpWorkspace: Send + Sync + 'static {
         Some(true)
     }
 
-    /// Returns the problem that prevents every call. It is the answer to each call and replaces the server's
-    /// instructions.
+    /// The problem that prevents every call, if there is one. It is the answer to each call and replaces the
+    /// server's instructions.
     fn problem(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the starter of call threads if each call needs a thread of its own, because [`Self::open`]
-    /// restricts the thread to the files that the call may read. Returns `None` if calls may share threads.
+    /// The starter of call threads, if each call must have a thread of its own. This is the case if
+    /// [`Self::open`] restricts the thread to the files that the call may read. If it is `None`, calls may
+    /// share threads.
     fn threads(&self) -> Option<&Starter> {
         None
     }
 
-    /// Opens the context of one call: the client's directories, or the server's own roots if the client named
-    /// none, as far as the token's holder may see them. It is opened again for every call because a directory
-    /// may have been replaced by another one of the same name.
+    /// Opens the context of one call. Its roots are the client's directories, or the server's own roots if
+    /// the client named none, as far as the token's holder may see them. We must open it again for every
+    /// call, because a directory may have been replaced by another one of the same name.
     ///
     /// # Errors
     ///
-    /// Returns a message for the caller that says why there is no root.
+    /// Fails with a message for the caller that says why there is no root.
     fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String>;
 }
 
@@ -111,7 +112,7 @@ pub enum ToolSet {
 }
 
 impl ToolSet {
-    /// Returns the tools that a client is shown.
+    /// Selects the tools that a client is shown.
     fn of(
         self,
         tools: impl Iterator<Item = &'static dyn AnyTool>,
@@ -130,7 +131,7 @@ impl ToolSet {
         tools.filter(is_offered).collect()
     }
 
-    /// Returns the tool names to use in answers to a client.
+    /// Determines the tool names to use in answers to a client.
     pub fn names(
         self,
         tools: &[&'static dyn AnyTool],
@@ -202,7 +203,7 @@ impl McpServer {
     ///
     /// # Errors
     ///
-    /// Returns a message if two tools have the same name, or a tool's definition is not valid in the
+    /// Fails with a message if two tools have the same name, or a tool's definition is not valid in the
     /// protocol.
     pub fn new(settings: McpSettings) -> Result<Self, String> {
         let mut tools: Vec<Served> = Vec::new();
@@ -244,19 +245,19 @@ impl McpServer {
         Ok(server)
     }
 
-    /// Returns the token that, when cancelled, ends every call of every connection.
+    /// The token that ends every call of every connection when it is cancelled.
     pub fn shutdown(&self) -> &CancellationToken {
         &self.shared.shutdown
     }
 }
 
 impl Shared {
-    /// Returns the tool with this name or alias.
+    /// Looks up a tool by its name or alias.
     pub(super) fn tool(&self, name: &str) -> Option<&Served> {
         registry::named(&self.tools, name, |served| served.tool)
     }
 
-    /// Returns an error for an unknown tool name. It lists the tools that the client is shown.
+    /// Builds the error for an unknown tool name. It lists the tools that the client is shown.
     pub(super) fn unknown_tool(&self, name: &str, profile: Profile, can_filter: bool) -> ErrorData {
         let offered = self.offered(profile, can_filter);
         let known: Vec<String> = offered.iter().map(|tool| profile.called(*tool)).collect();
@@ -286,12 +287,12 @@ const FILES: [&str; 2] = ["list_directory", "read_file"];
 const IN_FRONT: [&str; 3] = ["grep_search", "keyword_search", "search_index"];
 
 impl Shared {
-    /// Returns the tools that a client is shown.
+    /// Selects the tools that a client is shown.
     pub(super) fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
         self.tool_set.of(self.tools.iter().map(|served| served.tool), profile, can_filter)
     }
 
-    /// Returns the tool names to use in answers to a client.
+    /// Determines the tool names to use in answers to a client.
     pub(super) fn names(&self, profile: Profile) -> ToolNames {
         let tools: Vec<_> = self.tools.iter().map(|served| served.tool).collect();
         self.tool_set.names(&tools, profile, self.manner)
@@ -306,7 +307,7 @@ impl Shared {
         }
     }
 
-    /// Returns the definition of a tool for a client. `others` are the tools that its description may name.
+    /// Builds the definition of a tool for a client. `others` are the tools that its description may name.
     fn definition(
         &self,
         tool: &'static dyn AnyTool,
@@ -332,8 +333,8 @@ impl Shared {
         })
     }
 
-    /// Returns two values: true if `keyword_search` can filter its results for the client of this request,
-    /// and true if that is certain.
+    /// Finds out whether `keyword_search` can filter its results for the client of this request. The second
+    /// value is true if the first is certain.
     pub(super) async fn can_filter(&self, request: &RequestContext<RoleServer>) -> (bool, bool) {
         if client::answers_for_its_model(request) {
             return (true, true);
@@ -360,7 +361,7 @@ impl Shared {
         }
     }
 
-    /// Returns the server's description of itself for a client.
+    /// Describes the server for a client.
     fn info(&self, profile: Profile, can_filter: bool) -> ServerConfig {
         let text = match self.workspace.problem() {
             // Advice on choosing among the tools is useless if none of them works.
@@ -386,7 +387,7 @@ fn with_read_arguments(params: &Value) -> Option<CallToolRequestParams> {
     serde_json::from_value(params).ok()
 }
 
-/// Returns the server's name, version and title.
+/// The server's name, version and title.
 pub(super) fn implementation() -> Implementation {
     Implementation::new("forage", env!("CARGO_PKG_VERSION")).with_title("Forage code search")
 }
@@ -405,7 +406,7 @@ impl ServerHandler for McpServer {
         let (can_filter, _) = self.shared.can_filter(&context).await;
         let mut info = self.negotiate_initialize(&request)?;
         // In revisions without a handshake, subscriptions replace this capability, and a list that may change
-        // gets a cache time of 0.
+        // must have a cache time of 0.
         info.capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         info.instructions = self.shared.info(Profile::of(&request.client_info.name), can_filter).instructions;
         Ok(info)
@@ -435,13 +436,14 @@ impl ServerHandler for McpServer {
         if !is_certain && !is_stateless(&context) {
             tokio::spawn(Arc::clone(&self.shared).tell_of_model(context.peer.clone()));
         }
-        // After the problem is fixed and the server restarted, its list may be different.
+        // After the problem is fixed and the server restarted, its list may be different, so this list must
+        // not be cached.
         let is_lasting = is_certain && self.shared.workspace.problem().is_none();
         let offered = self.shared.offered(profile, can_filter);
         let definitions = offered.iter().map(|tool| self.shared.definition(*tool, &offered, profile));
         let tools = definitions.collect::<Result<_, _>>()?;
         let list = ListToolsResult::with_all_items(tools);
-        // Older revisions have no field for the cache time.
+        // Note that older revisions have no field for the cache time.
         Ok(match is_stateless(&context) {
             true => list
                 .with_ttl_ms(if is_lasting { limits::LIST_TTL_MS } else { 0 })
@@ -461,8 +463,8 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // We box the future at once because a future of this size would be copied at every level that returns
-        // it before it starts.
+        // We box the future at once. Otherwise a future of this size would be copied at every level that
+        // returns it before it starts.
         Box::pin(self.call(request, context)).await
     }
 
@@ -517,7 +519,7 @@ impl ServerHandler for McpServer {
             let answer = match self.call_tool(call, context).await? {
                 CallToolResponse::Complete(result) => serde_json::to_value(result),
                 CallToolResponse::InputRequired(questions) => serde_json::to_value(questions),
-                // This server makes no tasks.
+                // This server never creates tasks.
                 other => {
                     let message = format!("an answer of an unknown kind: {other:?}");
                     return Err(ErrorData::internal_error(message, None));

@@ -6,9 +6,9 @@
 //!
 //! This transport answers such lines, with the request's id if it can still be read, and ignores such
 //! notifications. Neither reading nor writing waits for the other side. At the end of input the server still
-//! answers all earlier requests unless the client no longer reads, because scripts that write their requests
-//! and close the pipe expect this. (Among the official SDKs, the TypeScript server does this without a limit,
-//! the Rust server for five seconds, and the Python server cancels the calls.)
+//! answers all earlier requests, unless the client no longer reads. Scripts that write their requests and
+//! close the pipe expect this. (Among the official SDKs, the TypeScript server does this without a limit, the
+//! Rust server for five seconds, and the Python server cancels the calls.)
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -45,12 +45,12 @@ const LINES_AHEAD: usize = 64;
 /// Interval at which we check for pending answers and output at the end.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Serves the client on stdin and stdout until it closes stdin and has its answers. Then `shutdown` is
-/// cancelled, which ends every call that is still running.
+/// Serves the client on stdin and stdout until it closes stdin and has its answers. Then this cancels
+/// `shutdown`, which ends every call that is still running.
 ///
 /// # Errors
 ///
-/// Returns an error if the runtime can't be started or the client spoke another protocol.
+/// Fails if the runtime can't be started or the client spoke another protocol.
 pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::Result<()> {
     // One thread carries the messages of one client. With more threads, an answer would also wait for
     // wake-ups.
@@ -61,7 +61,7 @@ pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::R
         let session = async {
             match handler.serve(transport).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
-                // The client has gone before it sent anything.
+                // The client went away before it sent anything.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
                 Err(error) => Err(io::Error::other(error)),
             }
@@ -88,14 +88,14 @@ struct StdinLines {
     unwritten: Arc<AtomicUsize>,
     /// Requests without an answer.
     open: HashSet<RequestId>,
-    /// Open requests that stay unanswered until the session ends, for example subscriptions.
+    /// Open requests that stay unanswered until the session ends, e.g. subscriptions.
     lasting: HashSet<RequestId>,
     /// The most recently cancelled requests. The remains of their handlers must not answer a new request with
     /// the same id.
     cancelled: VecDeque<RequestId>,
     /// Consecutive lines that were not messages and had no id.
     bad_lines: u32,
-    /// True once the client has chosen a lifecycle. Messages other than requests are ignored before that.
+    /// True once the client has chosen a lifecycle. Before that, we ignore messages other than requests.
     opened: bool,
     ending: Option<GracePeriod>,
     shutdown: CancellationToken,
@@ -110,7 +110,7 @@ struct GracePeriod {
 
 enum StdinLine {
     Whole(Vec<u8>),
-    /// Longer than allowed; with the id if either end of the line shows it.
+    /// A line that is too long, with its id if either end of the line shows it.
     TooLong(Option<RequestId>),
 }
 
@@ -257,7 +257,7 @@ impl StdinLines {
         self.answer_error(error, request_id(line));
     }
 
-    /// Answers with an error. Answers without an id are limited in number because a client that echoes our
+    /// Answers with an error. We limit the number of answers without an id, because a client that echoes our
     /// errors would be answered forever.
     fn answer_error(&mut self, error: ErrorData, id: Option<RequestId>) {
         self.bad_lines += u32::from(id.is_none());
@@ -282,7 +282,7 @@ fn chooses_lifecycle(request: &ClientRequest) -> bool {
     }
 }
 
-/// Returns true if the other end of stdout is closed, which we could otherwise only notice by writing.
+/// Returns true if the other end of stdout is closed. Otherwise we would notice this only by writing.
 #[cfg(unix)]
 fn nobody_reads() -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -379,8 +379,8 @@ impl Transport<RoleServer> for StdinLines {
     }
 }
 
-/// Returns the id at the end of a request, where some clients write it: the last member of the outermost
-/// object, or the last but the version.
+/// Finds the id at the end of a request, where some clients write it. It must be the last member of the
+/// outermost object, or the last one except for the version.
 fn last_id(tail: &[u8]) -> Option<RequestId> {
     let text = std::str::from_utf8(&tail[tail.iter().position(|&byte| byte == b',')?..]).ok()?;
     let at = text.rfind("\"id\"")?;
@@ -389,7 +389,7 @@ fn last_id(tail: &[u8]) -> Option<RequestId> {
     is_end.then(|| serde_json::from_value(members["id"].clone()).ok()).flatten()
 }
 
-/// Returns the id of a request that may be incomplete or invalid after the id.
+/// Finds the id of a request that may be incomplete or invalid after the id.
 fn request_id(text: &[u8]) -> Option<RequestId> {
     struct FindId<'a>(&'a mut Option<RequestId>);
 
@@ -414,7 +414,7 @@ fn request_id(text: &[u8]) -> Option<RequestId> {
     }
 
     let mut id = None;
-    // An error does not matter: the id is found before the text ends or becomes invalid, or not at all.
+    // We can ignore an error: the id is found before the text ends or becomes invalid, or not at all.
     let _ = serde_json::Deserializer::from_slice(text).deserialize_map(FindId(&mut id));
     id
 }

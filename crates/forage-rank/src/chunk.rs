@@ -2,7 +2,7 @@
 //!
 //! Definitions are found line by line: a keyword of the language after modifiers, or a known shape without a
 //! keyword. A parser would find more, but the ranking only needs to know where definitions begin and what
-//! they are called. It finds the right file as often with this as with syntax trees, which take thirty times
+//! they are called. This way, it finds the right file as often as with syntax trees, which take thirty times
 //! as long (`bench/results.md`).
 
 mod definition;
@@ -31,7 +31,7 @@ pub(crate) enum LineKind {
 pub(crate) struct ChunkSymbol {
     /// The name without its qualifier.
     pub name: String,
-    /// The kind of definition.
+    /// The kind of this definition.
     pub kind: DefinitionKind,
     /// The 0-based line.
     pub line: u32,
@@ -46,7 +46,7 @@ pub(crate) struct FileChunk {
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// The definitions in the chunk, as a range of [`Outline::symbols`].
+    /// The definitions in this chunk, as a range of [`Outline::symbols`].
     pub symbols: std::ops::Range<usize>,
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn outline(text: &str, language: &LanguageRow) -> Outline {
     outline_with(text, language, |_, _, _| ())
 }
 
-/// Like `outline`, and calls `each` with every line, its kind, and true if it begins within a string value.
+/// Like `outline`, but calls `each` with every line, its kind, and true if the line begins within a string
+/// value.
 pub(crate) fn outline_with<'t>(
     text: &'t str,
     language: &LanguageRow,
@@ -77,7 +78,7 @@ pub(crate) fn outline_with<'t>(
 ) -> Outline {
     let mut outline = Outline::default();
     let mut reader = LineClassifier::new(language);
-    // The first line of a definition's chunk: that of the comment and the attributes above it.
+    // The first line of the next definition's chunk, including the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     // True if the comment above is documentation. A blank line does not separate documentation from its
     // definition.
@@ -141,7 +142,7 @@ fn push(outline: &mut Outline, found: Option<SymbolDefinition<'_>>, line: u32, i
     }
 }
 
-/// Returns the indentation of a line, in columns.
+/// Computes the indentation of a line, in columns.
 pub(crate) fn indent(line: &str) -> u32 {
     line.bytes()
         .map_while(|byte| match byte {
@@ -152,8 +153,8 @@ pub(crate) fn indent(line: &str) -> u32 {
         .sum()
 }
 
-/// Returns true if a comment starts like documentation of the next definition, as opposed to a comment about
-/// the surrounding lines.
+/// Checks whether a comment looks like documentation of the next definition, and not like a note on the
+/// surrounding lines.
 fn is_documentation(trimmed: &str) -> bool {
     let begins = ["/**", "///", "-- |", "--|", "(**"].iter().any(|mark| trimmed.starts_with(mark));
     // Lines of stars or slashes separate parts of a file.
@@ -169,7 +170,7 @@ pub(crate) fn is_lead(trimmed: &str) -> bool {
         || trimmed.starts_with("template")
 }
 
-/// Classifies the lines of a file in order.
+/// Classifies the lines of a file one by one. They must be given in order.
 pub(crate) struct LineClassifier<'l> {
     language: &'l LanguageRow,
     open: Option<OpenBlock>,
@@ -248,14 +249,15 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
     {
         return LineKind::Comment;
     }
-    // A trailing comment: a marker after white space. A marker within a string is rare enough to be ignored.
+    // A trailing comment is a marker after white space. The marker may also be within a string, but this is
+    // rare enough to ignore.
     let code = line.trim_end().len();
     let bytes = line.as_bytes();
     let end = language
         .line_comments
         .iter()
         .filter_map(|marker| {
-            // For a marker of one or two bytes, building a searcher takes longer than scanning a line.
+            // For a marker of one or two bytes, building a searcher would take longer than scanning the line.
             memchr::memchr_iter(marker.as_bytes()[0], bytes)
                 .filter(|&at| at > 0 && bytes[at - 1].is_ascii_whitespace())
                 .find(|&at| bytes[at..].starts_with(marker.as_bytes()))
@@ -275,8 +277,9 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
     (length >= 3).then_some((sign, length, info.trim()))
 }
 
-/// Opens and closes multi-line strings. Documentation is written in them as well, so without this the end of
-/// `SQL = """` would start a comment, and from there on code and comments would be swapped.
+/// Opens and closes multi-line strings. We must follow them because documentation is also written in such
+/// strings. Otherwise the end of `SQL = """` would start a comment, and code and comments would be swapped
+/// from there on.
 fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Option<OpenBlock>) {
     let marks = || language.block_comments.iter().filter(|(start, end)| start == end).map(|(mark, _)| *mark);
     let find = |mark: &str, from: usize| {
@@ -301,7 +304,7 @@ fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Op
     }
 }
 
-/// Returns the rest of a line that begins a comment or a documentation string.
+/// Strips the mark that begins a comment or a documentation string, and returns the rest of the line.
 fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
     if let Some(rest) = trimmed.strip_prefix(start) {
         return Some(rest);
@@ -324,9 +327,9 @@ fn is_directive(trimmed: &str, language: &LanguageRow) -> bool {
     trimmed.starts_with("#[") && language.has(Habit::Attributes)
 }
 
-/// Splits before definitions. A chunk should be long enough to be understood and short enough to be read, so
-/// a chunk shorter than [`limits::SHORT_CHUNK`] also takes the following definitions at the same depth or
-/// deeper.
+/// Splits a file before its definitions. A chunk should be long enough to understand and short enough to
+/// read. So a chunk shorter than [`limits::SHORT_CHUNK`] also takes the following definitions at the same
+/// depth or deeper.
 fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     let total = outline.lines.len() as u32;
     let mut cuts: Vec<u32> = vec![0];
@@ -359,8 +362,8 @@ fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     chunks
 }
 
-/// Returns the line at which to split a chunk that is too long: the last blank line that leaves at least half
-/// of it.
+/// Chooses the line at which to split a chunk that is too long: after the last blank line that leaves at
+/// least half of it.
 fn blank_before(outline: &Outline, start: u32) -> u32 {
     let longest = start + limits::LONG_CHUNK;
     let shortest = start + limits::LONG_CHUNK / 2;

@@ -1,4 +1,4 @@
-//! What can go wrong with an index.
+//! Errors of a ranked index.
 
 use forage_base::Hint;
 use tantivy::TantivyError;
@@ -7,36 +7,38 @@ use tantivy::directory::error::OpenReadError;
 /// An error of a ranked index.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// The index's files can't be read or written, or hold something else. It can be made anew from the files.
+    /// The files of this index can't be read or written, or contain something else. You can rebuild it from
+    /// the source files.
     #[error("the ranked index can't be used: {0}")]
     Engine(#[from] tantivy::TantivyError),
-    /// As above, from below the engine.
+    /// Like [`Self::Engine`], but the file system reported the error.
     #[error("the ranked index can't be read: {0}")]
     Io(#[from] std::io::Error),
-    /// Another writer is at work, of this process or another. It is no damage; waiting helps.
+    /// Another writer is active in this process or another one. The index isn't damaged, so callers should
+    /// wait and try again.
     #[error("the ranked index is being written by another; try again when it is done")]
     Busy,
-    /// Changes couldn't be written: what was committed before is still there.
+    /// Changes couldn't be written. Everything committed before is still there.
     #[error("the ranked index can't be written: {0}; what was committed before is kept")]
     Write(#[source] tantivy::TantivyError),
-    /// The index was written by another version, whose words or records are others.
+    /// This index was written by a version that splits words or stores records differently.
     #[error("the ranked index is of another version")]
     Format,
-    /// A file or a document of the index isn't as it was written.
+    /// A file or a document of the index differs from what was written.
     #[error("the ranked index is damaged")]
     Damaged,
-    /// The engine failed where it should not be able to, as it does with files that are damaged in a way that nobody
-    /// thought of.
+    /// The engine failed where it shouldn't be able to. This happens if files are damaged in a way that our
+    /// checks don't cover.
     #[error("the ranked index can't be used, its engine failed ({0})")]
     Panicked(String),
-    /// There was no time to read it.
+    /// The deadline passed before the index was read.
     #[error("there was no time to open the ranked index; allow more time")]
     Stopped,
 }
 
 impl IndexError {
-    /// Returns whether the files of the index are to blame, so that others in their place will do. A system that is out
-    /// of memory, handles or rights is not.
+    /// Returns true if the index's files are the cause, so that rebuilding them will help. Lack of memory,
+    /// file handles or permissions isn't damage.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
@@ -52,7 +54,7 @@ impl IndexError {
         }
     }
 
-    /// Returns what can be done about it beside trying again, if anything.
+    /// Returns advice on how to fix this error. There is none if you can only try again.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         match self {

@@ -1,11 +1,11 @@
 //! Measures the quality of a ranking, on queries with known answers.
 //!
 //! This follows semble's benchmark: a result is a chunk. The rank of a target is that of the first result in
-//! its file that overlaps its lines, if it has any. Relevant and secondary targets count the same. [`Places`]
-//! defines how a target that is not in the index counts.
+//! its file that overlaps its lines, if there is one. Relevant and secondary targets count the same.
+//! [`Places`] defines how we count a target that isn't in the index.
 //!
-//! The queries of a set are answered once ([`answer`]). After that, trying other weights of the rules only
-//! takes arithmetic because the rules order candidates but do not choose them: [`ablate`].
+//! We answer the queries of a set only once ([`answer`]). After that, trying other weights of the rules only
+//! takes arithmetic ([`ablate`]), because the rules order candidates but don't choose them.
 
 mod answered;
 mod figures;
@@ -19,7 +19,7 @@ use crate::limits;
 pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
 pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
 
-/// First and last lines of ranges, by path.
+/// Ranges of lines per path, each as its first and last line.
 pub type FileLines = BTreeMap<String, Vec<[u32; 2]>>;
 
 /// Counts lines; a line that is listed twice counts twice.
@@ -50,7 +50,7 @@ pub struct QuerySet {
     pub queries: Vec<KnownQuery>,
 }
 
-/// An invalid query, with which its set cannot be run.
+/// An invalid query. Its set cannot be run with this query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("query {number} of the set `{set}` {problem}")]
 pub struct SetError {
@@ -71,7 +71,7 @@ pub enum QueryProblem {
     /// It has no target.
     #[error("has no target: name a path in its `relevant`")]
     NoTarget,
-    /// It has this many targets, more than the maximum.
+    /// It has this many targets, which exceeds the maximum.
     #[error("has {0} targets; give at most {most}", most = limits::TARGETS)]
     ManyTargets(usize),
     /// It covers more lines than the maximum.
@@ -80,7 +80,7 @@ pub enum QueryProblem {
 }
 
 impl QuerySet {
-    /// Checks that the set can be run.
+    /// Checks that this set can be run.
     ///
     /// # Errors
     ///
@@ -98,23 +98,23 @@ impl QuerySet {
 /// A query and its known answers.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct KnownQuery {
-    /// The text of the query.
+    /// The text of this query.
     pub query: String,
     /// The targets that must be found.
     pub relevant: Vec<EvaluationTarget>,
     /// The targets that are also good to find.
     #[serde(default)]
     pub secondary: Vec<EvaluationTarget>,
-    /// The category of the query.
+    /// The category of this query.
     #[serde(default)]
     pub category: String,
-    /// The commit from which the query was derived.
+    /// The commit from which this query was derived.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub commit: String,
-    /// The lines that the query is about, used to count how many of them an answer shows.
+    /// The lines that this query is about. We use them to count how many of them an answer shows.
     #[serde(default, skip_serializing_if = "FileLines::is_empty")]
     pub lines: FileLines,
-    /// Lines that the commit changes, by path.
+    /// Lines that this commit changes, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edits: BTreeMap<String, Vec<u32>>,
 }
@@ -145,7 +145,7 @@ impl EvaluationTarget {
         }
     }
 
-    /// Returns true if a path is the target's. Either path may be relative to a deeper directory.
+    /// Returns true if a path is that of this target. Either path may be relative to a deeper directory.
     #[must_use]
     pub fn is_in(&self, path: &str) -> bool {
         let within = |longer: &str, shorter: &str| {
@@ -154,8 +154,8 @@ impl EvaluationTarget {
         within(path, self.path()) || within(self.path(), path)
     }
 
-    /// Returns true if the lines from `start` to `end` (inclusive) overlap the target's lines. A whole file
-    /// always overlaps.
+    /// Returns true if the lines from `start` to `end` (inclusive) overlap the lines of this target. A whole
+    /// file always overlaps.
     #[must_use]
     pub fn covers(&self, start: u32, end: u32) -> bool {
         match self {
@@ -183,14 +183,14 @@ impl KnownQuery {
         Ok(())
     }
 
-    /// Returns all targets.
+    /// Returns all targets of this query.
     pub fn targets(&self) -> impl Iterator<Item = &EvaluationTarget> {
         self.relevant.iter().chain(&self.secondary)
     }
 }
 
-/// Returns the normalised discounted cumulative gain of the first `cut` results (Järvelin and Kekäläinen,
-/// 2002), for `expected` targets that could be found.
+/// Computes the normalised discounted cumulative gain of the first `cut` results (Järvelin and Kekäläinen,
+/// 2002), given `expected` targets that could be found.
 #[must_use]
 pub fn ndcg(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     let gain = |rank: usize| 1.0 / ((rank + 1) as f64).log2();
@@ -204,7 +204,7 @@ pub fn ndcg(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     distinct.into_iter().map(gain).sum::<f64>() / ideal
 }
 
-/// Returns the share of the expected targets that are among the first `cut` results.
+/// Computes the share of the expected targets that are among the first `cut` results.
 #[must_use]
 pub fn recall(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     if expected == 0 {
@@ -213,7 +213,7 @@ pub fn recall(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     ranks.iter().filter(|rank| **rank <= cut).count() as f64 / expected as f64
 }
 
-/// Returns the reciprocal of the first target's rank.
+/// Computes the reciprocal of the first target's rank.
 #[must_use]
 pub fn reciprocal_rank(ranks: &[usize]) -> f64 {
     ranks.iter().min().map_or(0.0, |rank| 1.0 / *rank as f64)

@@ -1,4 +1,4 @@
-//! Texts of strangers: sources that are cut into chunks, and queries.
+//! Fuzzes the parsing of untrusted text: sources that are split into chunks, and queries.
 
 use forage_fuzz::target;
 

@@ -1,4 +1,4 @@
-//! Why a search ends before it has an answer.
+//! Early termination of a search.
 
 use std::cell::Cell;
 
@@ -7,10 +7,10 @@ use tantivy::TantivyError;
 use crate::error::IndexError;
 use crate::limits;
 
-/// The end of a search without an answer.
+/// The reason why a search ended without an answer.
 #[derive(Debug)]
 pub(crate) enum HaltReason {
-    /// Whoever asked said so.
+    /// The caller's `stop` function returned true.
     Stopped,
     /// The index can't be read.
     Failed(IndexError),
@@ -34,13 +34,15 @@ impl From<std::io::Error> for HaltReason {
     }
 }
 
-/// Steps that it takes to look at a path with filters, of which it has thousands.
+/// The cost of checking a path against filters, in steps. This must count because a query checks thousands of
+/// paths.
 pub(crate) const PATH_STEPS: usize = limits::STOP_STEPS / 4;
 
-/// Asks whether to stop, after pieces of work and not at each of their steps.
+/// Checks whether the search must stop. This only happens every few thousand steps because the callback may
+/// read a clock.
 pub(crate) struct HaltPace<'a> {
     stop: &'a (dyn Fn() -> bool + Sync),
-    /// Steps since it was asked last.
+    /// Steps since the last check.
     steps: Cell<usize>,
 }
 
@@ -49,13 +51,14 @@ impl<'a> HaltPace<'a> {
         Self { stop, steps: Cell::new(0) }
     }
 
-    /// Asks now.
+    /// Checks immediately.
     pub(crate) fn check(&self) -> Result<(), HaltReason> {
         self.steps.set(0);
         if (self.stop)() { Err(HaltReason::Stopped) } else { Ok(()) }
     }
 
-    /// Counts steps of about the work of a posting, and asks when they are many.
+    /// Counts steps, each about as expensive as reading a posting. This checks once there are
+    /// [`limits::STOP_STEPS`].
     pub(crate) fn step(&self, steps: usize) -> Result<(), HaltReason> {
         let steps = self.steps.get() + steps;
         if steps >= limits::STOP_STEPS {

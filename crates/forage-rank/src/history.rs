@@ -1,12 +1,12 @@
 //! Uses commit messages as additional text of the files that they changed.
 //!
-//! A commit message that fixes a bug often describes it in the words of the user, which the code may not
-//! contain. Commits whose messages match a query add to the scores of their files. The contribution of each
-//! is its own score relative to that of the best commit, divided equally among its files. The score that a
-//! file would get for any query, only because it is changed often, is subtracted.
+//! The commit message of a bug fix often describes the bug in the words of a user, which the code may not
+//! contain. So we add to the scores of files whose commits have messages that match the query. A commit
+//! contributes its own score relative to that of the best commit, divided equally among its files. We
+//! subtract the score that a file would get for any query merely because it is changed often.
 //!
-//! The known history is a function of the commit that is checked out ([`read()`]). So an updated index
-//! answers like a new one, independent of previous checkouts.
+//! The known history depends only on the commit that is checked out ([`read()`]). So an updated index must
+//! answer exactly like a new one, whatever was checked out before.
 
 mod file;
 mod lend;
@@ -44,7 +44,7 @@ pub(crate) struct History {
     counts: Vec<(u32, u16)>,
 }
 
-/// A commit. If its files are not used, for example because it is a merge, it has neither files nor words.
+/// A commit. If its files are not used, as for a merge, it has neither files nor words.
 #[derive(Clone, Debug, PartialEq)]
 struct KnownCommit {
     id: ObjectId,
@@ -57,18 +57,18 @@ struct KnownCommit {
 }
 
 impl History {
-    /// Returns the number of commits whose messages are used.
+    /// Counts the commits whose messages are used.
     fn used(&self) -> usize {
         self.commits.iter().filter(|commit| !commit.files.is_empty()).count()
     }
 
-    /// Returns true if a commit was visited, given its id or a prefix of it.
+    /// Returns true if this history includes a commit, given its id or a prefix of it.
     pub(crate) fn has(&self, name: &str) -> bool {
         name.len() >= limits::SHORT_NAME
             && self.commits.iter().any(|commit| commit.id.to_string().starts_with(name))
     }
 
-    /// Describes the known history in words.
+    /// Describes this history in words.
     pub(crate) fn note(&self) -> String {
         let mut note =
             format!("messages of {} commits are evidence of the files that they changed", self.used());
@@ -94,7 +94,7 @@ impl History {
     }
 }
 
-/// The parts of a commit that are used.
+/// The parts of a commit that we use.
 struct CommitContents<'a> {
     files: Vec<&'a str>,
     words: Vec<(&'a str, u16)>,
@@ -202,8 +202,7 @@ impl HistoryBuilder {
     }
 }
 
-/// Returns the words of a message and how often each occurs, without the trailers for people who signed,
-/// reviewed or reported.
+/// Counts the words of a message, without the trailers that name the people who signed, reviewed or reported.
 fn message_words(message: &str) -> HashMap<String, u16> {
     let mut found = HashMap::new();
     let mut parts = TokenParts::default();
@@ -223,7 +222,7 @@ fn message_words(message: &str) -> HashMap<String, u16> {
     found
 }
 
-/// Returns true if a line of a message is a trailer, `Name-of-it: value` (`git interpret-trailers`), that
+/// Checks whether a line of a message is a trailer (`Name-of-it: value`, see `git interpret-trailers`) that
 /// refers to people or other systems.
 fn is_trailer(line: &str) -> bool {
     let Some((key, _)) = line.split_once(": ") else { return false };

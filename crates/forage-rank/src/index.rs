@@ -1,9 +1,9 @@
 //! The index: one document per file, with the positions of its words.
 //!
 //! A file is one document so that it can be added and removed as a unit. Its chunks are ranges of positions,
-//! stored separately. Nothing that affects scores depends on deleted documents or on the distribution of
-//! documents over segments, because documents are counted while posting lists are read, and only living ones.
-//! So an updated index answers like a new one.
+//! which are stored separately. No score depends on deleted documents or on how documents are distributed
+//! over segments, because we count documents while reading posting lists, and only living ones. So an updated
+//! index answers like a new one.
 
 mod encoded;
 #[cfg(test)]
@@ -63,7 +63,7 @@ pub struct RankIndex {
     /// The names of the project.
     names: RwLock<Arc<[String]>>,
     evidence: RwLock<Arc<ReadEvidence>>,
-    /// Held by who writes.
+    /// Held by the writer, so that there is only one.
     writing: Mutex<()>,
     /// Set if the engine failed although the files were intact when they were opened.
     is_damaged: AtomicBool,
@@ -79,7 +79,7 @@ struct ReadHistory {
     lacks: Option<NoHistory>,
 }
 
-/// Evidence of the kinds of files, and what it was gathered from.
+/// Evidence of the kinds of files, and the state from which it was gathered.
 #[derive(Debug, Default)]
 struct ReadEvidence {
     evidence: ProjectEvidence,
@@ -108,7 +108,7 @@ pub(crate) struct JoinedIndexes {
     /// The sum of their latent vectors.
     pub(crate) latent: LatentSum,
     pub(crate) fields: Fields,
-    /// What the project of each index says of its paths.
+    /// The evidence of file kinds in the project of each of these indexes.
     evidence: Vec<Arc<ReadEvidence>>,
 }
 
@@ -133,7 +133,7 @@ impl JoinedIndexes {
         Some(Self { segments, means, files, latent, fields, evidence })
     }
 
-    /// What the project of an index says of its paths.
+    /// Returns the evidence of file kinds in an index's project.
     pub(crate) fn evidence(&self, index: usize) -> &ProjectEvidence {
         &self.evidence[index].evidence
     }
@@ -145,7 +145,7 @@ impl IndexState {
         Self { segments, files, manifest }
     }
 
-    /// Returns the files with their stamps, in no particular order.
+    /// Returns the files of this state with their stamps, in no particular order.
     pub(crate) fn living(&self) -> impl Iterator<Item = (&str, Stamp)> {
         self.segments.iter().flat_map(|segment| segment.living()).map(|(_, path, stamp)| (path, stamp))
     }
@@ -166,8 +166,8 @@ impl RankIndex {
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory cannot be used, contains something else, or there was no time to
-    /// read it ([`IndexError::Stopped`]).
+    /// Returns an error if the directory cannot be used, contains something else, or could not be read before
+    /// the deadline ([`IndexError::Stopped`]).
     pub fn in_directory(directory: &Path, stop: &Stop) -> Result<Self, IndexError> {
         Self::open(directory, Trust::Nothing, stop)
     }
@@ -177,8 +177,8 @@ impl RankIndex {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no index in `from`, one of the directories cannot be used, or the time
-    /// was over.
+    /// Returns an error if there is no index in `from`, one of the directories cannot be used, or the
+    /// deadline passed.
     pub fn copy(from: &Path, to: &Path, stop: &Stop) -> Result<(), IndexError> {
         let (from, to) = (Files::in_directory(from)?, Files::in_directory(to)?);
         let manifest = from.manifest(FORMAT)?.ok_or(IndexError::Damaged)?;
@@ -238,7 +238,7 @@ impl RankIndex {
         Ok(IndexState::new(segments, manifest))
     }
 
-    /// Opens the index for writing. There is one writer at a time within this process; processes must
+    /// Opens this index for writing. There is one writer at a time within this process; processes must
     /// coordinate among themselves.
     ///
     /// # Errors
@@ -271,10 +271,12 @@ impl RankIndex {
         Ok(())
     }
 
-    /// Brings what is known of the project up to date with what is checked out in a root: its names, its commits, so that
-    /// their messages are evidence of the files that they changed, and what it says of the kinds of its files. That takes some file openings where nothing has changed, and a part of the
-    /// time that is left where much has; what there is no time for, the next call goes on with. An index of a part of the
-    /// root, for measuring, is of what is `below` a directory.
+    /// Updates the project's names, its commits and its evidence of file kinds to match the checkout of a
+    /// root. Messages of commits are evidence of the files that they changed.
+    ///
+    /// If nothing has changed, this only opens a few files. Otherwise it takes part of the time that is left,
+    /// and the next call continues where this one stopped. To measure a part of a root, pass the directory
+    /// that the index covers as `below`.
     pub fn read_project(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
         self.read_commits(root, below, stop);
         self.read_evidence(root, below, stop);
@@ -298,8 +300,8 @@ impl RankIndex {
         *self.history.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
     }
 
-    /// Gathers what the project says of the kinds of its files, unless neither the files nor the commit that is checked out
-    /// have changed since the last time.
+    /// Gathers the evidence of file kinds, unless both the files and the commit that is checked out are the
+    /// same as last time.
     pub(crate) fn read_evidence(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
         let (state, before) = (self.state(), self.evidence());
         let head = Repository::state_of(root).ok().map(|state| state.head);
@@ -308,12 +310,12 @@ impl RankIndex {
         }
         let mut tree = CheckedOutTree { root, below, stop, opened: None, is_late: false };
         let evidence = evidence_of(&state, |directory| tree.tracks(directory));
-        // What there was no time for, the next call asks again.
+        // The next call must ask again about the directories that we had no time for.
         let state = if tree.is_late { Weak::new() } else { Arc::downgrade(&state) };
         self.replace_evidence(ReadEvidence { evidence, state, head });
     }
 
-    /// Gathers what a project says of the kinds of its files where all of them are known to be tracked by git.
+    /// Gathers the evidence of file kinds for a project in which git tracks every file.
     pub fn read_tracked_paths(&self) {
         let state = self.state();
         let evidence = evidence_of(&state, |_| Some(true));
@@ -328,7 +330,7 @@ impl RankIndex {
         *self.evidence.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(read);
     }
 
-    /// Returns what the index knows of the project's commits, in words.
+    /// Describes in words which commits of the project this index knows.
     #[must_use]
     pub fn history_note(&self) -> String {
         let read = self.history();
@@ -338,7 +340,7 @@ impl RankIndex {
         }
     }
 
-    /// Returns true if a commit is known.
+    /// Returns true if this index knows a commit.
     pub(crate) fn knows_commit(&self, name: &str) -> bool {
         self.used_history().is_some_and(|history| history.has(name))
     }
@@ -347,7 +349,7 @@ impl RankIndex {
         Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the project's own names, in the form of query words.
+    /// Returns the project's own names. They have the form of query words.
     pub(crate) fn names(&self) -> Arc<[String]> {
         Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -362,25 +364,25 @@ impl RankIndex {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
-    /// Returns the number of files that can be found.
+    /// Counts the files that this index can find.
     #[must_use]
     pub fn files(&self) -> u64 {
         u64::from(self.state().files)
     }
 
-    /// Returns the number of files without words: binary files, and files that cannot be read.
+    /// Counts the files without words, i.e. binary files, and files that cannot be read.
     #[must_use]
     pub fn wordless_files(&self) -> u64 {
         self.state().segments.iter().map(|segment| segment.wordless().count() as u64).sum()
     }
 
-    /// Returns the number of files longer than [`limits::FILE_BYTES`]. Only their beginning is indexed.
+    /// Counts the files longer than [`limits::FILE_BYTES`]. Only their beginning is indexed.
     #[must_use]
     pub fn files_in_part(&self) -> u64 {
         self.state().segments.iter().map(|segment| segment.beginnings().count() as u64).sum()
     }
 
-    /// Returns true if `is_one` accepts the path of any file that can be found.
+    /// Returns true if `is_one` accepts the path of any file that this index can find.
     pub fn any_file(&self, is_one: impl Fn(&str) -> bool) -> bool {
         self.state().segments.iter().any(|segment| {
             let mut living = segment.reader.doc_ids_alive();
@@ -388,8 +390,8 @@ impl RankIndex {
         })
     }
 
-    /// Returns the number of findable files whose paths the predicate accepts; `None` if it was stopped
-    /// before it had seen all of them. The stop is checked as often as in a search.
+    /// Counts the findable files whose paths the predicate accepts; `None` if it was stopped before it had
+    /// seen all of them. This checks `stop` as often as a search does.
     pub fn count_files(
         &self,
         is_such: impl Fn(&str) -> bool,
@@ -405,7 +407,7 @@ impl RankIndex {
         Some(count)
     }
 
-    /// Returns how many of the [`RankIndex::wordless_files`] could not be opened or must not be.
+    /// Counts those of the [`RankIndex::wordless_files`] that could not be opened or must not be.
     #[must_use]
     pub fn unread_files(&self) -> u64 {
         let state = self.state();
@@ -463,17 +465,17 @@ fn evidence_of(state: &IndexState, tracks: impl FnMut(&str) -> Option<bool>) -> 
     ProjectEvidence::new(doubtful, counts, state.files as usize, tracks)
 }
 
-/// The files of the commit that is checked out in a root.
+/// The tree of the commit that is checked out in a root.
 struct CheckedOutTree<'a> {
     root: &'a Arc<Root>,
     below: &'a RelPath,
     stop: &'a Stop,
     opened: Option<Result<(Repository, CommitObject), NoTree>>,
-    /// There was no time.
+    /// True if the deadline passed before everything could be read.
     is_late: bool,
 }
 
-/// Why there is no tree.
+/// The reason why there is no tree.
 #[derive(Clone, Copy)]
 enum NoTree {
     NoRepository,
@@ -481,9 +483,9 @@ enum NoTree {
 }
 
 impl CheckedOutTree<'_> {
-    /// Returns whether git tracks a directory below [`CheckedOutTree::below`]; nothing where there is no repository. Ignored
-    /// files are not in the index, so that where the tree can't be read, as that of a linked worktree, what is there counts
-    /// as tracked.
+    /// Returns true if git tracks a directory below [`CheckedOutTree::below`], and `None` if there is no
+    /// repository. If the tree can't be read, for example in a linked worktree, every directory counts as
+    /// tracked. This is safe because ignored files aren't in the index.
     fn tracks(&mut self, directory: &str) -> Option<bool> {
         let (root, stop) = (self.root, self.stop);
         let opened = self.opened.get_or_insert_with(|| {
@@ -519,7 +521,7 @@ fn settings() -> IndexSettings {
 }
 
 fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
-    // A larger file is data, and its beginning shows what kind.
+    // A larger file is data, and its beginning shows which kind.
     let text = &text[..text.floor_char_boundary(limits::FILE_BYTES)];
     let language = language(path);
     let outline = outline(text, language);

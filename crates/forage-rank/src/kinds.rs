@@ -1,9 +1,10 @@
-//! Kinds of files, by their paths and by what the project says of these.
+//! Classifies files by their paths and by what else is in the project.
 //!
-//! [`PATH_RULES`] is the one table of signs. A word in a path is a sign of a kind only as far as the project bears it out:
-//! where git tracks `build/`, it holds sources, and where a fifth of all files are YAML, YAML is what the project is written
-//! in. [`path_signs`] reads a path alone, when a file is indexed; [`ProjectEvidence`] is gathered over all paths of an index;
-//! [`kinds`] joins both. The ranking, the choice of candidates and the files that an answer leaves out all ask [`kinds`].
+//! [`PATH_RULES`] lists all signs. A word in a path only counts as a sign if the project bears it out. For
+//! example, `build/` holds sources if git tracks it, and YAML is the project's language if a fifth of all
+//! files are YAML. [`path_signs`] reads a single path when a file is indexed, [`ProjectEvidence`] is gathered
+//! over all paths of an index, and [`kinds`] combines both. The ranking, the choice of candidates and the
+//! choice of files to leave out of an answer must all use [`kinds`].
 
 mod evidence;
 mod table;
@@ -20,7 +21,7 @@ use table::{EXTENSION_RULES, NAME_RULES, PATH_RULES, PathRule};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum FileKind {
-    /// A test, or data of tests.
+    /// A test, or data for tests.
     Test = 1,
     /// An example or a benchmark.
     Example = 1 << 1,
@@ -34,11 +35,11 @@ pub(crate) enum FileKind {
     Vendored = 1 << 5,
     /// Kept for compatibility.
     Legacy = 1 << 6,
-    /// For the project's own use.
+    /// For the project's own use only.
     Internal = 1 << 7,
     /// Texts of the program in other languages.
     Translation = 1 << 8,
-    /// Versions of dependencies that a package manager wrote.
+    /// Versions of dependencies, written by a package manager.
     LockFile = 1 << 9,
     /// A script that completes commands in a shell.
     Completion = 1 << 10,
@@ -51,7 +52,7 @@ pub(crate) enum FileKind {
 pub(crate) struct FileKinds(u16);
 
 impl FileKinds {
-    /// Kinds that come after others of the same worth when candidates are chosen.
+    /// Kinds that rank below others of the same score when candidates are chosen.
     const ASIDE: Self = Self(
         FileKind::Test as u16
             | FileKind::Example as u16
@@ -72,30 +73,31 @@ impl FileKinds {
         self.0 |= kind as u16;
     }
 
-    /// Returns whether the file is seldom asked for: a test, an example, documentation, data, or another's work.
+    /// Returns true for files that are seldom asked for: tests, examples, documentation, data and third-party
+    /// code.
     pub(crate) fn is_aside(self) -> bool {
         self.0 & Self::ASIDE.0 != 0
     }
 }
 
-/// Files whose kind depends on their share of the project.
+/// Groups of files whose kind depends on their share of the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ShareGroup {
     /// YAML.
     Yaml = 0,
-    /// CSS and what is translated to it.
+    /// CSS and languages that compile to it.
     Styles = 1,
     /// HTML.
     Templates = 2,
-    /// Completions of a shell.
+    /// Shell completions.
     Completions = 3,
-    /// Directories of what is kept for compatibility.
+    /// Directories of code that is kept for compatibility.
     Legacy = 4,
 }
 
 impl ShareGroup {
-    /// All groups, with the terms that the index has for their files.
+    /// All groups, each with the term that marks its files in the index.
     pub(crate) const ALL: [(Self, &str); 5] = [
         (Self::Yaml, "of yaml"),
         (Self::Styles, "of styles"),
@@ -104,7 +106,7 @@ impl ShareGroup {
         (Self::Legacy, "of legacy"),
     ];
 
-    /// Returns whether its files are seldom asked for where they are few.
+    /// Returns true if files of this group are seldom asked for in a project that has few of them.
     pub(crate) fn puts_aside(self) -> bool {
         self != Self::Legacy
     }
@@ -119,23 +121,23 @@ impl ShareGroup {
     }
 }
 
-/// The evidence that a sign needs to count.
+/// The evidence that a sign needs before it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// None.
+    /// The sign always counts.
     Nothing,
-    /// Git does not track the directory, or it holds a license or minified files of its own. Without a repository:
-    /// the directory is called `gen` or is not below `src`.
+    /// Git doesn't track the directory, or the directory contains a license or minified files of its own.
+    /// Without a repository, the directory must be called `gen`, or not be below `src`.
     Untracked,
-    /// At least a third of the files in the directory are named as tests are.
+    /// At least a third of the files in the directory must have names that tests have.
     NamedTests,
-    /// The directory holds no directory of tests of its own, which a library for testing has.
+    /// The directory must not contain a test directory of its own. A testing library does.
     NoOwnTests,
-    /// Fewer than [`FAIR_SHARE`](crate::limits::FAIR_SHARE) of the project's files are such.
+    /// The group must be less than [`FAIR_SHARE`](crate::limits::FAIR_SHARE) of the project's files.
     Minority(ShareGroup),
 }
 
-/// A path, as it is and in lower case.
+/// A path, both as written and in lower case.
 struct LowerPath<'a> {
     path: &'a str,
     lower: String,
@@ -147,27 +149,28 @@ impl<'a> LowerPath<'a> {
     }
 
     fn parts(&self) -> PathParts<'_> {
-        // Lower case may be longer in other alphabets, so that each has its own places.
+        // Lower case may have more bytes in some alphabets, so the two need separate offsets.
         let (own_directories, own_name) = self.path.rsplit_once('/').unwrap_or(("", self.path));
         let (directories, name) = self.lower.rsplit_once('/').unwrap_or(("", &self.lower));
         PathParts { directories, own_directories, name, own_name }
     }
 }
 
-/// A path in the parts that rules look at.
+/// A path, split into the parts that rules examine.
 struct PathParts<'a> {
     /// The directories in lower case.
     directories: &'a str,
-    /// The directories as they are.
+    /// The directories as written.
     own_directories: &'a str,
     /// The name in lower case.
     name: &'a str,
-    /// The name as it is.
+    /// The name as written.
     own_name: &'a str,
 }
 
 impl PathParts<'_> {
-    /// The rules that have their sign in the path, with the ends of the directories; 0 for the file's name.
+    /// Returns the rules whose sign is in the path, each with the end offset of its directory, or 0 for the
+    /// file's name.
     fn rules(&self) -> impl Iterator<Item = (&'static PathRule, usize)> {
         let mut end = 0;
         let names = self.own_directories.split('/').zip(self.directories.split('/'));
@@ -188,15 +191,15 @@ impl PathParts<'_> {
 /// The signs of one path.
 #[derive(Debug, Default)]
 pub(crate) struct PathSigns {
-    /// Kinds of which the path alone is evidence enough.
+    /// Kinds for which the path alone is sufficient evidence.
     pub(crate) sure: FileKinds,
-    /// Signs that need evidence: the rule, and the length of the directory's path.
+    /// Signs that need further evidence: the rule, and the length of the directory's path.
     pub(crate) doubtful: Vec<(&'static PathRule, usize)>,
-    /// Kinds that depend on a share of the project.
+    /// Kinds that depend on a group's share of the project.
     pub(crate) shared: Vec<(FileKind, ShareGroup)>,
 }
 
-/// Reads the signs of a path.
+/// Finds the signs in a path.
 pub(crate) fn path_signs(path: &str) -> PathSigns {
     let lower = LowerPath::new(path);
     let parts = lower.parts();
@@ -244,18 +247,18 @@ impl PathSigns {
         }
     }
 
-    /// Returns whether a kind of the file depends on the share of a group.
+    /// Returns true if one of this file's kinds depends on the share of a group.
     pub(crate) fn has_group(&self, group: ShareGroup) -> bool {
         self.shared.iter().any(|(_, other)| *other == group)
     }
 
-    /// Returns whether the kinds of the file depend on the project's directories.
+    /// Returns true if this file's kinds depend on the directories of the project.
     pub(crate) fn is_doubtful(&self) -> bool {
         !self.doubtful.is_empty()
     }
 }
 
-/// Returns the kinds of a file in a project.
+/// Classifies a file of a project.
 pub(crate) fn kinds(path: &str, evidence: &ProjectEvidence) -> FileKinds {
     let signs = path_signs(path);
     let mut kinds = signs.sure;
@@ -272,27 +275,27 @@ pub(crate) fn kinds(path: &str, evidence: &ProjectEvidence) -> FileKinds {
     kinds
 }
 
-/// Returns whether a file is one of tests, by its path alone.
+/// Returns true if this path is that of a test, as far as the path alone shows.
 #[must_use]
 pub fn is_test(path: &str) -> bool {
     kinds(path, &ProjectEvidence::default()).has(FileKind::Test)
 }
 
-/// A rule that has its sign in a project.
+/// A rule whose sign occurs in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFinding {
     /// The name of the rule.
     pub rule: &'static str,
-    /// The directory, or the file where the sign is in its name.
+    /// The directory, or the file if the sign is in its name.
     pub place: String,
-    /// Files there.
+    /// The number of files with this sign there.
     pub files: usize,
-    /// Whether the project bears the rule out for all of these files.
+    /// True if the project bears the rule out for all of these files.
     pub is_borne_out: bool,
 }
 
-/// Returns what each rule of the table finds among the files of a project, for measuring the rules. Git tracks all of them, or
-/// there is no repository.
+/// Returns what each rule finds among the files of a project, to measure the rules. Pass `is_tracked` if git
+/// tracks all of the files; otherwise there must be no repository.
 #[must_use]
 pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
     let signs: Vec<(&str, PathSigns)> = paths.iter().map(|path| (*path, path_signs(path))).collect();
@@ -322,7 +325,8 @@ pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
     found.into_iter().map(finding).collect()
 }
 
-/// Returns whether the file's name has one of these as a part: `compatibility_check` isn't `compat`.
+/// Checks whether a file's name has one of the known words as a part. For example, `compatibility_check`
+/// doesn't have `compat`.
 fn has_part(name: &str, known: &[&str]) -> bool {
     let mut parts = TokenParts::default();
     words(name).any(|(_, word)| {
@@ -331,7 +335,8 @@ fn has_part(name: &str, known: &[&str]) -> bool {
     })
 }
 
-/// Returns whether a word is in a list. The first letters rule out most words; this runs for every candidate many times.
+/// Returns true if a word is in a list. This runs many times per candidate, so we compare first letters,
+/// which rule out most words.
 pub(crate) fn is_among(list: &[&str], word: &str) -> bool {
     let first = word.as_bytes().first();
     list.iter().any(|known| known.as_bytes().first() == first && *known == word)

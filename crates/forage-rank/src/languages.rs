@@ -1,4 +1,4 @@
-//! What has to be known of a language to cut its files: comments, and the words that begin a definition.
+//! Describes languages as far as needed to split their files: comments, and the keywords of definitions.
 
 mod table;
 
@@ -9,7 +9,7 @@ use crate::limits;
 pub(crate) use table::LANGUAGES;
 use table::{DATA_NAME, OTHER};
 
-/// The kinds of definitions, by what they define.
+/// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DefinitionKind {
@@ -17,20 +17,20 @@ pub enum DefinitionKind {
     Type = 0,
     /// A function, method, macro.
     Function = 1,
-    /// A module, namespace, package.
+    /// A module, namespace or package.
     Module = 2,
-    /// A constant, a variable of the outermost level, a field that is declared by a word of its own.
+    /// A constant, a top-level variable, or a field that a keyword of its own declares.
     Constant = 3,
-    /// Something that belongs to a type defined elsewhere: `impl`, `extension`, `instance`.
+    /// Members of a type that is defined elsewhere: `impl`, `extension`, `instance`.
     Extension = 4,
     /// A prototype without a body.
     Declaration = 5,
-    /// A heading of documentation.
+    /// A heading in documentation.
     Heading = 6,
 }
 
 impl DefinitionKind {
-    /// The word for records.
+    /// Returns the word for this kind in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl DefinitionKind {
     }
 }
 
-/// How definitions look that no keyword begins.
+/// The shape of definitions that don't begin with a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommentStyle {
     /// Keywords only.
@@ -87,12 +87,12 @@ pub(crate) enum CommentStyle {
     Prose,
 }
 
-/// How a language's definitions differ from those of others of its style.
+/// A deviation of a language's definitions from those of its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Habit {
     /// `- (type)name`, `+ (type)name`: methods begin with a sign.
     SignedMethods,
-    /// Constants that are indented by no more than so many bytes are members; others are locals.
+    /// Constants with at most this many bytes of indentation are members; others are locals.
     MembersTo(usize),
     /// `keyword "kind" "name" {`
     QuotedNames,
@@ -114,26 +114,26 @@ pub(crate) enum Habit {
     SingleQuotedStrings,
 }
 
-/// Words that begin definitions of a kind.
+/// Keywords that begin definitions of a kind.
 pub(crate) type Keywords = (DefinitionKind, &'static [&'static str]);
 
-/// A language, as far as it matters here.
+/// A language, as far as the ranking needs it.
 #[derive(Debug)]
 pub(crate) struct LanguageRow {
-    /// What `lang:` calls it, in lower case.
+    /// The name for `lang:`, in lower case.
     pub(crate) name: &'static str,
-    /// What else it is called.
+    /// Other names for it.
     pub(crate) aliases: &'static [&'static str],
-    /// Files of this name are in it, whatever their extension.
+    /// Whole names of files in this language, whatever their extension.
     pub(crate) names: &'static [&'static str],
-    /// In lower case, the usual one first.
+    /// Extensions in lower case, the usual one first.
     pub(crate) extensions: &'static [&'static str],
     pub(crate) line_comments: &'static [&'static str],
     pub(crate) block_comments: &'static [(&'static str, &'static str)],
     pub(crate) keywords: &'static [Keywords],
     pub(crate) style: CommentStyle,
     pub(crate) habits: &'static [Habit],
-    /// Files are data or configuration rather than programs.
+    /// True if its files are data or configuration rather than programs.
     pub(crate) is_data: bool,
 }
 
@@ -142,7 +142,8 @@ impl LanguageRow {
         self.habits.contains(&habit)
     }
 
-    /// Bytes of indentation up to which constants are members; any where that is not known.
+    /// Returns the maximum indentation, in bytes, of constants that are members. Languages without this habit
+    /// have no maximum.
     pub(crate) fn members_to(&self) -> usize {
         let bound = |habit: &Habit| if let Habit::MembersTo(bytes) = habit { Some(*bytes) } else { None };
         self.habits.iter().find_map(bound).unwrap_or(usize::MAX)
@@ -151,11 +152,11 @@ impl LanguageRow {
 
 static UNKNOWN: LanguageRow = OTHER;
 
-/// Languages by the extensions of their files.
+/// Languages by file extension.
 static BY_EXTENSION: LazyLock<HashMap<&'static str, &'static LanguageRow>> =
     LazyLock::new(|| gathered(|language| language.extensions));
 
-/// Languages by the whole names of files.
+/// Languages by whole file name.
 static BY_NAME: LazyLock<HashMap<&'static str, &'static LanguageRow>> =
     LazyLock::new(|| gathered(|language| language.names));
 
@@ -165,7 +166,7 @@ fn gathered(
     LANGUAGES.iter().flat_map(|language| of(language).iter().map(move |word| (*word, language))).collect()
 }
 
-/// The language of a file, by its name.
+/// Looks up the language of a file by its name.
 #[must_use]
 pub(crate) fn language(path: &str) -> &'static LanguageRow {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -179,15 +180,15 @@ pub(crate) fn language(path: &str) -> &'static LanguageRow {
     });
     match known {
         Some(language) => language,
-        // What is made of it has its language.
+        // A template has the language of its output.
         None if TEMPLATES.contains(&extension) => language(bare),
-        // `Dockerfile.dev`.
+        // For example `Dockerfile.dev`.
         None => BY_NAME.get(bare).copied().unwrap_or(&UNKNOWN),
     }
 }
 
-/// The language of a file whose text is at hand. Where an extension has two languages, or a script has no extension, the
-/// text decides.
+/// Determines the language of a file from its name and text. The text decides this if two languages share the
+/// extension, or if a script has none.
 #[must_use]
 pub(crate) fn language_of_text(path: &str, text: &str) -> &'static LanguageRow {
     let named = language(path);
@@ -204,7 +205,7 @@ pub(crate) fn language_of_text(path: &str, text: &str) -> &'static LanguageRow {
         {
             "matlab"
         }
-        // Coq and Prolog, for which nothing else is known.
+        // Coq and Prolog, which have no row of their own.
         "v" if has_line(&["Require ", "From ", "Theorem ", "Lemma ", "Definition ", "(*"]) => {
             return &UNKNOWN;
         }
@@ -215,7 +216,8 @@ pub(crate) fn language_of_text(path: &str, text: &str) -> &'static LanguageRow {
     called(other).unwrap_or(named)
 }
 
-/// Returns whether a line of a header is C++ and not C. Words such as `class` may begin a line of a comment.
+/// Returns true if a line of a header is C++ and not C. A word such as `class` isn't enough: a line of a
+/// comment may begin with it.
 fn is_cpp(line: &str) -> bool {
     let line = line.trim();
     let begins = |starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
@@ -225,7 +227,7 @@ fn is_cpp(line: &str) -> bool {
         }
 }
 
-/// The language of the interpreter that a script names in its first line: `#!/usr/bin/env python3 -u`.
+/// Parses the interpreter that a script names in its first line, for example `#!/usr/bin/env python3 -u`.
 fn interpreted(line: &str) -> Option<&'static str> {
     let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
     let program = words.next()?.rsplit('/').next()?;
@@ -255,10 +257,10 @@ fn interpreted(line: &str) -> Option<&'static str> {
     })
 }
 
-/// Extensions that stand behind that of what a file is a template or a sample of.
+/// Extensions that mark a template or a sample, and follow the extension of its output.
 const TEMPLATES: &[&str] = &["in", "tmpl", "tpl", "template", "dist", "example", "sample", "j2"];
 
-/// The language that somebody means with a name, an alias or an extension.
+/// Looks up a language by its name, an alias or an extension.
 pub(crate) fn called(name: &str) -> Option<&'static LanguageRow> {
     let lower = name.to_lowercase();
     let lower = lower.strip_prefix('.').unwrap_or(&lower);
@@ -267,8 +269,8 @@ pub(crate) fn called(name: &str) -> Option<&'static LanguageRow> {
     found.filter(|language| language.name != DATA_NAME)
 }
 
-/// Returns the names of all languages that are known, in order, and how their definitions are found: `parsed`, `by line`,
-/// `headings`, or `text` for data without definitions.
+/// Returns the names of all known languages, in order, each with how its definitions are found: `parsed`,
+/// `by line`, `headings`, or `text` for data without definitions.
 #[must_use]
 pub fn languages() -> Vec<(&'static str, &'static str)> {
     let named = LANGUAGES.iter().filter(|language| !language.name.is_empty() && language.name != DATA_NAME);
@@ -283,22 +285,22 @@ pub fn languages() -> Vec<(&'static str, &'static str)> {
     languages
 }
 
-/// Returns the name of the language of a file, by its path, in lower case (`rust`, `cpp`, `csharp`, `markdown`,
-/// `json`); `None` for a file of no language that is known.
+/// Looks up the language of a file by its path, and returns its name in lower case (`rust`, `cpp`, `csharp`,
+/// `markdown`, `json`). `None` if it isn't known.
 #[must_use]
 pub fn language_of(path: &str) -> Option<&'static str> {
     let name = language(path).name;
     (!name.is_empty() && name != DATA_NAME).then_some(name)
 }
 
-/// Returns whether a file is text for people, by its path.
+/// Returns true if a file is text for people, by its path.
 #[must_use]
 pub fn is_prose(path: &str) -> bool {
     language(path).style == CommentStyle::Prose
 }
 
-/// Returns what [`language_of`] calls a language that is given by its name, by an alias (`c++`, `golang`) or by an
-/// extension (`ts`, `.md`), in upper or lower case; `None` for what is no language that is known.
+/// Looks up a language by name, alias (`c++`, `golang`) or extension (`ts`, `.md`), in any case, and returns
+/// its name as in [`language_of`]. `None` if it isn't known.
 #[must_use]
 pub fn known_language(name: &str) -> Option<&'static str> {
     called(name).map(|language| language.name)

@@ -1,10 +1,10 @@
-//! What a text is about, beside the very words that it has.
+//! Compares texts by meaning instead of by their exact words.
 //!
-//! Latent semantic indexing (Deerwester and others, «Indexing by Latent Semantic Analysis», 1990): words that public
-//! projects have in the same places are near each other in a space of [`DIMENSIONS`], a text is where its words are
-//! together, and a file is near a question that has none of its words. The places of words were learned offline, by
-//! `bench/latent.py`, from projects that it names; they are in the program, nothing is fetched, and nothing that is read
-//! changes them.
+//! This is latent semantic indexing (Deerwester and others, “Indexing by Latent Semantic Analysis”, 1990).
+//! Words that occur in the same places in public projects have nearby vectors in a space of [`DIMENSIONS`].
+//! The vector of a text is the sum of those of its words. So a file can be near a question even if it
+//! contains none of the question's words. The vectors were learned offline by `bench/latent.py`, which names
+//! the projects. They are part of the program: nothing is fetched, and no text that we read changes them.
 
 use std::sync::LazyLock;
 
@@ -13,21 +13,21 @@ use hashbrown::HashMap;
 /// Dimensions of the space.
 pub(crate) const DIMENSIONS: usize = 128;
 
-/// Numbers of 64 bits that hold a place.
+/// Number of 64-bit integers per vector.
 pub(crate) const COLUMNS: usize = DIMENSIONS / 8;
 
-/// What a word of a path counts beside one of the text.
+/// Weight of a word in the path, relative to one in the text.
 pub(crate) const PATH_SHARE: u32 = 4;
 
-/// What the program knows of words: how many there are and how long they are together (32 bits each, little-endian), the
-/// words in their order with line feeds between, two bytes for what each counts in a file and in a question, and
-/// [`DIMENSIONS`] bytes for its place.
+/// The learned vocabulary. It starts with the number of words and their total length (32 bits each,
+/// little-endian). The sorted words follow, separated by line feeds. Each word then has two bytes for its
+/// weights in a file and in a question, and [`DIMENSIONS`] bytes for its vector.
 static LEARNED: &[u8] = include_bytes!("latent.bin");
 
-/// A word with its place.
+/// A word with its vector.
 #[derive(Clone, Copy, Debug)]
 struct KnownWord {
-    /// What it counts in a file, and in a question.
+    /// The weights in a file and in a question.
     weights: [f32; 2],
     place: &'static [u8; DIMENSIONS],
 }
@@ -48,12 +48,12 @@ fn learned() -> Option<HashMap<&'static str, KnownWord>> {
     (words.len() == count && places.len() == count).then_some(words)
 }
 
-/// Returns true if the stem of a word is in the learned vocabulary.
+/// Returns true if this stem is in the learned vocabulary.
 pub(crate) fn is_known_word(stem: &str) -> bool {
     WORDS.contains_key(stem)
 }
 
-/// The place of a text, as the index keeps it; all zeros where no word is known.
+/// The vector of a text as stored in the index. All zeros if no word of the text is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LatentPlace([i8; DIMENSIONS]);
 
@@ -79,14 +79,14 @@ impl LatentPlace {
     }
 }
 
-/// What a text is: words of questions count otherwise than those of files.
+/// The kind of a text. Words of questions have other weights than words of files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TextKind {
     File,
     Question,
 }
 
-/// The place of a text while its words are added.
+/// The vector of a text while words are being added.
 #[derive(Debug)]
 pub(crate) struct LatentText {
     sum: [f32; DIMENSIONS],
@@ -108,7 +108,7 @@ impl LatentText {
         }
     }
 
-    /// Where the text is: of its direction only.
+    /// Scales the sum to a stored vector, which keeps only the direction.
     pub(crate) fn place(&self) -> LatentPlace {
         let most = self.sum.iter().fold(0.0_f32, |most, part| most.max(part.abs()));
         if most == 0.0 {
@@ -118,7 +118,7 @@ impl LatentText {
     }
 }
 
-/// Sums of places. Whole numbers, so that it makes no difference in which order they were added.
+/// A sum of vectors. We add whole numbers, so that the order of addition can't change the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LatentSum {
     sum: [i64; DIMENSIONS],
@@ -145,15 +145,15 @@ impl LatentSum {
     }
 }
 
-/// Files in the very middle that are taken to be there besides, for the middle of a few files says little.
+/// Additional files that we assume at the origin, because the mean of a few files says little.
 const FILES_OF_NOTHING: f64 = 30.0;
 
-/// A question among the files of an index.
+/// A question, to be compared with the files of an index.
 #[derive(Debug)]
 pub(crate) struct LatentQuery {
-    /// Of length 1; zeros where no word is known.
+    /// A vector of length 1, or zeros if no word is known.
     direction: [f32; DIMENSIONS],
-    /// The middle of all files. What they have in common tells none from another.
+    /// The mean of all files. We subtract it, as it can't distinguish one file from another.
     middle: [f32; DIMENSIONS],
 }
 
@@ -167,7 +167,8 @@ impl LatentQuery {
         }
     }
 
-    /// The cosine of the angle between the question and a file, 0 where it is none or the other way.
+    /// Computes the cosine of the angle between the question and a file. Negative values and unknown texts
+    /// become 0.
     pub(crate) fn nearness(&self, place: &LatentPlace) -> f32 {
         if place.is_nowhere() {
             return 0.0;

@@ -1,8 +1,8 @@
-//! Ranking: which files and lines answer a question, best first, without a model.
+//! Ranks the files and lines of a tree by how well they answer a question, without a language model.
 //!
-//! [`RankIndex`] holds the words of files, cut at definitions; [`search()`] finds candidates by BM25F and orders them by
-//! the rules of [`RULES`]. [`tree`] keeps an index true to
-//! the files below a root.
+//! [`RankIndex`] stores the words of files, split into chunks at definitions. [`search()`] retrieves
+//! candidates by BM25F and orders them by the rules in [`RULES`]. [`tree`] keeps an index in sync with the
+//! files below a root.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which lines of a file say most about why it was found.
+//! Finds the lines of a file that best show why it matched.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use crate::rules::asks_for_tests;
 use crate::search::ChunkHit;
 use crate::tokens::{TokenParts, stem, words};
 
-/// The words of a query as lines have them, with what each is worth.
+/// The tokens of a query, with their weights, for scoring lines.
 #[derive(Clone, Debug, Default)]
 pub struct QueryWords {
     words: BTreeMap<String, (usize, f32)>,
-    /// The name that is the whole query.
+    /// The name, if the whole query is one.
     pub(crate) name: Option<String>,
     pub(crate) asks_for_tests: bool,
 }
@@ -35,7 +35,8 @@ impl QueryWords {
         Self { words, name, asks_for_tests: asks_for_tests(&asked) }
     }
 
-    /// Returns the worth of a line: the sum over distinct words of the query; 0 for none of them.
+    /// Scores a line. This is the sum of the weights of the query's distinct words in it, or 0 if it has none
+    /// of them.
     #[must_use]
     pub fn worth(&self, line: &str) -> f32 {
         let mut met: Vec<(usize, f32)> = Vec::new();
@@ -57,8 +58,8 @@ impl QueryWords {
         met.iter().map(|(_, worth)| worth).sum()
     }
 
-    /// Returns the bytes of the word of a line that says most; of equal ones the first. `None` where none is one of the
-    /// query's.
+    /// Finds the byte range of the highest-scoring word in a line, the first one if several score the same.
+    /// `None` if the line has no word of the query.
     #[must_use]
     pub fn place(&self, line: &str) -> Option<Range<usize>> {
         let mut best: Option<(f32, Range<usize>)> = None;
@@ -71,7 +72,8 @@ impl QueryWords {
         best.map(|(_, place)| place)
     }
 
-    /// Numbers of the best lines of a chunk, counted from 0 in `lines`, which are those of its file.
+    /// Finds the indexes of the best lines of a chunk, at most `most`. `lines` are all lines of the file, and
+    /// indexes are 0-based.
     #[must_use]
     pub fn best_of_chunk(&self, chunk: &ChunkHit, lines: &[&str], most: usize) -> Vec<usize> {
         let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
@@ -79,7 +81,8 @@ impl QueryWords {
         self.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect()
     }
 
-    /// Numbers of the best of some lines, so many at the most, in their own order. Of equal lines the first.
+    /// Finds the indexes of the best lines, at most `most`, in ascending order. If lines score the same, the
+    /// first ones are preferred.
     #[must_use]
     pub fn best<'a>(&self, lines: impl Iterator<Item = &'a str>, most: usize) -> Vec<usize> {
         let mut worth: Vec<(f32, usize)> = lines

@@ -1,7 +1,7 @@
-//! Where a file mentions a name: in code, or in what the language leaves to people.
+//! Classifies mentions of a name in a file: code, strings or comments.
 //!
-//! It is told as the ranking tells code from comments, line by line and without a grammar: what is within quotes on its line is
-//! a string, but for what stands in brackets there, as formats have names.
+//! As in the ranking, we separate code from comments line by line and without a grammar. Text within quotes
+//! on one line is a string. Braces in this string are code because format strings contain names there.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use crate::chunk::{LineClassifier, LineKind};
 use crate::languages::{CommentStyle, Habit, LanguageRow, language};
 use crate::limits;
 
-/// What a line has a name in.
+/// The part of a line that contains a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MentionKind {
-    /// At least once in code.
+    /// In code at least once.
     Code,
-    /// Only in strings, or in strings and comments.
+    /// Only in strings, or only in strings and comments.
     String,
     /// Only in comments.
     Comment,
 }
 
 impl MentionKind {
-    /// The word for records.
+    /// Returns the word for this kind in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,8 +32,9 @@ impl MentionKind {
     }
 }
 
-/// Returns what the given lines of a file have a name in; `lines` are counted from 1 and rise. A line without the name as a whole
-/// word has it in code, as nothing tells otherwise. `path` is only looked at for its name.
+/// Classifies the mention of a name in each of the given lines, which are 1-based and must be ascending. A
+/// line without the name as a whole word counts as code. We only look at the name of `path`, e.g. for its
+/// extension.
 pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<MentionKind> {
     let language = language(path);
     if language.style == CommentStyle::Prose {
@@ -64,7 +65,7 @@ pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<Mentio
     found
 }
 
-/// What a line has a name in of which `code` is code, but for what is quoted there.
+/// Classifies the mentions in a line whose code is in the range `code`, including quoted text.
 fn in_line(line: &str, code: Range<usize>, name: &str, language: &LanguageRow) -> MentionKind {
     let aside = parts_aside(line, code.clone(), language);
     let mut aside = aside.iter().peekable();
@@ -81,7 +82,7 @@ fn in_line(line: &str, code: Range<usize>, name: &str, language: &LanguageRow) -
     least.unwrap_or(MentionKind::Code)
 }
 
-/// Where code begins behind a comment that ends in its line, if there is any.
+/// Finds the offset of the code after a comment that ends in this line, if there is any.
 fn behind_comment(line: &str, language: &LanguageRow) -> Option<usize> {
     let is_marked = |text: &str| language.line_comments.iter().any(|marker| text.starts_with(marker));
     if is_marked(line.trim_start()) {
@@ -93,7 +94,7 @@ fn behind_comment(line: &str, language: &LanguageRow) -> Option<usize> {
     (!rest.is_empty() && !is_marked(rest)).then_some(end)
 }
 
-/// Where a name stands as a whole word.
+/// Finds the offsets at which a name occurs as a whole word.
 fn whole_words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     memchr::memmem::find_iter(line.as_bytes(), name.as_bytes()).filter(move |&at| {
@@ -102,12 +103,12 @@ fn whole_words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> 
     })
 }
 
-/// Strings and block comments within the code of a line, in order. Of a line that is too long for anybody's eyes, only those of
-/// its beginning.
+/// Finds the strings and block comments within the code of a line, in order. We only read the beginning of a
+/// line that is too long ([`limits::MENTION_BYTES`]).
 fn parts_aside(line: &str, code: Range<usize>, language: &LanguageRow) -> Vec<(Range<usize>, MentionKind)> {
     let bytes = &line.as_bytes()[..code.end.min(code.start + limits::MENTION_BYTES)];
     let mut parts = Vec::new();
-    // Signs that nothing closes further on.
+    // Quotes that are known to have no closing counterpart in the rest of the line.
     let mut open: Vec<u8> = Vec::new();
     let mut at = code.start;
     while at < bytes.len() {
@@ -151,7 +152,7 @@ fn parts_aside(line: &str, code: Range<usize>, language: &LanguageRow) -> Vec<(R
     parts
 }
 
-/// Behind the quote that closes the string which begins at `at`; `None` for one that its line does not close.
+/// Finds the end of the string that begins at `at`, or `None` if this line doesn't close it.
 fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut next = at + 1;
     while next < bytes.len() {
@@ -164,7 +165,7 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// The same for `'x'` and `'\u{1F600}'`: what is longer is a lifetime, or a mark within a number.
+/// Does the same for `'x'` and `'\u{1F600}'`. Anything longer is a lifetime, or a separator within a number.
 fn end_of_character(bytes: &[u8], at: usize) -> Option<usize> {
     const LONGEST: usize = 12;
     let is_escaped = bytes.get(at + 1) == Some(&b'\\');
@@ -172,7 +173,7 @@ fn end_of_character(bytes: &[u8], at: usize) -> Option<usize> {
     end_of_string(&bytes[..bytes.len().min(at + most)], at)
 }
 
-/// A string without what stands in its brackets: a name there is one of code.
+/// Adds a string without the contents of its braces, where a name is code.
 fn string_parts(bytes: &[u8], string: Range<usize>, parts: &mut Vec<(Range<usize>, MentionKind)>) {
     let (mut depth, mut start) = (0_usize, string.start);
     for at in string.clone() {
@@ -190,7 +191,7 @@ fn string_parts(bytes: &[u8], string: Range<usize>, parts: &mut Vec<(Range<usize
             _ => {}
         }
     }
-    // A bracket that nothing closes is a sign like any other.
+    // A brace that nothing closes is an ordinary character.
     parts.push((start..string.end, MentionKind::String));
 }
 
@@ -227,7 +228,7 @@ mod tests {
             ("\"\"\"", "code"),
             ("c = d['name'] + name", "code"),
         ];
-        // A bracket that a text leaves open is a sign like any other; a word that has the name in it is none.
+        // An unclosed brace is an ordinary character, and a word that merely contains the name doesn't count.
         let c =
             [("f(\"{ name\");", "string"), ("f(\"} name\");", "string"), ("f(\"rename\", name);", "code")];
         let cases =
@@ -237,7 +238,7 @@ mod tests {
             let numbers: Vec<u32> = (1..=lines.len() as u32).collect();
             let found = mentions(path, &text, "name", &numbers);
             for ((line, expected), kind) in lines.iter().zip(found) {
-                // A line without the name tells nothing.
+                // A line without the name has no definite kind.
                 let is_told = whole_words(line, "name").next().is_some();
                 assert!(!is_told || kind.name() == *expected, "{path}: {line}: {kind:?}");
             }

@@ -1,11 +1,12 @@
-//! How many tokens a text is to a language model.
+//! Estimates how many tokens a language model needs for a text.
 
-/// Returns about how many tokens of OpenAI's o200k vocabulary a text is, one line feed counted for each of its lines.
+/// Estimates how many tokens of OpenAI's o200k vocabulary a text has, with one line feed per line.
 ///
-/// It counts what that vocabulary seldom joins: words, cut where a capital follows a small letter; digits by threes; signs
-/// that stand in front of no letter. The weights were fitted to code of the repositories in `bench/long_queries_check.json`;
-/// on that of other commits it is off by 5 % (standard deviation, of pieces of some thousand tokens), where bytes divided by
-/// their mean are off by 14 %.
+/// We count what this vocabulary seldom merges: words, split where a capital follows a small letter; groups
+/// of three digits; and runs of signs that no letter follows. The weights were fitted to code of the
+/// repositories in `bench/long_queries_check.json`. On other commits of these, this estimate is off by 5 %
+/// (standard deviation over pieces of some thousand tokens). The number of bytes divided by its mean per
+/// token would be off by 14 %.
 #[must_use]
 pub fn model_tokens(text: &str) -> usize {
     const WORD: usize = 110;
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn tokens_are_counted_about_as_the_vocabulary_does() {
-        // With what OpenAI's own tokenizer counts.
+        // The expected figures are those of OpenAI's own tokenizer.
         let cases = [
             ("", 0),
             ("fn main() {\n    println!(\"hello {}\", 12345);\n}\n", 14),

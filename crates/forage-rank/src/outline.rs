@@ -1,8 +1,8 @@
-//! What a file defines, with the lines of each definition.
+//! Finds the definitions of a file and the lines of each.
 //!
-//! Definitions come from the syntax tree where `forage-syntax` has a grammar for the language. Files of other languages,
-//! and files that are too large to parse, are read by line: a definition begins where the ranking sees one, and ends where
-//! its indentation does.
+//! If `forage-syntax` has a grammar for the language, definitions come from the syntax tree. Files in other
+//! languages, and files that are too large to parse, are read by line. A definition then begins where the
+//! ranking sees one, and ends where its indentation does.
 
 mod candidate;
 
@@ -17,20 +17,21 @@ use crate::chunk::{self, ChunkSymbol, LineKind};
 use crate::languages::{CommentStyle, DefinitionKind, LanguageRow, language_of_text};
 use crate::limits;
 
-/// What a file defines.
+/// The definitions and comments of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOutline {
     /// Definitions in the order of their first lines, without the fields of types.
     pub definitions: Vec<Definition>,
     /// Fields of types.
     pub fields: Vec<Definition>,
-    /// Adjacent lines that hold nothing but comments or documentation strings.
+    /// Adjacent lines that only contain comments or documentation strings.
     pub comments: Vec<RangeInclusive<u32>>,
-    /// They were found by line, not in a syntax tree: some may be missing, and their last lines may be wrong.
+    /// True if they were found by line and not in a syntax tree: some may be missing, and their last lines
+    /// may be wrong.
     pub is_by_line: bool,
-    /// The parser met errors: definitions near them were found by line, too, or may be missing.
+    /// True if the parser met errors. Definitions near these were also found by line, or may be missing.
     pub has_errors: bool,
-    /// Definitions after the first [`limits::OUTLINE_DEFINITIONS`] are missing.
+    /// True if definitions after the first [`limits::OUTLINE_DEFINITIONS`] are missing.
     pub has_more: bool,
 }
 
@@ -39,32 +40,33 @@ pub struct FileOutline {
 pub struct Definition {
     /// The name, without its qualifiers.
     pub name: String,
-    /// What it belongs to, if its own text says so: `Queue` of `func (q *Queue) Push`.
+    /// The type it belongs to, if its own text says so, e.g. `Queue` for `func (q *Queue) Push`.
     pub scope: Option<String>,
-    /// Its kind, the same for all languages.
+    /// The kind, which is common to all languages.
     pub kind: DefinitionKind,
-    /// The language's own word for its kind, such as `struct`; the kind's name if it was found by line.
+    /// The language's own word for the kind, e.g. `struct`. If it was found by line, the kind's name.
     pub word: &'static str,
-    /// First line of its comments and attributes, from 1.
+    /// The first line of its comments and attributes, 1-based.
     pub start_line: u32,
     /// The line with the name.
     pub line: u32,
-    /// The last line of its body.
+    /// The last line of the body.
     pub end_line: u32,
-    /// Position of the innermost definition around it.
+    /// Index of the innermost definition around it.
     pub parent: Option<usize>,
     /// Number of definitions around it.
     pub depth: u32,
-    /// The parser met an error in it, so its last line may be wrong.
+    /// True if the parser met an error in it, so that its last line may be wrong.
     pub has_error: bool,
-    /// It is a test among other code, or is within one.
+    /// True if it is a test among other code, or within such a test.
     pub is_test: bool,
 }
 
 impl FileOutline {
     fn from_tree(found: Vec<forage_syntax::Definition>, comments: Vec<RangeInclusive<u32>>) -> Self {
         let mut outline = Self { comments, ..Self::default() };
-        // Positions among those that are not fields. A field holds nothing but types without a name.
+        // Indexes into `definitions`; a field counts as its parent, since a field can only contain unnamed
+        // types.
         let mut positions: Vec<Option<usize>> = Vec::with_capacity(found.len());
         for definition in found {
             let is_field = definition.category == Category::Field;
@@ -83,8 +85,8 @@ impl FileOutline {
         Self { definitions, fields: Vec::new(), comments, is_by_line, has_errors: false, has_more }
     }
 
-    /// Adds the definitions that are seen by line where the parser met errors, which may have lost them, and ends a
-    /// function that an error made swallow the next one.
+    /// Repairs the outline where the parser met errors. Adds definitions that are found by line there and
+    /// that the parser may have lost. Also ends a function that swallowed the next one after an error.
     fn mended(mut self, row: &LanguageRow, text: &str, errors: &[RangeInclusive<u32>]) -> Self {
         if errors.is_empty() && !self.definitions.iter().any(|definition| definition.has_error) {
             return self;
@@ -133,7 +135,7 @@ impl FileOutline {
             let parent = self.definitions[at].parent;
             self.definitions[at].is_test |= parent.is_some_and(|parent| self.definitions[parent].is_test);
         }
-        // Their positions have changed; what holds them is found by lines.
+        // The indexes of definitions have changed, so we look up the parents of fields again by line.
         let mut fields = std::mem::take(&mut self.fields);
         for field in &mut fields {
             field.parent = self.innermost(field.line);
@@ -143,7 +145,8 @@ impl FileOutline {
         self
     }
 
-    /// Returns the lines of long comments but for their first words: answers leave them out.
+    /// Returns the lines of long comments except for the first line with words. Answers should leave these
+    /// out.
     pub fn folded<'a>(&'a self, lines: &'a [&'a str]) -> impl Iterator<Item = RangeInclusive<u32>> + 'a {
         let is_long = |run: &&RangeInclusive<u32>| run.end() - run.start() >= limits::COMMENT_LINES;
         let has_words = move |line: &u32| {
@@ -156,7 +159,7 @@ impl FileOutline {
         })
     }
 
-    /// Returns the position of the innermost definition that a line, counted from 1, is in.
+    /// Finds the innermost definition that contains a line, 1-based, and returns its index.
     #[must_use]
     pub fn innermost(&self, line: u32) -> Option<usize> {
         let holds = |definition: &Definition| (definition.start_line..=definition.end_line).contains(&line);
@@ -164,14 +167,14 @@ impl FileOutline {
         holding.max_by_key(|(_, definition)| definition.depth).map(|(at, _)| at)
     }
 
-    /// Returns a definition and those around it, the innermost first.
+    /// Returns a definition and those around it, innermost first.
     pub fn around(&self, at: usize) -> impl Iterator<Item = &Definition> {
         let first = self.definitions.get(at);
         let outer = |inner: &&Definition| inner.parent.and_then(|at| self.definitions.get(at));
         std::iter::successors(first, move |inner| outer(inner))
     }
 
-    /// Returns the names of a definition and of those around it, the outermost first.
+    /// Returns the names of a definition and of those around it, outermost first.
     #[must_use]
     pub fn qualified(&self, at: usize) -> Vec<&str> {
         let mut qualified: Vec<&str> = Vec::new();
@@ -184,14 +187,14 @@ impl FileOutline {
     }
 }
 
-/// Further words that a parser takes for names after an error.
+/// Further keywords that a parser takes for names after an error.
 const DECLARING: &[&str] = &["class", "const", "export", "let", "var"];
 
 fn is_no_name(word: &str) -> bool {
     chunk::STATEMENTS.contains(&word) || DECLARING.contains(&word)
 }
 
-/// Returns for each line, counted from 1, whether a range has it.
+/// Computes for each line, 1-based, whether any of the ranges contains it.
 fn covered(lines: usize, ranges: impl Iterator<Item = (u32, u32)>) -> Vec<bool> {
     let mut changes = vec![0_i32; lines + 3];
     for (start, end) in ranges {
@@ -206,13 +209,13 @@ fn covered(lines: usize, ranges: impl Iterator<Item = (u32, u32)>) -> Vec<bool> 
     changes.iter().map(is_covered).collect()
 }
 
-/// Returns what a file defines. `path` is only looked at for its name.
+/// Finds the definitions of a file. Only the name of `path` matters.
 #[must_use]
 pub fn outline(path: &str, text: &str, stop: &Stop) -> FileOutline {
     read(path, text, None, stop).0
 }
 
-/// Returns what a file defines and how it uses a name; `None` instead of uses if the file was read by line.
+/// Finds the definitions of a file and the uses of a name. The uses are `None` if the file was read by line.
 #[must_use]
 pub fn outline_and_uses(path: &str, text: &str, name: &str, stop: &Stop) -> (FileOutline, Option<Vec<Use>>) {
     read(path, text, Some(name), stop)
@@ -262,8 +265,8 @@ impl From<Category> for DefinitionKind {
     }
 }
 
-/// Returns the definitions that are seen in single lines, adjacent lines of comments, and whether there are further
-/// definitions.
+/// Finds definitions by looking at single lines. Also returns runs of adjacent comment lines, and true if
+/// there are further definitions.
 fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInclusive<u32>>, bool) {
     let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let mut lines: Vec<OutlineLine<'_>> = Vec::with_capacity(count + 1);
@@ -283,7 +286,7 @@ fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInc
     let mut found: Vec<Definition> = Vec::with_capacity(symbols.len());
     // The definitions around the next one, with their last lines.
     let mut around: Vec<(usize, u32)> = Vec::new();
-    // Behind the last definition: what is above the next one begins there at the earliest.
+    // The line after the last definition, before which the next one can't begin.
     let mut behind = 0;
     for (symbol, limit) in symbols.into_iter().zip(limits) {
         let line = symbol.line as usize;
@@ -317,12 +320,12 @@ fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInc
     (found, comments.collect(), has_more)
 }
 
-/// Returns whether a line, looked at by itself, may define a name. Only files with such a line are parsed to find
-/// definitions of the name. `path` is only looked at for its name.
+/// Returns true if a line on its own may define a name. To find definitions of a name, we only need to parse
+/// files with such a line. Only the name of `path` matters.
 #[must_use]
 pub fn may_define(path: &str, line: &str, name: &str) -> bool {
     let language = crate::languages::language(path);
-    // A file without a known name may be a script.
+    // A file without a known extension may be a script, whose language needs the text.
     let is_parsed = language.name.is_empty() || Language::for_name(language.name, path).is_some();
     match is_parsed {
         _ if line.len() > limits::CANDIDATE_LINE_BYTES => true,
@@ -331,8 +334,9 @@ pub fn may_define(path: &str, line: &str, name: &str) -> bool {
     }
 }
 
-/// Returns whether a type that implements or extends the name may have this line in its head. Errs on the side of yes:
-/// what it is for is to leave files unparsed in which the name is only called, imported or the type of something.
+/// Returns true if the line may be in the head of a type that implements or extends the name. This must not
+/// miss any, but may return true too often. It saves parsing files in which the name is only called, imported
+/// or used as a type.
 #[must_use]
 pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
     const HEADS: &[&str] = &[
@@ -384,7 +388,7 @@ pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
     }
     code.match_indices(name).any(|(at, _)| {
         let (before, after) = (&code[..at], code[at + name.len()..].trim_start());
-        // A head may go on over lines, and Go embeds a type by its name alone.
+        // A head may continue over several lines, and Go embeds a type by its name alone.
         let goes_on = || {
             let is_list = |c: char| c.is_whitespace() || is_word(c) || matches!(c, ',' | '.' | '*' | '\\');
             before.replace("::", "").chars().all(is_list)
@@ -396,10 +400,11 @@ pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
     })
 }
 
-/// For each symbol the line of the next one that is indented no deeper, in which it can't go on; else the number of lines.
+/// Returns, for each symbol, the line of the next one that isn't indented deeper, where it must have ended;
+/// otherwise the number of lines.
 fn next_beside(symbols: &[ChunkSymbol], lines: usize) -> Vec<usize> {
     let mut limits = vec![lines; symbols.len()];
-    // Symbols behind that nothing between them and here closes, the nearest last.
+    // Symbols further down that no symbol between closes, nearest last.
     let mut behind: Vec<&ChunkSymbol> = Vec::new();
     for (symbol, limit) in symbols.iter().zip(&mut limits).rev() {
         while behind.pop_if(|other| other.indent > symbol.indent).is_some() {}
@@ -409,7 +414,7 @@ fn next_beside(symbols: &[ChunkSymbol], lines: usize) -> Vec<usize> {
     limits
 }
 
-/// A line as far as it tells where definitions end.
+/// A line, reduced to the properties that show where definitions end.
 struct OutlineLine<'t> {
     trimmed: &'t str,
     indent: u32,
@@ -420,12 +425,12 @@ struct OutlineLine<'t> {
 enum LineSort {
     Blank,
     Comment,
-    /// Within a string of several lines, whose indentation says nothing.
+    /// Within a multi-line string, whose indentation means nothing.
     Quoted,
     Code,
 }
 
-/// Comments and attributes without a blank line between belong to what is below them.
+/// Comments and attributes belong to the definition below them if there is no blank line between.
 fn first_line(lines: &[OutlineLine<'_>], from: usize, line: usize) -> usize {
     let belongs = |above: &usize| {
         let OutlineLine { trimmed, indent, sort } = &lines[*above];
@@ -435,7 +440,7 @@ fn first_line(lines: &[OutlineLine<'_>], from: usize, line: usize) -> usize {
     (from..line).rev().take_while(belongs).last().unwrap_or(line)
 }
 
-/// The last line of the block that a definition opens, or its own.
+/// Finds the last line of the block that a definition opens, or its own line.
 fn end_of_block(lines: &[OutlineLine<'_>], line: usize, indent: u32, language: &LanguageRow) -> usize {
     let mut end = line;
     for (number, next) in lines.iter().enumerate().skip(line + 1) {
@@ -451,19 +456,19 @@ fn end_of_block(lines: &[OutlineLine<'_>], line: usize, indent: u32, language: &
     end
 }
 
-/// Whether a line beside a definition opens its block, closes it or goes on with it.
+/// Checks whether a line at a definition's indentation opens, continues or closes its block.
 fn goes_on(trimmed: &str, language: &LanguageRow) -> bool {
     const WORDS: &[&str] = &["end", "begin", "where", "rescue", "ensure", "else", "after", "catch"];
     let word = trimmed.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-    // Python's blocks end without a word; an `else` beside a function belongs to something else.
+    // Python's blocks have no end keyword, so an `else` at this indentation belongs to another statement.
     let is_word = language.style != CommentStyle::Python && WORDS.contains(&word);
     is_word || trimmed.starts_with(['{', '}', ')', ']'])
 }
 
-/// Labels, `public:` and directives of the preprocessor stand at the margin whatever they are in. They end nothing, and none of
-/// them is the last line of anything.
+/// Returns true for labels, `public:` and preprocessor directives, which may be at the margin within a block.
+/// They don't end a definition, and a definition can't end with one.
 fn may_stand_within(trimmed: &str, language: &LanguageRow) -> bool {
-    // There a colon begins a block.
+    // In Python, a colon begins a block.
     if language.style == CommentStyle::Python {
         return false;
     }
@@ -473,7 +478,7 @@ fn may_stand_within(trimmed: &str, language: &LanguageRow) -> bool {
     label || trimmed.starts_with('#')
 }
 
-/// The last line before the next heading of the same level, or of one above it.
+/// Finds the last line before the next heading of the same or a higher level.
 fn end_of_section(lines: &[OutlineLine<'_>], headings: &[usize], line: usize) -> usize {
     let level = |trimmed: &str| {
         let mark = trimmed.chars().next().filter(|mark| matches!(mark, '#' | '=' | '*'));
@@ -513,7 +518,7 @@ mod tests {
         let c = "static int\nf(int a)\n{\n\tif (a)\n\t\tgoto out;\n#ifdef DEBUG\n\tlog(a);\n#endif\nout:\n\treturn \
                  a;\n}\n\n#ifdef X\nint g(void)\n{\n\treturn 0;\n}\n#endif\n";
         assert_eq!(shown("a.c", c), "function f 2-11\nfunction g 14-17\n");
-        // A directive ends nothing, but is the beginning of its own definition.
+        // A directive doesn't end a definition, but may begin its own.
         let header = "#define A 1\n#define B \\\n\t2\n#define C 3\n";
         assert_eq!(shown("a.h", header), "constant A 1-1\nconstant B 2-3\nconstant C 4-4\n");
         let cpp = "class A {\npublic:\n    int b();\n};\nint c() { return 1; }\n";
@@ -526,7 +531,7 @@ mod tests {
         assert_eq!(shown("a.rb", ruby), "type A 1-9\n  function b 2-6\n  function e 8-8\n");
         let page = "# A\n\ntext\n\n## B\n\nmore\n\n## C\n\n# D\n";
         assert_eq!(shown("a.md", page), "heading A 1-9\n  heading B 5-7\n  heading C 9-9\nheading D 11-11\n");
-        // Comments in code are no headings, and a shorter fence does not end it.
+        // Comments in code aren't headings, and a shorter fence doesn't end the block.
         let page = "# A\n\n````sh\n# one\n```\n# two\n````\n\n    # three\n\n#four\n\n~~~\n# five\n~~~\n\n```a``` b\n# B\n";
         assert_eq!(shown("a.md", page), "heading A 1-17\nheading B 18-18\n");
     }
@@ -542,7 +547,7 @@ mod tests {
         let found = ["before", "unfinished", "after"].map(str::to_owned).to_vec();
         assert_eq!(names("a.rs", unfinished), (found, true, false));
         assert_eq!(names("a.rs", "fn a() {}\n"), (vec!["a".to_owned()], false, false));
-        // Scanners that nothing can stop are not begun.
+        // A scanner that can't be interrupted must not be started.
         assert!(names("a.dart", &"`".repeat(60_000)).2);
     }
 
@@ -591,7 +596,7 @@ mod tests {
                 proptest::prop_assert!(definition.line <= definition.end_line && definition.end_line <= lines);
             }
             proptest::prop_assert!(found.is_sorted_by_key(|definition| definition.line));
-            // By its grammar, which any text has errors for.
+            // Parse it with the language's grammar as well, where most generated texts have errors.
             let path = format!("a.{}", row.extensions.first().unwrap_or(&"m"));
             let parsed = outline(&path, &text, &Stop::never());
             for (at, definition) in parsed.definitions.iter().enumerate() {

@@ -1,15 +1,18 @@
-//! Which lines of ranked files help most within a budget.
+//! Chooses the lines of ranked files that help most within a budget.
 //!
-//! A file is cut into units: the lines that have the same innermost definition, with its comments. For each unit the chance
-//! is estimated that a line of it is wanted: from the score of its file, from what its lines and its name have of the query,
-//! and from its distance to the chunks that have most. Units are taken by that chance as long as they are earned: until
-//! further lines would lower the expected F1 of the answer too much ([`limits::EARNED_SHARE`]), or the budget is spent. So a
-//! first file that is far ahead is shown nearly whole and alone, and of ten that are alike the best definitions of each.
+//! A file is split into units: the lines that share their innermost definition, with its comments. For each
+//! unit we estimate the chance that a line of it is wanted. This depends on the score of its file, on the
+//! words of the query in its lines and its name, and on its distance to the best chunks. Units are taken in
+//! the order of this chance. We stop when further lines would lower the expected F1 of the answer too much
+//! ([`limits::EARNED_SHARE`]), or when the budget is spent. So a first file that is far ahead is shown alone
+//! and nearly whole. Of ten similar files, we show the best definitions of each.
 //!
-//! Tests among other code have no units unless the query asks for tests, and long comments are folded. The definition of a name that is the whole query comes before all else.
+//! Tests among other code have no units unless the query asks for tests, and long comments are folded. If the
+//! whole query is one name, its definition comes first.
 //!
-//! The weights are those of a logistic regression on what 198 fixes of 18 projects in 12 languages changed
-//! (`bench/lines.py`). Whether a unit is called by one of the best, or calls one, was tried and tells nothing more.
+//! The weights are those of a logistic regression on the lines that 198 fixes changed, in 18 projects and 12
+//! languages (`bench/lines.py`). We also tried a feature for units that call one of the best or are called by
+//! one, but it adds nothing.
 
 use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
@@ -22,20 +25,20 @@ use crate::outline::{Definition, FileOutline};
 use crate::rules::Aside;
 use crate::search::{ChunkHit, FileHit};
 
-/// A ranked file of which lines may be chosen.
+/// A ranked file whose lines may be chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct PassageFile<'a> {
-    /// What was found of it, with all of its chunks.
+    /// The result of the search for this file, with all of its chunks.
     pub hit: &'a FileHit,
     /// Its text.
     pub text: &'a str,
-    /// What it defines.
+    /// The definitions and comments of this file.
     pub outline: &'a FileOutline,
-    /// Lines, from 1, that need not be chosen, because they are known.
+    /// Lines, 1-based, that must not be chosen because the reader already knows them.
     pub known: &'a [RangeInclusive<u32>],
 }
 
-/// What lines may be chosen for, their heads included.
+/// The maximum cost of the chosen lines, including their heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassageBudget {
     /// As [`model_tokens`] counts them.
@@ -51,31 +54,32 @@ impl PassageBudget {
     }
 }
 
-/// A choice of lines.
+/// A request to choose lines.
 #[derive(Clone, Copy, Debug)]
 pub struct PassageSearch<'a> {
     /// The first files of a ranking.
     pub files: &'a [PassageFile<'a>],
-    /// The words of its query.
+    /// The words of the query.
     pub words: &'a QueryWords,
-    /// What the lines may cost. Of a line [`limits::PASSAGE_LINE_BYTES`] count at the most; a run of lines costs its
-    /// file's path and [`limits::PASSAGE_HEAD_TOKENS`] in addition.
+    /// The maximum cost of the lines. At most [`limits::PASSAGE_LINE_BYTES`] of a line count. A run of lines
+    /// also costs its file's path and [`limits::PASSAGE_HEAD_TOKENS`].
     pub budget: PassageBudget,
-    /// The budget is what was asked for, so less likely lines are chosen, too.
+    /// True if the caller asked for this budget, so that less likely lines should be chosen as well.
     pub is_asked_for: bool,
 }
 
-/// What is chosen of a file.
+/// The lines chosen from a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passages {
-    /// Lines from 1, in order.
+    /// Ranges of lines, 1-based and in order.
     pub ranges: Vec<RangeInclusive<u32>>,
-    /// Positions of definitions of which no line is chosen or known, the most likely first; without tests that are left out.
+    /// Indexes of definitions without a chosen or known line, most likely first. Tests that were left out
+    /// aren't among them.
     pub unshown: Vec<usize>,
 }
 
 impl PassageSearch<'_> {
-    /// Returns the lines that help most, for each file.
+    /// Chooses the lines that help most, for each file.
     #[must_use]
     pub fn choose(&self) -> Vec<Passages> {
         let texts: Vec<PassageText<'_>> = self.files.iter().map(PassageText::of).collect();
@@ -100,7 +104,7 @@ impl PassageSearch<'_> {
                 *range.start() <= definition.end_line && definition.start_line <= *range.end()
             };
             let is_shown = passages.ranges.iter().chain(file.known).any(meets);
-            // The name of the package says nothing of what else there is.
+            // The name of a package doesn't hint at further contents.
             let is_name =
                 definition.kind == DefinitionKind::Module && definition.start_line == definition.end_line;
             if !is_shown && !is_name && !passages.unshown.contains(&at) {
@@ -110,21 +114,21 @@ impl PassageSearch<'_> {
         passages
     }
 
-    /// Returns which lines of each text are chosen from units that are in the order of their chances.
+    /// Chooses lines of each text from units that are sorted by chance, and returns a flag for each line.
     fn take(&self, units: &[PassageUnit], texts: &[PassageText<'_>]) -> Vec<Vec<bool>> {
         let mut chosen: Vec<Vec<bool>> = texts.iter().map(|text| vec![false; text.lines.len()]).collect();
         let mut left = self.budget;
-        // What has room in less is not worth looking for.
+        // With less than this left, we stop looking for a unit that fits.
         let least = limits::PASSAGE_HEAD_TOKENS.max(self.budget.tokens / limits::PASSAGE_LEFT_PART);
         let expected = |unit: &PassageUnit| unit.chance * (unit.last + 1 - unit.first) as f32;
         let wanted = units.iter().map(expected).sum::<f32>() * limits::EXPECTED_ELSEWHERE;
         let (mut met, mut shown) = (0.0, 0.0);
-        // Tokens of the lines that earlier answers have shown.
+        // Tokens of the lines that earlier answers have already shown.
         let mut earlier = 0;
         let mut seen = HashSet::new();
         for unit in units {
             let f1 = 2.0 * met / (shown + wanted);
-            // A short answer costs nearly nothing.
+            // While the answer is short, further lines cost next to nothing.
             let is_short = earlier + self.budget.tokens - left.tokens < limits::EARNED_TOKENS;
             let share =
                 if self.is_asked_for || is_short { limits::ASKED_SHARE } else { limits::EARNED_SHARE };
@@ -135,7 +139,7 @@ impl PassageSearch<'_> {
             let new = |at: &usize| !text.is_known[*at];
             let begins = |at: &usize| new(at) && (*at == unit.first || text.is_known[*at - 1]);
             let runs = (unit.first..=unit.last).filter(begins).count();
-            // Of what is known, the blank lines around it may not be.
+            // Blank lines around known lines may not be known themselves.
             if (unit.first..=unit.last).filter(new).all(|at| text.lines[at].trim().is_empty()) {
                 let again = (unit.first..=unit.last).filter(|at| text.is_earlier(*at));
                 let cost: usize = again.map(|at| text.cost(at).tokens).sum();
@@ -156,7 +160,7 @@ impl PassageSearch<'_> {
                 || new(&unit.last) && lines.get(unit.last + 1) == Some(&true);
             let heads = runs - usize::from(goes_on);
             let head = PassageBudget { tokens: text.head.tokens * heads, bytes: text.head.bytes * heads };
-            // Most units have no room in what is left, which some of their lines tell.
+            // Most units no longer fit, and some of their lines are enough to find out.
             let mut lines_of_unit = (unit.first..=unit.last).filter(new);
             let rest = left.checked_sub(head);
             let rest = rest
@@ -167,7 +171,7 @@ impl PassageSearch<'_> {
             shown += (unit.last + 1 - unit.first) as f32;
             (unit.first..=unit.last).filter(new).for_each(|at| lines[at] = true);
             seen.extend(telling);
-            // What closes the definitions around the unit.
+            // Add the lines that close the definitions around the unit.
             for at in unit.last + 1..text.lines.len() {
                 let line = text.lines[at];
                 let closes =
@@ -203,7 +207,7 @@ impl PassageSearch<'_> {
             for unit in runs(&owners, &text.lines) {
                 let (first, last) = (unit.start as u32 + 1, unit.end as u32);
                 let distance = |chunk: &ChunkHit| {
-                    // One of the two is nothing, and for those that meet both are.
+                    // At most one of the two is positive, and neither is if they overlap.
                     first.saturating_sub(chunk.end_line).max(chunk.start_line.saturating_sub(last))
                 };
                 let owner = owners[unit.start];
@@ -229,7 +233,7 @@ impl PassageSearch<'_> {
                     file: nth,
                     first: unit.start,
                     last: unit.end - 1,
-                    // What only declares the name comes after what defines it.
+                    // A mere declaration of the name should come after its definition.
                     chance: match definition.map(|it| it.kind) {
                         Some(DefinitionKind::Declaration) if is_named => (chance + 1.0) / 2.0,
                         _ if is_named => 1.0 + chance,
@@ -242,7 +246,7 @@ impl PassageSearch<'_> {
         units
     }
 
-    /// Returns what the lines of a file are worth, 0 where none of them is shown.
+    /// Scores the lines of a file. All scores are 0 if the file has no chunk worth showing.
     fn worths(&self, (file, text): (&PassageFile<'_>, &PassageText<'_>)) -> Vec<f32> {
         if file.hit.chunks.iter().all(|chunk| chunk.score <= 0.0) {
             return vec![0.0; text.lines.len()];
@@ -250,24 +254,25 @@ impl PassageSearch<'_> {
         text.lines.iter().map(|line| self.words.worth(shown_part(line))).collect()
     }
 
-    /// Returns whether a definition has the name that is the whole query, or is within a short one that has it.
+    /// Returns true if a definition has the name that is the whole query, or is within a short one that has
+    /// it.
     fn is_named(&self, outline: &FileOutline, at: usize) -> bool {
         let Some(name) = &self.words.name else { return false };
         outline.around(at).enumerate().any(|(distance, it)| {
             let is_short = it.end_line - it.start_line < limits::NAMED_WHOLE_LINES;
-            // The heads of what adds members to a type say little.
+            // The head of an extension says little about the type.
             let is_own = distance == 0 && it.kind != DefinitionKind::Extension;
             it.name == *name && (is_own || is_short)
         })
     }
 
-    /// Returns whether the tests in a file may be chosen: those of a file of tests are what it is.
+    /// Returns true if the tests in a file may be chosen. In a test file, the tests are the contents.
     fn shows_tests(&self, file: &PassageFile<'_>) -> bool {
         self.words.asks_for_tests || file.hit.aside == Some(Aside::Test)
     }
 }
 
-/// The part of a line that counts: where one is longer, another part may be shown.
+/// Returns the part of a line that is scored. Of a longer line, another part may be shown.
 fn shown_part(line: &str) -> &str {
     &line[..line.floor_char_boundary(limits::PASSAGE_LINE_BYTES)]
 }
@@ -275,11 +280,11 @@ fn shown_part(line: &str) -> &str {
 /// The lines of a file.
 struct PassageText<'a> {
     lines: Vec<&'a str>,
-    /// Lines, from 1, that earlier answers have shown.
+    /// Lines, 1-based, that earlier answers have shown.
     earlier: &'a [RangeInclusive<u32>],
     /// Lines that are known or folded.
     is_known: Vec<bool>,
-    /// What a run of lines costs in addition to them.
+    /// The additional cost of a run of lines.
     head: PassageBudget,
 }
 
@@ -307,14 +312,14 @@ impl<'a> PassageText<'a> {
         let line = self.lines[at];
         let shown = shown_part(line);
         if shown.len() < line.len() {
-            // The whole length of the line is shown with a part of it.
+            // With a part of a line, we also show its total length.
             let tokens = model_tokens(shown).max(shown.len() / 4) + limits::PASSAGE_CUT_TOKENS;
             return PassageBudget { tokens, bytes: shown.len() + limits::PASSAGE_CUT_BYTES };
         }
         PassageBudget { tokens: model_tokens(shown).max(1), bytes: shown.len() + 1 }
     }
 
-    /// Runs of chosen lines, without blank lines at their ends.
+    /// Returns the runs of chosen lines, without blank lines at their ends.
     fn ranges(&self, chosen: &[bool]) -> Vec<RangeInclusive<u32>> {
         let is_blank = |at: usize| self.lines[at].trim().is_empty();
         let mut ranges = Vec::new();
@@ -332,46 +337,46 @@ impl<'a> PassageText<'a> {
     }
 }
 
-/// Lines that are chosen together.
+/// Lines that must be chosen together.
 struct PassageUnit {
     file: usize,
-    /// From 0.
+    /// The first line, 0-based.
     first: usize,
     last: usize,
-    /// The chance that a line of it is wanted; above 1 for what comes first.
+    /// The chance that a line of this unit is wanted. This is above 1 if the unit must come first.
     chance: f32,
-    /// The innermost definition that they are in.
+    /// The innermost definition around these lines.
     definition: Option<usize>,
 }
 
-/// Chunks of a file that have most of the query.
+/// Number of chunks per file that count as hot: those that match the query best.
 const HOT_CHUNKS: usize = 3;
-/// Lines from such a chunk, where a file has none.
+/// Distance to a hot chunk, in lines, if the file has none.
 const FAR: u32 = 999;
 
-/// What tells whether the lines of a unit are wanted.
+/// The features that predict whether the lines of a unit are wanted.
 struct UnitEvidence {
-    /// The score of its file as a share of the first one's.
+    /// The score of its file relative to the first file's.
     file: f32,
-    /// The logarithm of the lines of its file.
+    /// The logarithm of the number of lines in its file.
     log_lines: f32,
-    /// The score of the best chunk that it meets as a share of the best of all.
+    /// The score of the best chunk that overlaps it, relative to the best of all.
     chunk: f32,
-    /// The logarithm of one more than the lines from it to a hot chunk.
+    /// The logarithm of 1 plus its distance to a hot chunk, in lines.
     log_distance: f32,
     is_function: bool,
-    /// Worth of the definition's name, as all that follows as a share of the line that is worth most.
+    /// The score of its definition's name. This and all following scores are relative to the best line's.
     name: f32,
-    /// Worth of the name of the definition around it.
+    /// The score of the name of the definition around that one.
     outer_name: f32,
-    /// Worth of its best line.
+    /// The score of its best line.
     best_line: f32,
-    /// The logarithm of one more than the worth of all of its lines.
+    /// The logarithm of 1 plus the total score of its lines.
     log_words: f32,
 }
 
 impl UnitEvidence {
-    /// Returns the chance that a line of the unit is wanted.
+    /// Estimates the chance that a line of this unit is wanted.
     fn chance(&self) -> f32 {
         let function = if self.is_function { 1.377 } else { 0.0 };
         let log_odds = -10.137 + 5.889 * self.file - 0.28 * self.log_lines + 1.824 * self.chunk
@@ -385,9 +390,9 @@ impl UnitEvidence {
     }
 }
 
-/// The innermost definition of each line; a blank line is that of the line before it. An item of a list on one line, such as
-/// a parameter that is a field, an enumerator or a function in an object, is no definition apart: it would tear what it is
-/// in apart.
+/// Returns the innermost definition of each line. A blank line belongs to the definition of the previous
+/// line. We ignore one-line items of a list, which would split the definition around them. Examples are a
+/// parameter that is a field, an enumerator, and a function in an object.
 fn owners(definitions: &[Definition], lines: &[&str]) -> Vec<Option<usize>> {
     let mut owners: Vec<Option<usize>> = Vec::with_capacity(lines.len());
     let is_item = |definition: &Definition| {
@@ -397,7 +402,7 @@ fn owners(definitions: &[Definition], lines: &[&str]) -> Vec<Option<usize>> {
         definition.parent.is_some() && definition.start_line == definition.end_line && (ends() || closes())
     };
     let mut coming = definitions.iter().enumerate().filter(|(_, it)| !is_item(it)).peekable();
-    // Those around the line, the innermost last.
+    // The definitions around the line, innermost last.
     let mut open: Vec<usize> = Vec::new();
     for (number, line) in (1..).zip(lines) {
         while let Some((at, _)) = coming.next_if(|(_, definition)| definition.start_line <= number) {
@@ -410,14 +415,14 @@ fn owners(definitions: &[Definition], lines: &[&str]) -> Vec<Option<usize>> {
     owners
 }
 
-/// Returns true if most of a unit's lines are in the answer already: it is a copy of another unit for another type, command or
-/// platform.
+/// Checks whether most of a unit's lines are already in the answer. If so, this is only a copy for another
+/// type, command or platform.
 fn is_copy(lines: &[&str], seen: &HashSet<&str>) -> bool {
     let again = lines.iter().filter(|line| seen.contains(*line)).count();
     lines.len() >= limits::COPY_LINES && again * 2 > lines.len()
 }
 
-/// Runs of lines with the same definition, none longer than [`limits::PASSAGE_LINES`].
+/// Splits lines into runs that share a definition, each of at most [`limits::PASSAGE_LINES`].
 fn runs(own: &[Option<usize>], lines: &[&str]) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut start = 0;
@@ -436,8 +441,8 @@ fn runs(own: &[Option<usize>], lines: &[&str]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Returns the number of lines before the least indented line of those at which a long run may be cut, the last if there are
-/// several. A line that follows a blank one is preferred.
+/// Chooses where to cut a run that is too long, as a number of lines. The line after the cut should be the
+/// least indented one, should follow a blank line, and should be as late as possible.
 fn cut_of(lines: &[&str]) -> usize {
     let most = limits::PASSAGE_LINES;
     let indent = |at: &usize| {
@@ -470,18 +475,18 @@ mod tests {
         }
     }
 
-    /// Three functions of four lines, a blank line behind each.
+    /// Three functions of four lines, each followed by a blank line.
     fn text() -> String {
         ["a", "b", "c"].map(|name| format!("fn {name}() {{\n    one();\n    two();\n}}\n\n")).concat()
     }
 
-    /// Tokens of one of them, with its head.
+    /// The tokens of one of these functions, with its head.
     fn one_function() -> usize {
         let tokens = text().lines().take(5).map(|line| model_tokens(line).max(1)).sum::<usize>();
         tokens + model_tokens("a.rs") + limits::PASSAGE_HEAD_TOKENS
     }
 
-    /// Returns what is chosen of files, for a requested budget or without one.
+    /// Chooses lines of files, with or without a requested budget.
     fn choose(files: &[TestFile], tokens: usize, words: &QueryWords, is_asked_for: bool) -> Vec<Passages> {
         let outlines: Vec<FileOutline> =
             files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never())).collect();
@@ -494,7 +499,7 @@ mod tests {
         PassageSearch { files: &files, words, budget, is_asked_for }.choose()
     }
 
-    /// Returns what is chosen for a requested budget.
+    /// Chooses lines for a requested budget.
     fn passages(files: &[TestFile], tokens: usize, words: &QueryWords) -> Vec<Passages> {
         choose(files, tokens, words, true)
     }
@@ -512,11 +517,11 @@ mod tests {
         let one = one_function();
         let files = [file, other];
         assert_eq!(chosen(&files, one), [vec![6..=9], vec![]]);
-        // The second run is next to the first, and needs no head of its own.
+        // The second run is adjacent to the first, so it doesn't need a head of its own.
         assert_eq!(chosen(&files, one + one), [vec![1..=9], vec![]]);
         assert_eq!(chosen(&files, 1_000), [vec![1..=14], vec![1..=14]]);
         assert_eq!(chosen(&files, 0), [vec![], vec![]]);
-        // There is room for what has next to no chance, and no sense in showing it.
+        // Something with next to no chance would fit, but it shouldn't be shown.
         let far = (hit("b.rs", 0.1, &[(1, 4, 0.0)]), text(), Vec::new());
         let [first, _] = files;
         let found = passages(&[first, far], 1_000, &QueryWords::default());
@@ -529,13 +534,13 @@ mod tests {
         let file = (hit("a.rs", 1.0, &[(6, 9, 0.9), (1, 4, 0.3)]), text(), vec![5..=10]);
         let one = one_function();
         assert_eq!(chosen(std::slice::from_ref(&file), one), [vec![1..=4]]);
-        // The blank line behind it is nothing to show.
+        // The blank line after it isn't worth showing.
         let shown = (file.0.clone(), file.1.clone(), vec![6..=9]);
         assert_eq!(chosen(&[shown], one), [vec![1..=4]]);
         assert_eq!(chosen(&[file], 1_000), [vec![1..=4, 11..=14]]);
     }
 
-    /// The lines that are chosen without a requested budget.
+    /// The lines chosen without a requested budget.
     fn earned(files: &[TestFile]) -> Vec<Vec<RangeInclusive<u32>>> {
         choose(files, 4_000, &QueryWords::default(), false).into_iter().map(|found| found.ranges).collect()
     }
@@ -637,7 +642,7 @@ mod tests {
             proptest::prop_assert!(ranges.iter().all(|range| *range.end() as usize <= lines.len()));
             proptest::prop_assert!(ranges.windows(2).all(|pair| pair[0].end() < pair[1].start()));
             proptest::prop_assert!(!ranges.iter().cloned().flatten().any(|at| known.iter().any(|known| known.contains(&at))));
-            // A run that grows together from two has paid for two heads.
+            // A run that was merged from two has paid for two heads.
             proptest::prop_assert!(cost <= budget, "{cost} of {budget}");
         }
     }

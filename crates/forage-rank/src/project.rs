@@ -1,8 +1,8 @@
-//! What a project calls itself.
+//! Finds the names of a project, and ignores them in questions about it.
 //!
-//! A question that names the project asks no more of one of its files than a question that does not, yet the file that is
-//! called as the project is (`cobra.go`, `rails.rb`) has the name in all places that count most. So the name weighs nothing
-//! beside other words.
+//! A question means the same with and without the project's own name. But a file called after the project
+//! (`cobra.go`, `rails.rb`) has this name in all the places that count most. So we give the name no weight if
+//! the question has other words.
 
 use forage_fs::{ReadBuffer, RelPath, Root};
 
@@ -12,7 +12,7 @@ use crate::limits;
 use crate::query::{Concept, RankQuery};
 use crate::retrieve::visit_living;
 
-/// Files that name a project, each with what stands before the name, at the beginning of a line.
+/// Files that name a project, each with the key before the name, at the start of a line.
 const MANIFESTS: &[(&str, &str)] = &[
     ("Cargo.toml", "name"),
     ("pyproject.toml", "name"),
@@ -29,7 +29,7 @@ const MANIFESTS: &[(&str, &str)] = &[
     ("settings.gradle.kts", "rootProject.name"),
 ];
 
-/// What a directory or a package is called for what it holds, whatever the project is called.
+/// Names of directories and packages that describe their contents and not the project.
 const KINDS: &[&str] = &[
     "api",
     "app",
@@ -67,7 +67,7 @@ const KINDS: &[&str] = &[
     "workspace",
 ];
 
-/// What the text that introduces a project is called.
+/// File names of the text that introduces a project.
 const READMES: &[&str] = &[
     "README.md",
     "README.rst",
@@ -80,11 +80,11 @@ const READMES: &[&str] = &[
     "readme.md",
 ];
 
-/// How often a README says a name of its project, at least.
+/// Minimum number of occurrences of a name in the README.
 const README_SAYS: usize = 2;
 
-/// Returns the names of the project in a root, in lower case, letters and digits only: what its directory and its manifests
-/// call it, if its README does too.
+/// Finds the names of the project in a root, in lower case and reduced to letters and digits. A name must be
+/// that of the directory or be in a manifest, and the README must use it too.
 pub(crate) fn names(root: &Root) -> Vec<String> {
     let directory = root.path().file_name().map(|name| folded(&name.to_string_lossy()));
     let manifests =
@@ -113,7 +113,7 @@ pub(crate) fn names(root: &Root) -> Vec<String> {
     names
 }
 
-/// A name as the words of a question are: `Lazy.nvim` is `lazynvim`.
+/// Normalises a name like the words of a question: `Lazy.nvim` becomes `lazynvim`.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -122,7 +122,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// The beginning of a file at the top of a root, if it can be read.
+/// Reads the beginning of a file at the top of a root, if this is possible.
 fn beginning(root: &Root, name: &str) -> Option<String> {
     let path = RelPath::parse(name, &RelPath::root()).ok()?;
     let mut buffer = ReadBuffer::default();
@@ -130,7 +130,8 @@ fn beginning(root: &Root, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&buffer).into_owned())
 }
 
-/// The name behind a key that begins a line: the last part of `@scope/name`, of a module's path without its version.
+/// Parses the name after a key that begins a line: the last part of `@scope/name`, or of a module's path
+/// without its version.
 fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
     let mut values = manifest.lines().filter_map(|line| {
         let rest = line.trim_start_matches(|c: char| !c.is_alphanumeric()).strip_prefix(key)?;
@@ -144,8 +145,9 @@ fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
     value.rsplit('/').find(|part| !part.is_empty() && !is_version(part))
 }
 
-/// Lets the names of the project weigh nothing in a question that has [`limits::BESIDE_OWN_NAME`] words beside them that files
-/// have. Where several projects are asked, a name tells which of them is meant; and a text is little drawn by one name.
+/// Sets the weight of the project's names to 0 if files contain at least [`limits::BESIDE_OWN_NAME`] other
+/// words of the question. This must not be used with several projects, where a name shows which one is meant.
+/// A long text keeps the names: one of many words has little influence.
 pub(crate) fn weigh_no_own_name(
     joined: &JoinedIndexes,
     query: &mut RankQuery,
@@ -171,7 +173,7 @@ pub(crate) fn weigh_no_own_name(
     Ok(())
 }
 
-/// Whether a living file has a concept.
+/// Checks whether any living file contains a concept.
 fn has_any(joined: &JoinedIndexes, concept: &Concept, pace: &HaltPace<'_>) -> Result<bool, HaltReason> {
     let fields = joined.fields.words();
     let mut has = false;

@@ -1,6 +1,6 @@
 //! Parses queries.
 //!
-//! No input of a person or a model is an error. Text that is not valid syntax is treated as words.
+//! Input of a person or a model is never an error. Text that isn't valid syntax is treated as words.
 
 mod filter;
 mod frames;
@@ -19,19 +19,19 @@ use crate::tokens::{
 /// A parsed query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RankQuery {
-    /// The concepts to look up, in the order of the query.
+    /// The concepts to look up, in the order of this query.
     pub(crate) concepts: Vec<Concept>,
     /// Names as written in the query: identifiers that do not look like plain words, or the whole query.
     pub(crate) names: Vec<String>,
-    /// Files that the text mentions.
+    /// Files that this text mentions.
     pub(crate) files: Vec<ReportedFile>,
     /// Files that a short query names.
     pub(crate) asked_files: Vec<AskedFile>,
-    /// The query is one name.
+    /// True if this query is a single name.
     pub(crate) is_symbol: bool,
-    /// True if the query is a text of more than [`limits::SHORT_QUERY`] words.
+    /// True if this query is a text of more than [`limits::SHORT_QUERY`] words.
     pub(crate) is_long: bool,
-    /// True if the query describes more than it names, with more than [`limits::NAMING_QUERY`] words.
+    /// True if this query describes more than it names, with more than [`limits::NAMING_QUERY`] words.
     pub(crate) is_telling: bool,
     /// Phrases: concepts that must occur at these distances from the first one.
     pub(crate) phrases: Vec<Vec<(usize, u32)>>,
@@ -46,8 +46,8 @@ pub(crate) struct RankQuery {
 }
 
 impl RankQuery {
-    /// Returns a word as written in the query. For a name, a concept only has its letters and digits in lower
-    /// case.
+    /// Returns a word as written in this query. If the word is a name, its concept only has the letters and
+    /// digits, in lower case.
     pub(crate) fn as_written<'a>(&'a self, word: &'a str) -> &'a str {
         let is_it = |name: &&String| {
             let letters = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
@@ -62,13 +62,13 @@ impl RankQuery {
 pub(crate) struct AskedFile(String);
 
 impl AskedFile {
-    /// Reads a word of a query: one with an extension, or any word that is the whole query.
+    /// Parses a word of a query. It must have an extension, or be the whole query.
     fn parse(word: &str, is_whole: bool) -> Option<Self> {
         let is_mark = |c: char| {
             matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';' | '?' | '!')
         };
         let word = word.trim_matches(is_mark).trim_end_matches(['.', ':']);
-        // `src/main.rs:12:3` is a place in a file.
+        // `src/main.rs:12:3` is a position in a file.
         let mut path = word;
         while let Some((before, digits)) = path.rsplit_once(':')
             && !digits.is_empty()
@@ -87,7 +87,8 @@ impl AskedFile {
         (!name.is_empty() && (has_extension || is_whole)).then(|| Self(path.to_owned()))
     }
 
-    /// Returns whether a path ends with the named one letter for letter, or but for upper and lower case; nothing if not.
+    /// Returns `Some` if a path ends with the named one: true if letter for letter, false if only the case
+    /// differs.
     pub(crate) fn is_end_of(&self, path: &str) -> Option<bool> {
         let start = path.len().checked_sub(self.0.len())?;
         let (before, end) = (path.as_bytes().get(..start)?, path.as_bytes().get(start..)?);
@@ -96,7 +97,7 @@ impl AskedFile {
     }
 }
 
-/// One thing of a query: a word with what else it may be called.
+/// A subject of the query: a word with its synonyms.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Concept {
     /// The word in lower case.
@@ -111,9 +112,10 @@ pub(crate) struct Concept {
     pub(crate) times: f32,
     /// True if it occurs in the title of a text.
     pub(crate) is_of_title: bool,
-    /// True if it is a name of the project itself and the query has more specific words.
+    /// True if it is the project's own name, and the query has more specific words.
     pub(crate) is_own_name: bool,
-    /// True if it is a word of another language that the query also has in English. Code does not have to contain it.
+    /// True if it is a word of another language and the query also has it in English. Code needn't contain
+    /// it.
     pub(crate) is_translated: bool,
 }
 
@@ -203,7 +205,7 @@ pub struct QueryWeights {
     pub synonym: f32,
     /// An occurrence of another meaning of a translated word.
     pub other_sense: f32,
-    /// Words after the first preposition, because the main subject comes first.
+    /// Words after the first preposition. The main subject comes before it.
     pub later: f32,
 }
 
@@ -220,7 +222,7 @@ impl RankQuery {
         let mut query = Self::default();
         let mut plain = String::new();
         let mut phrases = Vec::new();
-        // Chinese and Japanese have no spaces to count words by.
+        // Chinese and Japanese don't separate words by spaces, so we count the words of the translation.
         let translated = translate(text);
         let in_english = translated.as_ref().map_or(text, |translation| &translation.text);
         let is_short = in_english.split_whitespace().nth(limits::SHORT_QUERY).is_none();
@@ -275,7 +277,7 @@ impl RankQuery {
         query.is_long = !is_short;
         if query.is_long {
             // A text repeats the words that it is about. We take the square root because a log or a listing
-            // also repeats words that it is not about.
+            // also repeats other words.
             for concept in &mut query.concepts {
                 concept.weight *= concept.times.sqrt();
             }
@@ -308,7 +310,7 @@ impl RankQuery {
         self.ignored.push(written.to_owned());
     }
 
-    /// Adds all words of a phrase with their positions. In a phrase, we also look up stop words.
+    /// Adds all words of a phrase with their positions. In a phrase, we must also look up stop words.
     fn push_phrase(&mut self, tokens: &[String]) {
         let mut places = Vec::new();
         for (nth, token) in tokens.iter().enumerate() {
@@ -323,13 +325,13 @@ impl RankQuery {
         self.phrases.push(places);
     }
 
-    /// Returns true if the query only has path filters and no words, so that all files there match.
+    /// Returns true if this query has path filters but no words, so that all files there match.
     pub(crate) fn is_of_paths(&self) -> bool {
         self.concepts.is_empty() && !self.filters.is_empty()
     }
 
-    /// Returns the words of the main subject. For a text, these are the words of its title, if it has one,
-    /// because the rest contains many others.
+    /// Returns the words of the main subject. If a text has a title, only the words of this title count: the
+    /// rest contains too many others.
     pub(crate) fn asked_words(&self) -> impl Iterator<Item = &str> {
         let has_title = self.concepts.iter().any(|concept| concept.is_of_title);
         let asked = self.concepts.iter().filter(move |concept| !has_title || concept.is_of_title);
@@ -355,7 +357,7 @@ impl RankQuery {
         let mut reading =
             QueryReading { all_matter, is_path: path_name.is_some(), ..QueryReading::default() };
         match translated {
-            // One word of another language can still be a name.
+            // A single word of another language may still be a name.
             Some(translation) if self.is_symbol => {
                 reading.is_translated = true;
                 self.read_words(text, &mut reading, weights);
@@ -370,7 +372,7 @@ impl RankQuery {
         if self.is_symbol
             && let Some(last) = self.names.pop()
         {
-            // The qualifier of a name is only context.
+            // The qualifier of a name is only context, so we keep the last part.
             self.names = vec![last];
         }
         if let Some(name) = path_name {
@@ -455,7 +457,7 @@ impl RankQuery {
         }
     }
 
-    /// Adds a concept and returns its index. A duplicate only keeps the greater weight.
+    /// Adds a concept and returns its index. Of duplicates, we only keep the greater weight.
     fn push(&mut self, concept: Concept) -> usize {
         let same = |known: &Concept| known.tokens[0].0 == concept.tokens[0].0;
         match self.concepts.iter().position(same) {
@@ -477,14 +479,14 @@ impl RankQuery {
     }
 }
 
-/// Returns true for stop words. A single letter is a stop word unless it is a name (the `X` monad, `C`).
+/// Returns true for stop words. A single letter is one unless it is a name, e.g. `C` or the `X` monad.
 fn says_nothing(word: &str) -> bool {
     let is_letter = word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
     is_letter || is_question_word(&word.to_lowercase())
 }
 
-/// Returns the files that a short query asks for. One that is named among other words is what the query is about, as in
-/// «parsing setup.py statically to extract requirements».
+/// Finds the files that a short query asks for. A file among several other words doesn't count: this file is
+/// part of the subject, e.g. in “parsing setup.py statically to extract requirements”.
 fn asked_files(text: &str) -> Vec<AskedFile> {
     let is_whole = !text.trim().contains(char::is_whitespace);
     let mut files = Vec::new();
@@ -502,12 +504,13 @@ fn asked_files(text: &str) -> Vec<AskedFile> {
     if others > limits::BESIDE_FILE_NAME { Vec::new() } else { files }
 }
 
-/// A name has a shape of its own: capitals within or at the start, `_`, `::`, `.`, digits.
+/// Checks that all characters of a text may be in a name. This includes `_`, `::`, `.` and digits.
 fn looks_like_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "_.:$!?#@/\\->".contains(c))
 }
 
-/// Returns the tokens of a name as a whole. Code that writes it as one word has the stem of this word.
+/// Returns the tokens of a name as a whole. Code that writes the name as one word contains the stem of this
+/// word.
 fn whole_tokens(whole: &str) -> Vec<(String, f32)> {
     let stemmed = stem(whole).into_owned();
     let differs = stemmed != whole;
@@ -518,7 +521,7 @@ fn whole_tokens(whole: &str) -> Vec<(String, f32)> {
     tokens
 }
 
-/// Returns the file name without its extension if a query is the path of a file in a known language.
+/// Parses the file name without its extension if a query is the path of a file in a known language.
 fn path_name(text: &str) -> Option<&str> {
     let name = text.rsplit('/').next()?;
     let (bare, _) = name.rsplit_once('.')?;
@@ -530,7 +533,7 @@ fn path_name(text: &str) -> Option<&str> {
     is_path.then_some(bare)
 }
 
-/// Returns true if a word of a sentence is a name. A capital at the start of the query is only grammar.
+/// Checks whether a word of a sentence is a name. A capital at the start of the query is only grammar.
 fn is_identifier(word: &str, at: usize) -> bool {
     let inner_capital = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
     word.contains('_') || inner_capital || (at > 0 && word.starts_with(|c: char| c.is_uppercase()))
@@ -539,7 +542,7 @@ fn is_identifier(word: &str, at: usize) -> bool {
 /// The weight of stop words in a phrase: just enough to be looked up.
 const SILENT: f32 = 0.05;
 
-/// The subject comes before these words; the manner and the target come after them.
+/// Prepositions. The subject comes before them; the manner and the target come after them.
 const PREPOSITIONS: &[&str] = &[
     "for", "to", "with", "in", "from", "using", "via", "into", "on", "by", "of", "when", "as", "through",
     "without",
@@ -565,8 +568,8 @@ enum What<'a> {
     Language(&'a str),
 }
 
-/// Splits a text into pieces. Pasted text (a report, a patch, a command) contains its own quotes and minus
-/// signs, so in a long text these are not our syntax.
+/// Splits a text into pieces. In a long text we ignore quotes and minus signs: pasted text has its own, for
+/// example in a report, a patch or a command.
 fn pieces(text: &str, is_short: bool) -> Vec<QueryPiece<'_>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -584,8 +587,8 @@ fn pieces(text: &str, is_short: bool) -> Vec<QueryPiece<'_>> {
     found
 }
 
-/// Parses a phrase. It must touch its quotes, and no word may touch them from outside, so that a stray quote
-/// does not start a phrase.
+/// Parses a phrase. It must touch its quotes, and a word must not touch them from outside, so that a stray
+/// quote doesn't start a phrase.
 fn phrase(rest: &str) -> Option<(&str, &str)> {
     let inner = rest.strip_prefix('"')?;
     let (phrase, after) = inner.split_once('"')?;
@@ -612,7 +615,8 @@ fn piece(word: &str, is_short: bool) -> QueryPiece<'_> {
     }
 }
 
-/// Returns the token of the text after a minus sign. `-1`, `-x`, `--flag` and `->` are not exclusions.
+/// Parses the word after a minus sign to a token. Note that `-1`, `-x`, `--flag` and `->` don't exclude
+/// anything.
 fn excluded(bare: &str) -> Option<String> {
     let is_word = words(bare).next().is_some_and(|(_, word)| word.len() == bare.len());
     if !is_word || bare.chars().count() < 3 || !bare.starts_with(char::is_alphabetic) {

@@ -2,8 +2,8 @@
 //!
 //! The steps in the order of the code:
 //!
-//! 1. [`count_files`] and [`keep_the_rarest`]: for a long query, such as a whole bug report, only the rare
-//!    concepts are looked up. A concept is a word with its stem and synonyms.
+//! 1. [`count_files`] and [`keep_the_rarest`]: for a long query, e.g. a whole bug report, we only look up the
+//!    rare concepts. A concept is a word with its stem and synonyms.
 //! 2. [`RetrieveScope::read_segment`]: reads the posting lists of each segment once. Frequencies are weighted
 //!    by field.
 //! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, plus
@@ -74,13 +74,13 @@ pub(crate) struct FileCandidate {
     pub(crate) index: usize,
     pub(crate) record: StoredFile,
     pub(crate) path_words: PathWords,
-    /// What it is by its path.
+    /// Its kinds, by its path.
     pub(crate) kinds: FileKinds,
-    /// What it was chosen by.
+    /// The score by which it was chosen.
     pub(crate) choice: f32,
-    /// The BM25F score of the whole file.
+    /// The BM25F score of this file as a whole.
     pub(crate) score: f32,
-    /// The weighted frequency of each concept in the file.
+    /// The weighted frequency of each concept in this file.
     pub(crate) frequencies: Vec<f32>,
     /// Occurrences, ordered by position.
     pub(crate) hits: Vec<ConceptHit>,
@@ -107,13 +107,13 @@ pub(crate) const DEFINITIONS: u8 = 1;
 /// The cost of comparing one latent vector, relative to reading one posting.
 const DIMENSION_STEPS: usize = 8;
 
-/// The share of its score that a file of tests, documentation or data loses when candidates are chosen.
+/// The share of their scores by which tests, documentation and data are reduced when candidates are chosen.
 const ASIDE_SHARE: f32 = 0.5;
 
-/// Added to the choice of a file that the query names, so that it is a candidate however little else it has.
+/// Added to the score of a file that the query names, so that it always becomes a candidate.
 const ASKED_BONUS: f32 = 1e4;
 
-/// What retrieval found.
+/// The result of retrieval.
 #[derive(Debug, Default)]
 pub(crate) struct Retrieved {
     pub(crate) candidates: Vec<FileCandidate>,
@@ -156,9 +156,9 @@ pub(crate) fn rarity(total: f32, count: u32) -> f32 {
     (1.0 + (total - count + 0.5) / (count + 0.5)).ln()
 }
 
-/// Selects the rare concepts of a long query, such as a whole bug report. They show what it is about; the
-/// others take time and blur the result. Words of phrases are always looked up because otherwise no file
-/// would match the phrase.
+/// Selects the rare concepts of a long query, for example a whole bug report. They show what this query is
+/// about, while the others take time and blur the result. Words of phrases must always be looked up, or the
+/// phrase could not match.
 fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
     let value = |nth: usize| {
         let known = if counts[nth] > 0 { rarity(total, counts[nth]) } else { 0.0 };
@@ -173,7 +173,7 @@ fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
     kept
 }
 
-/// Returns the number of living files that contain each concept.
+/// Counts the living files that contain each concept.
 fn count_files(
     joined: &JoinedIndexes,
     query: &RankQuery,
@@ -232,7 +232,7 @@ pub(crate) struct Demand<'a> {
     pub(crate) joined: &'a JoinedIndexes,
     pub(crate) query: &'a RankQuery,
     pub(crate) weights: &'a FieldWeights,
-    /// Restricts the paths of each index, in addition to the filters of the query.
+    /// Restricts the paths of each index. This applies in addition to the filters of the query.
     pub(crate) allow: Option<&'a AllowFile<'a>>,
     pub(crate) pace: &'a HaltPace<'a>,
     /// Maximum number of candidates.
@@ -243,7 +243,7 @@ pub(crate) struct Demand<'a> {
 type SegmentChoice = (f32, usize, DocId);
 
 /// Finds the files with the highest BM25F, best first, and reads the positions of the words in them. A larger
-/// maximum does not change the first results.
+/// maximum must not change the first results.
 pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     let Demand { joined, query, weights, pace, .. } = *demand;
     let means = &joined.means;
@@ -285,7 +285,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     for place in 0..2 {
         for (nth, concept) in query.concepts.iter().enumerate() {
             let count: usize = segments.iter().map(|segment| segment.named[place][nth].len()).sum();
-            // For a concept that no name contains, an idf of names makes no sense.
+            // If no name contains a concept, an idf of names would make no sense.
             let idf = if count > 0 { rarity(total, count as u32) * concept.weight } else { 0.0 };
             retrieved.named_idf[place].push(idf);
         }
@@ -349,7 +349,7 @@ impl SegmentView<'_> {
     }
 
     /// Reduces the scores of tests and similar files. This only affects the choice of candidates and the
-    /// nearest files; the rules decide if the query asks for a test.
+    /// nearest files. The rules decide later whether the query asks for a test.
     fn put_aside(&mut self) {
         let (paths, evidence) = (self.paths, self.evidence);
         let has_any = |document: DocId| self.scores[document as usize] > 0.0;
@@ -372,8 +372,8 @@ struct RetrieveScope<'a> {
 }
 
 impl RetrieveScope<'_> {
-    /// Returns the documents of a segment that the query allows, before any of them is read. Checks paths,
-    /// languages, excluded words, and that all words of the phrases occur.
+    /// Chooses the documents of a segment that the query allows, before any of them is read. This checks
+    /// paths, languages, excluded words, and that all words of the phrases occur.
     fn choose(
         &self,
         nth: usize,
@@ -393,7 +393,7 @@ impl RetrieveScope<'_> {
             {
                 continue;
             }
-            // Checking a path takes many steps, and with filters it takes thousands.
+            // Checking a path takes many steps, and with filters we check thousands of paths.
             pace.step(if query.filters.is_empty() { limits::STOP_STEPS / 64 } else { PATH_STEPS })?;
             let path = segment.paths.get(id);
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
@@ -437,7 +437,7 @@ impl RetrieveScope<'_> {
         retrieved: &mut Retrieved,
     ) -> Result<(), HaltReason> {
         let Demand { query, most, .. } = *self.demand;
-        // Ties are ordered by path, because the order of documents depends on threads and merges.
+        // We order ties by path because the order of documents depends on threads and merges.
         let path = |entry: &SegmentChoice| (segments[entry.1].paths.get(entry.2), segments[entry.1].index);
         let order = |left: &SegmentChoice, right: &SegmentChoice| {
             right.0.total_cmp(&left.0).then_with(|| path(left).cmp(&path(right)))
@@ -534,7 +534,7 @@ impl RetrieveScope<'_> {
                     }
                 }
                 if nth < 2 {
-                    // A file counts once, with its best word.
+                    // Each file counts once, with its best word.
                     here.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
                     here.dedup_by_key(|entry| entry.0);
                     named[nth].push(here);
@@ -644,7 +644,7 @@ impl RetrieveScope<'_> {
 }
 
 impl FileCandidate {
-    /// Returns the key that orders ties.
+    /// Returns the key by which we order ties.
     pub(crate) fn place(&self) -> (&str, usize) {
         (&self.record.path, self.index)
     }
@@ -652,8 +652,8 @@ impl FileCandidate {
     /// Returns true if the words of a phrase occur at the required distances anywhere.
     pub(crate) fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
         let Some(((first, _), rest)) = phrase.split_first() else { return true };
-        // A name is also among the definitions, at the start of its line, where it does not follow the
-        // previous word.
+        // Names are also stored among the definitions, at the start of their line, where they don't follow
+        // the previous word. We ignore these occurrences.
         let counts = |hit: &ConceptHit| hit.weight >= 1.0 && hit.field != DEFINITIONS;
         let stands = |position: u32, concept: usize| {
             let from = self.hits.partition_point(|hit| hit.position < position);
@@ -664,7 +664,7 @@ impl FileCandidate {
         starts.into_iter().any(|hit| rest.iter().all(|&(concept, step)| stands(hit.position + step, concept)))
     }
 
-    /// Returns the hits of a chunk, as a range of `hits`.
+    /// Returns the hits in a chunk of this file, as a range of `hits`.
     pub(crate) fn hits_of_chunk(&self, chunk: usize) -> Range<usize> {
         let start = self.record.chunks[chunk].position;
         let end = start + self.record.chunk_length(chunk);
@@ -675,7 +675,7 @@ impl FileCandidate {
 }
 
 impl RankQuery {
-    /// Computes the latent vector of the query.
+    /// Computes the latent vector of this query.
     fn latent(&self) -> LatentText {
         let mut text = LatentText::default();
         for concept in self.concepts.iter().filter(|concept| concept.role == PieceRole::Word) {

@@ -1,8 +1,9 @@
 //! The rules that order what retrieval found.
 //!
-//! Each rule is one entry of [`RULES`] and gives a file a value between 0 and 1. Values are added with their weights,
-//! or, for what lowers a file, taken off its sum as a share. All values are shares of what the query has (of its
-//! rarity, so that a rare word counts for more than a common one), so weights mean the same in every repository.
+//! Each rule is one entry of [`RULES`] and gives a file a value between 0 and 1. Values are multiplied by
+//! their weights and added. For a rule that lowers the score, the product is the share of the sum to
+//! subtract. Values are relative to the total idf of the query, so that a rare word counts for more than a
+//! common one. So a weight means the same in every repository.
 
 mod asked;
 mod evidence;
@@ -20,29 +21,30 @@ pub(crate) use twins::implementations_first;
 pub enum Effect {
     /// Its value times its weight is added.
     Adds,
-    /// Its value times its weight is the share of the sum that is taken off.
+    /// Its value times its weight is the share of the sum that is subtracted.
     Lowers,
 }
 
-/// A rule of the table.
+/// A ranking rule.
 #[derive(Clone, Copy, Debug)]
 pub struct RankingRule {
-    /// The name that explanations and ablation have for it.
+    /// The name used in explanations and ablations.
     pub name: &'static str,
-    /// Its weight, fitted on the evaluation set over several languages.
+    /// Its weight, which was fitted on the evaluation set over several languages.
     pub weight: f32,
-    /// The part of its value that it has for a query of more than [`NAMING_QUERY`](crate::limits::NAMING_QUERY) words; 1 for what is
-    /// told of the values of others, and for what only such a query has.
+    /// The share of its value that counts for a query of more than
+    /// [`NAMING_QUERY`](crate::limits::NAMING_QUERY) words. It is 1 for rules that depend on the values of
+    /// others, and for those that only apply to such a query.
     pub text_share: f32,
     /// The effect of its value.
     pub effect: Effect,
-    /// The meaning of its value, in words.
+    /// A description of its value.
     pub about: &'static str,
 }
 
 macro_rules! rules {
     ($($variant:ident $name:literal $weight:literal $text_share:literal $effect:ident $about:literal;)*) => {
-        /// The place of each rule in [`RULES`].
+        /// The index of each rule in [`RULES`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Id { $($variant),* }
 
@@ -100,10 +102,10 @@ rules! {
     Twin "twin" 1.0 1.0 Lowers "declares what another file with about the same score implements";
 }
 
-/// Values of all rules for a file.
+/// The values of all rules for a file.
 pub(crate) type Values = [f32; RULES.len()];
 
-/// Weights of all rules, in the order of [`RULES`].
+/// The weights of all rules, in the order of [`RULES`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleWeights([f32; RULES.len()]);
 
@@ -118,18 +120,18 @@ impl Default for RuleWeights {
 }
 
 impl RuleWeights {
-    /// All rules with their weights.
+    /// Returns all rules with their weights.
     pub fn iter(&self) -> impl Iterator<Item = (&'static RankingRule, f32)> {
         RULES.iter().zip(self.0)
     }
 
-    /// The weight of a rule by its name.
+    /// Looks up the weight of a rule by name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut f32> {
         let at = RULES.iter().position(|rule| rule.name == name)?;
         self.0.get_mut(at)
     }
 
-    /// The score of a file with these values.
+    /// Computes the score of a file with these values.
     #[must_use]
     pub fn score(&self, values: &[f32; RULES.len()]) -> f32 {
         let (mut sum, mut share) = (0.0, 1.0);

@@ -1,4 +1,4 @@
-//! A query answered.
+//! Answers queries.
 
 use crate::error::IndexError;
 use crate::halt::{HaltPace, HaltReason};
@@ -11,45 +11,46 @@ use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
 use crate::rules::{Aside, Evidence, RULES, RuleWeights, aside, gather, implementations_first};
 use crate::segments::guarded;
 
-/// All that is fitted.
+/// All parameters that were fitted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankWeights {
-    /// Of the rules.
+    /// Weights of the rules.
     pub rules: RuleWeights,
-    /// Of fields.
+    /// Weights of the fields.
     pub fields: FieldWeights,
-    /// Of what a query consists of.
+    /// Weights of the parts of a query.
     pub query: QueryWeights,
 }
 
-/// Whether a file may be part of an answer, by the number of its index and its path.
+/// Decides whether a file may be part of an answer, given the number of its index and its path.
 pub type AllowFile<'a> = dyn Fn(usize, &str) -> bool + Sync + 'a;
 
-/// A question to an index, with the bounds of its answer.
+/// A query with the bounds of its answer.
 #[derive(Clone, Copy)]
 pub struct RankedSearch<'a> {
-    /// Words, names, a question or a whole report; `path:`, `lang:`, `-word` and `"a phrase"` in a short one. Of more
-    /// than [`limits::QUERY_BYTES`] the beginning is read.
+    /// Words, names, a question or a whole report. A short query may also use `path:`, `lang:`, `-word` and
+    /// `"a phrase"`. Only the first [`limits::QUERY_BYTES`] are read.
     pub query: &'a str,
-    /// Files of the answer, up to [`limits::RESULTS`]. The first of a longer answer are those of a shorter one.
+    /// Maximum number of files, up to [`limits::RESULTS`]. A longer answer begins with the files of a shorter
+    /// one.
     pub limit: usize,
-    /// Chunks of a file, the best first.
+    /// Maximum number of chunks per file, best first.
     pub chunks: usize,
-    /// Other weights than those that are built in.
+    /// Weights to use instead of the built-in ones.
     pub weights: Option<&'a RankWeights>,
-    /// Whether messages of commits are evidence of the files that they changed.
+    /// True if commit messages should count as evidence of the files that the commits changed.
     pub history: bool,
-    /// Tells whether a file may be part of the answer, by the number of its index and its path as it was indexed. Asked
-    /// before candidates are chosen, so that what is ruled out takes no places; once per file that has something of the
-    /// query.
+    /// Decides whether a file may be part of the answer, given the number of its index and its path as
+    /// indexed. We call it before candidates are chosen, so that excluded files don't use up places. It runs
+    /// once per file that matches any word.
     pub allow: Option<&'a AllowFile<'a>>,
-    /// Tells whether the answer isn't wanted any more. Asked every few thousand steps; it should cost no more than a
-    /// look at a flag or a clock.
+    /// Returns true once the answer is no longer wanted. We call this every few thousand steps, so it should
+    /// be as cheap as reading a flag or a clock.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl<'a> RankedSearch<'a> {
-    /// A request for any files, which nothing stops.
+    /// Creates a search over all files that is never stopped.
     #[must_use]
     pub fn new(query: &'a str, limit: usize) -> Self {
         Self {
@@ -76,39 +77,40 @@ impl std::fmt::Debug for RankedSearch<'_> {
 /// The answer to a query.
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
-    /// The best first.
+    /// The files, best first.
     pub files: Vec<FileHit>,
-    /// Files that have something of the query and that filters let through, of which `files` are the first. Of a query
-    /// with phrases those that have them; where not all could be looked at, those that may have them.
+    /// Number of files that match any word and pass the filters; `files` are the first of these. For a query
+    /// with phrases, only files with the phrases count, including those that may have them but could not be
+    /// checked.
     pub matching: usize,
-    /// Share of the query's rarity that the best file has, from 0 to 1; low for an answer that is none. Of a long query
-    /// the share of what its [`limits::STRENGTH_WORDS`] rarest words weigh.
+    /// The share of the query's total idf that the best file contains, from 0 to 1. It is low if the answer
+    /// is likely wrong. For a long query, the total is that of its [`limits::STRENGTH_WORDS`] rarest words.
     pub strength: f32,
     /// Words of the query that no file contains.
     pub unknown: Vec<String>,
-    /// Words of the query that weigh nothing, being what the project calls itself.
+    /// Words of the query that have no weight, being the project's own names.
     pub own_names: Vec<String>,
-    /// Phrases, filters and words to leave out, as they were written.
+    /// Phrases, filters and excluded words, as written.
     pub understood: Vec<String>,
-    /// Parts that look like one of these and leave out nothing: a language that isn't known, words beyond the limit.
+    /// Parts that look like these but have no effect, e.g. an unknown language, or words beyond the limit.
     pub ignored: Vec<String>,
-    /// Files that have all words of the phrases and were not looked at for their places, being beyond the first
-    /// [`limits::PHRASE_CANDIDATES`], or not to the end, having a word more than [`limits::PHRASE_HITS`] times: they
-    /// may have the phrases and are not in the answer.
+    /// Number of files that have all words of the phrases but whose positions were not checked, or not
+    /// completely. They are beyond the first [`limits::PHRASE_CANDIDATES`], or have a word more than
+    /// [`limits::PHRASE_HITS`] times. They may have the phrases, but aren't in the answer.
     pub not_looked_at: usize,
-    /// For choosing the lines of a file that are shown.
+    /// Used to choose the lines of a file to show.
     pub words: QueryWords,
-    /// The query says where, and nothing of what: `files` are all there, in the order of their paths.
+    /// True if the query has path filters but no words: `files` are all that match, ordered by path.
     pub is_list: bool,
-    /// The query has words of another language that were translated into English.
+    /// True if words of another language were translated into English.
     pub is_translated: bool,
-    /// The search was stopped: there are no files, whatever the index has.
+    /// True if the search was stopped. There are no files in this case, whatever the index contains.
     pub stopped: bool,
 }
 
 impl Ranking {
-    /// Returns whether the best file has so little of what is asked for that it may be no answer: a
-    /// [`Ranking::strength`] below [`limits::WEAK_STRENGTH`].
+    /// Returns true if the best file contains so little of the query that the answer may be wrong: its
+    /// [`Ranking::strength`] is below [`limits::WEAK_STRENGTH`].
     #[must_use]
     pub fn is_weak(&self) -> bool {
         self.strength < limits::WEAK_STRENGTH
@@ -118,36 +120,37 @@ impl Ranking {
 /// A file of the answer.
 #[derive(Clone, Debug)]
 pub struct FileHit {
-    /// The number of its index among those that were asked.
+    /// The number of its index among those searched.
     pub index: usize,
     /// Its path.
     pub path: String,
-    /// Comparable within one answer.
+    /// The score, which is only comparable within this answer.
     pub score: f32,
-    /// Its best chunks, the best first.
+    /// Its best chunks, best first.
     pub chunks: Vec<ChunkHit>,
     /// Values of the rules, in the order of [`RULES`].
     pub values: [f32; RULES.len()],
-    /// Why an answer leaves out its code.
+    /// The reason why an answer should leave out its code, if there is one.
     pub aside: Option<Aside>,
 }
 
 /// A chunk of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChunkHit {
-    /// The first line, from 1.
+    /// The first line, 1-based.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// Comparable within one answer.
+    /// The score, which is only comparable within this answer.
     pub score: f32,
 }
 
 /// Answers a query.
 ///
 /// # Errors
-/// The index can't be read; where it is damaged, [`RankIndex::is_damaged`] says so from then on. A search that was
-/// stopped is no error but says so ([`Ranking::stopped`]).
+///
+/// Returns an error if the index can't be read. If it is damaged, [`RankIndex::is_damaged`] returns true from
+/// then on. A stopped search isn't an error; see [`Ranking::stopped`].
 pub fn search(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, IndexError> {
     index.using(|| match answer(&[index], request) {
         Ok(ranking) => Ok(ranking),
@@ -156,11 +159,12 @@ pub fn search(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, 
     })
 }
 
-/// Answers a query from several indexes as if they were one: a word is as rare as it is in all of them together, and scores
-/// compare.
+/// Answers a query from several indexes as if they were one: document frequencies are computed over all of
+/// them, so that scores are comparable.
 ///
 /// # Errors
-/// As of [`search`]; those that are damaged say so.
+///
+/// Returns the same errors as [`search`], and marks the indexes that are damaged.
 pub fn search_all(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking, IndexError> {
     let [first, ..] = indexes else { return Ok(Ranking::default()) };
     if indexes.len() == 1 {
@@ -172,7 +176,7 @@ pub fn search_all(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<
         Err(HaltReason::Failed(error)) => Err(error),
     });
     if ranking.as_ref().is_err_and(IndexError::is_damage) {
-        // Each by itself tells which it is.
+        // Search each one alone to find out which is damaged.
         for (nth, index) in indexes.iter().enumerate() {
             let allow = request.allow.map(|allow| move |_: usize, path: &str| allow(nth, path));
             let allow = allow.as_ref().map(|allow| allow as &AllowFile<'_>);
@@ -194,7 +198,7 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     let pace = HaltPace::new(request.stop);
     let mut query = RankQuery::parse(request.query, &weights.query);
     let limit = request.limit.min(limits::RESULTS);
-    // Two sizes only: who turns a page finds it ready.
+    // We only use two sizes, so that requests for further pages need the same candidates.
     let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
     let (fields, allow) = (&weights.fields, request.allow);
     let Some(joined) = JoinedIndexes::of(indexes) else { return Ok(Ranking::default()) };
@@ -209,7 +213,7 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     implementations_first(&query, &retrieved.candidates, &mut evidence, &weights.rules);
     pace.check()?;
     let (order, strength) = if query.is_of_paths() {
-        // All of them are what was asked for, in the order of paths.
+        // All of them match, so they are ordered by path.
         ((0..evidence.len()).map(|nth| (0.0, nth)).collect(), if evidence.is_empty() { 0.0 } else { 1.0 })
     } else {
         let order = order(&retrieved, &evidence, &weights.rules);
@@ -239,8 +243,9 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     })
 }
 
-/// Scores and places of the candidates, the best first. What was chosen first stays before what only a longer answer
-/// has, and a score never rises from one file to the next.
+/// Orders the candidates, best first, as scores with indexes. The candidates of a short answer must stay
+/// before those that only a longer one has. So we cap the scores of the latter, and scores never rise from
+/// one file to the next.
 fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> Vec<(f32, usize)> {
     let path = |nth: usize| retrieved.candidates[nth].place();
     let mut order: Vec<(f32, usize)> =
@@ -257,8 +262,9 @@ fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> V
     order
 }
 
-/// What a file has of the query's rarity, as a share of what the rarest words weigh together: no file has most of a
-/// whole report, but one that it is about has as much as some rare words are. What no file has is as rare as can be.
+/// Computes the share of the query's idf that a file contains, relative to the total of the rarest words. No
+/// file contains most of a whole report, but the right one has as much as some rare words are worth. A word
+/// that no file contains counts as the rarest possible.
 fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
     let frequencies = &retrieved.candidates[nth].frequencies;
     let mut has = 0.0;
@@ -305,7 +311,7 @@ fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, most: us
     let mut chunks: Vec<ChunkHit> =
         evidence.chunks.iter().take(most).map(|chunk| hit(chunk.chunk, chunk.score)).collect();
     if chunks.is_empty() && !record.chunks.is_empty() {
-        // Only its path has been found.
+        // Only its path matched.
         chunks.push(hit(0, 0.0));
     }
     let (index, path) = (candidate.index, record.path.clone());

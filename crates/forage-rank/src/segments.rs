@@ -1,7 +1,7 @@
 //! Verified files of an index of the engine.
 //!
 //! An index is a directory of immutable segments, and a [`Manifest`] that records the lengths and hashes of
-//! their files. The engine only receives bytes that are as written, so that damage causes an error and never
+//! their files. The engine only receives bytes that match these, so that damage must cause an error and never
 //! a wrong answer. Both the ranked index and the embedded store of `forage-lookup` use this module.
 
 mod files;
@@ -26,7 +26,7 @@ use files::Sealed;
 /// A segment opened by the engine.
 #[derive(Clone)]
 pub struct OpenSegment {
-    /// The engine's segment, for merging.
+    /// The engine's own handle to this segment, for merging.
     pub engine: tantivy::Segment,
     /// Documents that were not removed; `None` if none was removed.
     pub alive: Option<AliveBitSet>,
@@ -39,8 +39,8 @@ impl OpenSegment {
     ///
     /// # Errors
     ///
-    /// Returns an error if a file is missing or differs from the manifest, the schema differs, or the time is
-    /// over.
+    /// Returns an error if a file is missing or differs from the manifest, the schema differs, or the
+    /// deadline has passed.
     pub fn open(
         files: &Files,
         entry: &SegmentEntry,

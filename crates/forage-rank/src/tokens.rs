@@ -27,7 +27,7 @@ pub(crate) struct TextToken {
     pub whole: bool,
 }
 
-/// Returns the tokens of a text, for tests. The index uses [`words`], which does not allocate.
+/// Tokenizes a text, for tests. The index should use [`words`], which does not allocate.
 #[must_use]
 pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     let mut found = Vec::new();
@@ -50,9 +50,9 @@ pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     found
 }
 
-/// Returns the identifiers and words of a text with their byte offsets: runs of letters, digits and `_`. Each
-/// Chinese character is a word because Chinese has no word separators, and runs of Japanese syllables are
-/// separate words.
+/// Splits a text into identifiers and words, with their byte offsets: runs of letters, digits and `_`. Each
+/// Chinese character is a word because Chinese has no word separators. Runs of Japanese syllables are words
+/// of their own.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -105,7 +105,7 @@ enum Script {
     Katakana,
 }
 
-/// Returns the script of the character at a byte offset, and its length in bytes.
+/// Determines the script of the character at a byte offset, and its length in bytes.
 fn script(text: &str, at: usize) -> Option<(Script, usize)> {
     let byte = *text.as_bytes().get(at)?;
     if byte.is_ascii() {
@@ -192,22 +192,22 @@ impl TokenParts {
         }
     }
 
-    /// Returns the number of parts.
+    /// Returns the number of parts of this identifier.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Returns true if the whole differs from its parts.
+    /// Returns true if this identifier has several parts.
     pub(crate) fn is_compound(&self) -> bool {
         self.ends.len() > 1
     }
 
-    /// Returns all parts joined.
+    /// Returns this identifier as a whole, without `_`.
     pub(crate) fn whole(&self) -> &str {
         &self.whole
     }
 
-    /// Returns the parts in order, in lower case.
+    /// Returns the parts of this identifier in order, in lower case.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -218,8 +218,8 @@ impl TokenParts {
     }
 }
 
-/// Returns the digits of `0x1F` and `0X1fUL`. If such numbers were split between letters and digits, they
-/// would be a tenth of all tokens of a kernel, such as `a`, `f` and `0`, which no query needs.
+/// Parses the digits of a number such as `0x1F` and `0X1fUL`. If we split these between letters and digits,
+/// the parts would be a tenth of all tokens of a kernel, e.g. `a`, `f` and `0`. No query needs these.
 fn hexadecimal(word: &str) -> Option<&str> {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"))?;
     let digits = digits.trim_end_matches(['u', 'U', 'l', 'L']);

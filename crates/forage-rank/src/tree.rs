@@ -1,7 +1,7 @@
 //! Keeps an index in sync with a directory tree.
 //!
-//! [`update`] compares the index with the result of a walk, reads only files that have changed, and commits
-//! the changes. The index then answers like a new index of the tree.
+//! [`update`] compares the index with the result of a walk, reads only the files that have changed, and
+//! commits these changes. The index then answers like a new index of the tree.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -37,7 +37,7 @@ struct Changes {
     settled: Vec<(DocumentAddress, u64)>,
     /// Number of files that the next comparison may have to open, even if it is notified of changes.
     unsettled: u64,
-    /// The report of the walk. A walk that ended early says nothing about files that it did not reach.
+    /// The report of the walk. If the walk ended early, we know nothing about files that it did not reach.
     report: WalkReport,
 }
 
@@ -45,7 +45,7 @@ struct Changes {
 struct Changed {
     path: RelPath,
     before: Option<DocumentAddress>,
-    /// The content, if the comparison already had to read it, so that it is read only once.
+    /// The content, if the comparison already had to read it, so that we don't read it twice.
     read: Option<(Read, Vec<u8>)>,
 }
 
@@ -64,7 +64,7 @@ pub enum UpdateError {
     /// The index cannot be read or written.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// The time was over before everything was read. The files read so far are kept.
+    /// The deadline passed before everything was read. The files read so far are kept.
     #[error(
         "the ranked index is being built: {done} of {all} files that are new or have changed are in it, and the time of \
          this call is over; call again to go on"
@@ -75,7 +75,7 @@ pub enum UpdateError {
         /// Files that this call had to read.
         all: u64,
     },
-    /// The time was over before the changed files were known.
+    /// The deadline passed before the changed files were known.
     #[error(
         "there was no time to see which files have changed since the ranked index was written; allow more time, or name a \
          smaller root"
@@ -84,10 +84,10 @@ pub enum UpdateError {
     /// The caller cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// Another process has written the index since it was opened, so it must be opened again.
+    /// Another process has written the index since it was opened, so the caller must open it again.
     #[error("the ranked index was written by another process")]
     Outdated,
-    /// Another call or process is updating the index, and the time was over before it finished.
+    /// Another call or process is updating the index, and did not finish before the deadline.
     #[error("the ranked index is being brought up to date by another call; call again in a few seconds")]
     Busy,
     /// The index cannot be locked, and therefore not written.
@@ -96,7 +96,7 @@ pub enum UpdateError {
 }
 
 impl UpdateError {
-    /// Returns advice in addition to the message, if there is any.
+    /// Returns advice on this error in addition to its message, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         match self {
@@ -119,10 +119,11 @@ pub struct UpdateEffort {
     pub threads: usize,
     /// Ends the update.
     pub stop: Stop,
-    /// Ends an update that has to read many files earlier, by [`Stop::end_within`]. So `stop` must not be shared
-    /// ([`Stop::apart`]).
+    /// Ends an update earlier if it has to read many files, by [`Stop::end_within`]. So `stop` must not be
+    /// shared with other work ([`Stop::apart`]).
     pub large_end: Option<Instant>,
-    /// Ends the comparison of many files with the index in the same way. Often they turn out to be unchanged.
+    /// Ends the comparison earlier, in the same way, if it has to open many files. Often these turn out to be
+    /// unchanged.
     pub comparison_end: Option<Instant>,
     /// Counts the files read, to show progress.
     pub progress: Arc<UpdateProgress>,
@@ -142,7 +143,7 @@ pub struct UpdateProgress {
 }
 
 impl UpdateEffort {
-    /// Records the number of files that the comparison had to open.
+    /// Records how many files the comparison had to open so far.
     fn open_in_comparison(&self, files: u64) {
         if files > limits::SMALL_UPDATE_FILES {
             self.progress.is_large.store(true, Ordering::Relaxed);
@@ -152,7 +153,7 @@ impl UpdateEffort {
         }
     }
 
-    /// Records the number of files that are new or have changed.
+    /// Records how many files are known to be new or changed.
     fn find_changed(&self, files: u64) {
         if files > limits::SMALL_UPDATE_FILES {
             self.progress.has_many_changes.store(true, Ordering::Relaxed);
@@ -163,13 +164,13 @@ impl UpdateEffort {
     }
 }
 
-/// The result of an update: the index is in sync with its tree.
+/// The result of an update. With this, the index is in sync with its tree.
 #[derive(Debug)]
 pub struct Updated {
     /// The report of the walk that the update is based on.
     pub report: WalkReport,
     /// True if the index stays in sync until a change is reported. False if some files must be checked each
-    /// time.
+    /// time, as their state doesn't reliably show changes.
     pub is_settled: bool,
 }
 
@@ -178,8 +179,7 @@ pub fn walk_options() -> WalkOptions {
     WalkOptions { noise: NOISE, ..WalkOptions::default() }
 }
 
-/// Updates an index to match a tree as found by a walk. The lock is only taken if there is something to
-/// write.
+/// Updates an index to match a tree as found by a walk. We only take the lock if there is something to write.
 ///
 /// # Errors
 ///
@@ -221,12 +221,13 @@ pub fn update<L>(
 struct EarlierFiles<'a> {
     places: HashMap<&'a str, (u32, Stamp, DocumentAddress)>,
     seen: Vec<AtomicBool>,
-    /// Documents of files that have another document. We never write such duplicates.
+    /// Documents of files that already have another document. We never write such duplicates, but must remove
+    /// any that we find.
     doubled: Vec<DocumentAddress>,
 }
 
 impl<'a> EarlierFiles<'a> {
-    /// Collects the known files; `None` if the time is over.
+    /// Collects the known files; `None` if the deadline has passed.
     fn of(state: &'a IndexState, stop: &Stop) -> Option<Self> {
         let files = state.segments.iter().map(|segment| segment.reader.num_docs() as usize).sum();
         let (mut places, mut doubled) = (HashMap::with_capacity(files), Vec::new());
@@ -282,8 +283,8 @@ enum FileDifference {
     Open(Stamp, DocumentAddress),
 }
 
-/// Compares an index with the files that a walk below a root visits. With a listing of the files, no walk is
-/// needed.
+/// Compares an index with the files that a walk below a root visits. If a listing of the files is given, no
+/// walk is needed.
 fn compare(
     index: &RankIndex,
     root: &Arc<Root>,
@@ -306,7 +307,7 @@ fn compare(
             return WalkStep::Nothing;
         }
         let file = entry.open(skipped);
-        // Files that must not be opened will not be checked again, so they do not count.
+        // Files that must not be opened won't be checked again, so they don't count.
         let counts = file.is_some() || root.secrets().denies(&entry.path).is_none();
         let find_changed = || {
             if counts {
@@ -361,7 +362,7 @@ fn compare(
     Ok(Changes { state: Arc::clone(&state), read, gone, settled, unsettled: unsettled.into_inner(), report })
 }
 
-/// Returns the files of a listing that differ from the index, as a bit set.
+/// Finds the files of a listing that differ from the index, as a bit set.
 fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
     let mut unlike = vec![0_u64; (listing.files() as usize).div_ceil(64)];
     let mut number = 0;
@@ -379,7 +380,7 @@ fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
 ///
 /// # Errors
 ///
-/// Returns an error if the time was over before all were read.
+/// Returns an error if the deadline passed before all of them were read.
 pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Result<RankIndex, UpdateError> {
     let index = RankIndex::in_memory()?;
     let read = files.iter().map(|path| Changed { path: path.clone(), before: None, read: None }).collect();
@@ -392,7 +393,7 @@ pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Resu
 ///
 /// # Errors
 ///
-/// Returns an error if the time of the effort itself was over before these files were read.
+/// Returns an error if the deadline of the effort itself passed before these files were read.
 pub fn read_first(
     root: &Root,
     files: &[RelPath],
@@ -431,9 +432,9 @@ struct Applied {
 
 /// Reads the changed files and commits them.
 ///
-/// An interrupted update keeps the data written so far, and the next one continues there. At a deadline this
-/// includes nearly everything that was read, because reading ends early enough to write it. A cancelled
-/// update loses its buffered documents, because writing them for a caller that has left is not worth the CPU
+/// An interrupted update keeps the data written so far, and the next one will continue there. At a deadline,
+/// this includes nearly everything that was read, because reading ends early enough to write it. A cancelled
+/// update loses its buffered documents, since writing them for a caller that has left isn't worth the CPU
 /// time.
 fn apply(
     index: &RankIndex,
@@ -446,7 +447,7 @@ fn apply(
     let threads = if has_many { effort.threads } else { 1 };
     let writer = index.writer_until(threads, has_many, &effort.stop)?;
     if !Arc::ptr_eq(&changes.state, &index.state()) {
-        // Another call has changed the index since the comparison.
+        // Another call has changed the index since our comparison.
         return Err(IndexError::Busy);
     }
     changes.gone.iter().try_for_each(|&place| writer.remove_at(place))?;
@@ -483,7 +484,7 @@ fn apply(
 }
 
 fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut ReadBuffer) -> Result<(), IndexError> {
-    // The file has been removed meanwhile, or must not be read.
+    // The file was removed in the meantime, or we must not read it.
     let Ok(mut file) = root.open_file(path) else {
         return writer.add_new_wordless(&path.display(), UNREAD);
     };
@@ -518,7 +519,7 @@ impl Read {
     fn new(file: &mut OpenedFile, buffer: &mut ReadBuffer) -> Self {
         let before = file.stable_state();
         let contents = file.read_into(buffer, limits::FILE_BYTES).ok();
-        // A state is useless if the file no longer has it, or if a later change may leave it unchanged.
+        // We can't use a state that the file no longer has, or that a later change may leave the same.
         let settled = before
             .filter(|(state, telling)| *telling == StateReliability::All && file.state_now() == Some(*state));
         match contents {
@@ -530,13 +531,13 @@ impl Read {
         let mut hasher = Hash64::default();
         hasher.write_u8(u8::from(contents == Some(Contents::TooLarge)));
         hasher.write(buffer);
-        // Must differ from `UNREAD`.
+        // This must differ from `UNREAD`.
         let content = hasher.finish().max(1);
         Self { stamp: Stamp { content, state: settled.map_or(0, |(state, _)| hash_of(&state)) }, contents }
     }
 }
 
-/// The version of how states are computed. States of another version are ignored, and the content is compared
+/// The version of how we compute states. A state of another version is ignored, and the content is compared
 /// instead. Version 2 takes the state after the file was written back.
 const STATES: u8 = 2;
 

@@ -19,14 +19,14 @@ use crate::uses::{Use, uses};
 pub struct Definition {
     /// The name without its qualifier.
     pub name: String,
-    /// The type or module that it belongs to, if its own text names it: `Queue` for `func (q *Queue) Push`,
-    /// `Matrix` for `Matrix::at`.
+    /// The type or module that it belongs to, if its own text names it, e.g. `Queue` for
+    /// `func (q *Queue) Push` and `Matrix` for `Matrix::at`.
     pub scope: Option<String>,
-    /// The language's own word for its kind, for example `struct`.
+    /// The language's own word for its kind, e.g. `struct`.
     pub kind: &'static str,
     /// The kind in terms common to all languages.
     pub category: Category,
-    /// The 1-based first line of its documentation and attributes; `line` if it has none.
+    /// The 1-based first line of its documentation and attributes, or `line` if it has none.
     pub start_line: u32,
     /// The line of its name.
     pub line: u32,
@@ -38,9 +38,10 @@ pub struct Definition {
     pub parent: Option<usize>,
     /// The number of enclosing definitions.
     pub depth: u32,
-    /// True if the grammar could not read all of it, so that `end_line` may be wrong.
+    /// True if the grammar could not read all of it. In this case, `end_line` may be wrong.
     pub has_error: bool,
-    /// True if it is a test or within one, as shown by an attribute, a macro or a class of a test framework.
+    /// True if it is a test or within one. We recognise tests by attributes, macros and classes of test
+    /// frameworks.
     pub is_test: bool,
 }
 
@@ -53,15 +54,16 @@ pub struct Parsed {
     pub uses: Vec<Use>,
     /// Ranges of adjacent lines that only contain comments or documentation strings.
     pub comments: Vec<RangeInclusive<u32>>,
-    /// Ranges of lines that the grammar could not read. Definitions in them may be missing.
+    /// Ranges of lines that the grammar could not read. We may have missed definitions in them.
     pub errors: Vec<RangeInclusive<u32>>,
 }
 
-/// Returns the definitions in a text, ordered by line.
+/// Finds the definitions in a text, ordered by line.
 ///
 /// # Errors
 ///
-/// Returns an error if the text is larger than [`limits::PARSE_BYTES`], or parsing was stopped.
+/// Returns an error if the text exceeds one of the [`limits`], if parsing was stopped, or if the grammar was
+/// built for another version of tree-sitter.
 pub fn definitions(
     language: &'static Language,
     text: &str,
@@ -70,7 +72,7 @@ pub fn definitions(
     Ok(parsed(language, text, None, stop)?.definitions)
 }
 
-/// Returns the definitions in a text, its uses of a name, and the lines that the grammar could not read.
+/// Finds the definitions in a text, its uses of a name, and the lines that the grammar could not read.
 ///
 /// # Errors
 ///
@@ -82,7 +84,7 @@ pub fn parsed(
     stop: &Stop,
 ) -> Result<Parsed, ParseError> {
     let read = readable(language, text);
-    // Waiting for other trees takes none of the time for this one: what is read must not depend on them.
+    // Waiting for other trees must not use up the time for this one, or the result would depend on them.
     let AdmittedTree { permit: _permit, tree } = parse(language, &read, stop)?;
     let stop = &stop.within(limits::PARSE_TIME);
     let mut walk = Walk {
@@ -104,7 +106,7 @@ pub fn parsed(
     Ok(Parsed { definitions, uses, comments, errors })
 }
 
-/// Returns the text to parse: that of the file, or one with the same lines.
+/// Returns the text to parse. This is the file, or a text with the same lines.
 fn readable<'t>(language: &Language, text: &'t str) -> Cow<'t, str> {
     match language.row.source {
         Source::Lines(lines) => Cow::Owned(lines(text)),
@@ -112,8 +114,8 @@ fn readable<'t>(language: &Language, text: &'t str) -> Cow<'t, str> {
     }
 }
 
-/// Maps the ranges of names to the file, whose lines are encoded. A name that does not occur literally on its
-/// line gets an empty range at the start of the line.
+/// Maps the ranges of names to the file, whose lines are encoded. If a name doesn't occur literally on its
+/// line, it gets an empty range at the start of this line.
 fn locate_names(text: &str, definitions: &mut [Definition]) {
     let mut starts = vec![0];
     starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
@@ -137,7 +139,7 @@ struct Found<'tree> {
     start_row: usize,
     end_row: usize,
     has_error: bool,
-    /// True if the node is within a function, but not within a type in this function.
+    /// True if the node is within a function, but not within a type that this function defines.
     is_local: bool,
 }
 
@@ -151,11 +153,12 @@ struct Walk<'tree> {
     braces: Braces,
 }
 
-/// Pairs of braces, for languages with [`Row::mends_by_braces`](crate::language::Row::mends_by_braces).
+/// Pairs of braces. We only need them for languages with
+/// [`Row::mends_by_braces`](crate::language::Row::mends_by_braces).
 #[derive(Default)]
 struct Braces {
     open: Vec<(usize, usize)>,
-    /// By the start of the opening brace: its row, and the end and row of the closing brace.
+    /// Keyed by the start of the opening brace: its row, and the end and row of the closing brace.
     pairs: BTreeMap<usize, (usize, usize, usize)>,
 }
 
@@ -172,8 +175,8 @@ impl Braces {
         }
     }
 
-    /// Returns the end of a definition's body and its row. A type that the grammar could not read has no body
-    /// node; its brace is on the line of its name.
+    /// Finds the end of a definition's body and its row. If the grammar could not read a type, there is no
+    /// body node, so we take the brace on the line of its name.
     fn end_of(&self, found: &Found<'_>) -> Option<(usize, usize)> {
         let body = found.node.child_by_field_name("body");
         let (_, (row, end, end_row)) = match body {
@@ -186,13 +189,13 @@ impl Braces {
     }
 }
 
-/// Adjacent comments and attributes that lead a definition.
+/// Adjacent comments and attributes before a definition.
 #[derive(Clone, Copy)]
 struct Lead {
     first_row: usize,
     last_row: usize,
     column: usize,
-    /// True if the last one is a comment, which may occur anywhere.
+    /// True if the last one is a comment. These may occur anywhere.
     is_extra: bool,
 }
 
@@ -201,8 +204,8 @@ struct Lead {
 struct Level {
     /// The comments and attributes directly before the next child.
     lead: Option<Lead>,
-    /// The first row of the lead of the wrapper whose children these are. It applies to the definition in the
-    /// wrapper.
+    /// The first row of the lead of the wrapper that has these children. This lead belongs to the definition
+    /// in the wrapper.
     wrapper: Option<usize>,
     is_local: bool,
 }
@@ -215,7 +218,7 @@ impl<'tree> Walk<'tree> {
         let mut levels = vec![Level::default()];
         loop {
             visited = visited.wrapping_add(1);
-            // Some rules visit siblings, and some files have very many of them, so we must check for a stop.
+            // Some rules visit siblings, and some files have very many of them. So we must check for a stop.
             if visited.is_multiple_of(limits::NODES_PER_CHECK) && stop.check().is_some() {
                 return Err(ParseError::Stopped);
             }
@@ -230,7 +233,7 @@ impl<'tree> Walk<'tree> {
                 if !cursor.goto_parent() {
                     return Ok(());
                 }
-                // Some grammars end a node only after the comments of its next sibling.
+                // Some grammars don't end a node until after the comments of its next sibling.
                 let column = parents.pop().map_or(0, |node| node.start_position().column);
                 let lead = levels.pop().and_then(|level| level.lead);
                 let lead = lead.filter(|lead| lead.is_extra && lead.column <= column);
@@ -254,7 +257,7 @@ impl<'tree> Walk<'tree> {
             self.comment(node, first as u32 + 1..=last as u32 + 1);
         }
         let joined = level.lead.filter(|lead| first <= lead.last_row + 1);
-        // Modifiers and template parameters may precede the definition in a wrapper.
+        // In a wrapper, modifiers and template parameters may come before the definition.
         let wrapper = level.wrapper.filter(|_| kind.rule.is_some() || kind.is_wrapper);
         let start_row = joined.map_or(first, |lead| lead.first_row).min(wrapper.unwrap_or(first));
         let before = self.found.len();
@@ -270,8 +273,8 @@ impl<'tree> Walk<'tree> {
             }
             return Level { is_local: level.is_local, ..Level::default() };
         }
-        // Punctuation and keywords may be between an attribute and its definition, or between two
-        // definitions.
+        // Punctuation and keywords must not end the lead. They may be between an attribute and its
+        // definition, or between two definitions.
         if !node.is_named() && node.child_count() == 0 {
             if self.language.row.mends_by_braces && !node.is_missing() {
                 self.braces.add(node);
@@ -282,19 +285,19 @@ impl<'tree> Walk<'tree> {
         if is_definition || kind.is_wrapper {
             level.wrapper = None;
         }
-        // A node that continues after its definition is not a scope because the text after it is not part of
+        // If a node continues after its definition, it isn't a scope, because the rest of it isn't part of
         // the definition.
         let is_scope = |found: &&Found<'_>| found.bytes.end >= node.end_byte();
         let scope = self.found.get(before).filter(is_scope).map(|found| found.category);
         Level {
-            // Comments before a node lead the first definition in it, unless the node itself is a definition.
+            // Comments before a node lead the first definition in it, unless the node is itself a definition.
             lead: joined.filter(|_| !is_definition),
             wrapper: kind.is_wrapper.then_some(start_row),
             is_local: is_local(kind, scope, level.is_local),
         }
     }
 
-    /// Adds the lines of a comment, if they contain nothing else.
+    /// Adds the lines of a comment if they contain nothing else.
     fn comment(&mut self, node: Node<'tree>, lines: RangeInclusive<u32>) {
         let after = self.text.get(node.end_byte()..).and_then(|text| text.split('\n').next());
         let ends_line = node.end_position().column == 0 || after.is_none_or(|rest| rest.trim().is_empty());
@@ -302,7 +305,7 @@ impl<'tree> Walk<'tree> {
             return;
         }
         match self.comments.last_mut() {
-            // Parts of a comment may be separate nodes.
+            // A grammar may split one comment into several nodes.
             Some(last) if *lines.start() <= last.end() + 1 => {
                 *last = *last.start()..=*last.end().max(lines.end());
             }
@@ -346,7 +349,7 @@ impl<'tree> Walk<'tree> {
         }
     }
 
-    /// Returns the last row of a definition, without trailing comments that its node also includes.
+    /// Finds the last row of a definition. Its node may include trailing comments, which we leave out.
     fn last_row(&self, node: Node<'tree>) -> usize {
         let column = node.start_position().column;
         let (mut last, mut row) = (node, rows(node).1);
@@ -385,7 +388,7 @@ impl<'tree> Walk<'tree> {
         });
         let mut definitions: Vec<Definition> = Vec::with_capacity(self.found.len());
         let mut arities: Vec<Option<usize>> = Vec::with_capacity(self.found.len());
-        // Indexes of the definitions around the next one, with their byte ranges.
+        // The definitions around the next one, by index, with their byte ranges.
         let mut open: Vec<(usize, Range<usize>)> = Vec::new();
         for found in self.found {
             let bytes = found.bytes.clone();
@@ -442,7 +445,7 @@ fn is_clause(before: &Definition, next: &Definition) -> bool {
     next.category == Category::Function && (&before.name, before.category) == (&next.name, next.category)
 }
 
-/// Returns true if variables are local: within functions, but not within types that are defined there.
+/// Checks whether variables are local, i.e. within functions, but not within types that a function defines.
 fn is_local(kind: NodeKind, scope: Option<Category>, is_outer_local: bool) -> bool {
     match scope {
         Some(Category::Function) => true,
@@ -451,7 +454,7 @@ fn is_local(kind: NodeKind, scope: Option<Category>, is_outer_local: bool) -> bo
     }
 }
 
-/// Returns the first and the last row of a node. A line end at its end belongs to the last row.
+/// Computes the first and the last row of a node. A line end at the end of the node belongs to its last row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position(), node.end_position());
     let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
@@ -464,7 +467,7 @@ fn is_first_in_line(text: &str, node: Node<'_>) -> bool {
     line.trim().is_empty()
 }
 
-/// Moves the end of each definition to its last line with text, because some nodes extend to the next token.
+/// Ends each definition at its last line with text, because some nodes extend to the next token.
 fn trim_blank_ends(text: &str, definitions: &mut [Definition]) {
     let is_blank: Vec<bool> = text.split('\n').map(|line| line.trim().is_empty()).collect();
     for definition in definitions {
@@ -482,7 +485,7 @@ fn unqualified(language: &Language, name: &str) -> (Option<String>, String) {
     let name = ['"', '\'', '`'].into_iter().find_map(unquoted).unwrap_or(name).trim();
     let split = |separator: &&str| {
         let (qualifier, last) = name.rsplit_once(separator)?;
-        // `<.>` is an operator and has no qualifier.
+        // The operator `<.>` has no qualifier.
         (qualifier.contains(char::is_alphanumeric) && !last.is_empty()).then_some((qualifier, last))
     };
     let splits = language.row.separators.iter().filter_map(split);

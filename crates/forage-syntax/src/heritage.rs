@@ -1,14 +1,14 @@
-//! Which nodes hold the types that a type extends or implements, and which names in them are others.
+//! Finds the types that a type extends or implements.
 //!
-//! Most grammars have a kind of node or a field for it. Elsewhere the position of a node says it: `new Name() { … }` of
-//! Java, `#[derive(Name)]` of Rust, `include Name` of Ruby.
+//! Most grammars have a kind of node or a field for them. In others, we must decide by the position of a
+//! node, e.g. for `new Name() { … }` in Java, `#[derive(Name)]` in Rust and `include Name` in Ruby.
 
 use tree_sitter::Node;
 
 use crate::language::child;
 use crate::uses::Around;
 
-/// Nodes that hold what a type extends or implements.
+/// Nodes that contain the types that are extended or implemented.
 const CLAUSES: &[&str] = &[
     "base_class_clause",
     "base_clause",
@@ -29,27 +29,27 @@ const CLAUSES: &[&str] = &[
     "superclass",
 ];
 
-/// Fields that hold what a definition extends or implements.
+/// Fields that contain the types that a definition extends or implements.
 const FIELDS: &[&str] = &["superclass", "superclasses", "interfaces", "extends"];
 
-/// Methods of Ruby that add the methods of modules to a class.
+/// Ruby's methods that add the methods of modules to a class.
 const MIXING: &[&str] = &["include", "prepend", "extend"];
 
-/// Parents of a statement in Ruby.
+/// Kinds of nodes in Ruby that may contain a statement.
 const STATEMENTS: &[&str] =
     &["program", "body_statement", "block_body", "if_modifier", "unless_modifier", "then", "else"];
 
-/// Longest type arguments that are skipped, in bytes.
+/// Maximum length of type arguments that we skip, in bytes.
 const ARGUMENTS_BYTES: usize = 1 << 10;
 
-/// A node with the nodes around it.
+/// A node and its ancestors.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a, 'tree> {
     pub(crate) language: &'static str,
     pub(crate) text: &'a str,
     pub(crate) node: Node<'tree>,
     pub(crate) field: Option<&'a str>,
-    /// The nodes around it, the root first, with their fields in their parents.
+    /// The ancestors, root first, each with its field in its own parent.
     pub(crate) path: &'a [(Node<'tree>, Option<&'a str>)],
 }
 
@@ -66,7 +66,7 @@ impl<'tree> Place<'_, 'tree> {
         parent.named_child(0).is_some_and(|first| first.id() == self.node.id())
     }
 
-    /// Whether the node holds what a type extends or implements.
+    /// Returns true if the node contains types that are extended or implemented.
     pub(crate) fn is_heritage(&self) -> bool {
         let (kind, field) = (self.node.kind(), self.field);
         CLAUSES.contains(&kind)
@@ -79,19 +79,21 @@ impl<'tree> Place<'_, 'tree> {
         let has = |field| parent.child_by_field_name(field).is_some();
         let before = || node.prev_sibling().map_or("", |before| self.text_of(before));
         match (parent.kind(), kind) {
-            // `impl Name for X`, unlike `impl !Name for X` and `dyn Name`.
+            // This is `impl Name for X`, but not `impl !Name for X` or `dyn Name`.
             ("impl_item", _) => field == Some("trait") && before() != "!",
             ("trait_item", _) => field == Some("bounds"),
-            // `#[derive(Name)]`, `#[cfg_attr(test, derive(Name))]`, also among the tokens of a macro.
+            // This is `#[derive(Name)]` or `#[cfg_attr(test, derive(Name))]`, which may also occur among the
+            // tokens of a macro.
             ("attribute", "token_tree") => before() == "derive",
             ("token_tree", "token_tree") => before() == "derive" && self.is_in_attribute(),
-            // Go embeds a type by a field without a name, and an interface by itself: `A | B` and `~A` are constraints.
+            // Go embeds a type by a field without a name. An interface embeds another one by its name alone,
+            // whereas `A | B` and `~A` are constraints.
             ("field_declaration", _) => field == Some("type") && !has("name") && !has("declarator"),
             ("interface_type", "type_elem") => {
                 let only = node.named_child(0).filter(|_| node.named_child_count() == 1);
                 only.is_some_and(|only| only.kind() != "negated_type")
             }
-            // A class without a name: `new Name() { … }`.
+            // An anonymous class: `new Name() { … }`.
             ("object_creation_expression", _) => {
                 field == Some("type") && child(parent, &["class_body"]).is_some()
             }
@@ -102,7 +104,8 @@ impl<'tree> Place<'_, 'tree> {
             }
             ("mixin_declaration" | "mixin_application", "type") => true,
             ("protocol_declaration", "protocol_reference_list") => true,
-            // `: Super <Protocol>`, `(Category) <Protocol>`, unlike the parameters of a class after its name.
+            // This is `: Super <Protocol>` or `(Category) <Protocol>`. The parameters of a class come
+            // directly after its name instead.
             ("class_interface", "parameterized_arguments") => {
                 let first = parent.named_child(0).map(|first| first.id());
                 node.prev_sibling().map(|before| before.id()) != first
@@ -111,7 +114,7 @@ impl<'tree> Place<'_, 'tree> {
                 true
             }
             ("class_inherits_decl" | "interface_implementation", _) => self.is_first_named_of(parent),
-            // A trait that a class of PHP uses.
+            // A trait that a PHP class uses.
             ("declaration_list", "use_declaration") => self.language == "php",
             ("call", "argument_list") => self.language == "ruby" && self.is_mixing(parent),
             ("call", "arguments") => {
@@ -133,7 +136,8 @@ impl<'tree> Place<'_, 'tree> {
         })
     }
 
-    /// Whether a call of Ruby adds modules to a class, or makes a class: `include Name`, `Class.new(Name)`.
+    /// Returns true if a call in Ruby adds modules to a class or creates a class, e.g. `include Name` and
+    /// `Class.new(Name)`.
     fn is_mixing(&self, call: Node<'_>) -> bool {
         let part = |field| call.child_by_field_name(field).map_or("", |part| self.text_of(part));
         let outer = self.path.iter().rev().nth(1).map_or("", |(outer, _)| outer.kind());
@@ -143,14 +147,14 @@ impl<'tree> Place<'_, 'tree> {
         }
     }
 
-    /// Returns what a node within a clause holds, if it is not what is extended: type arguments, arguments of a
-    /// constructor, a call that makes the class.
+    /// Classifies a node within a clause that isn't an extended type, e.g. type arguments, arguments of a
+    /// constructor, or a call that creates the class. `None` if the node may be an extended type.
     pub(crate) fn aside(&self) -> Option<Around> {
         let kind = self.node.kind();
         let holds = |words: &[&str]| words.iter().any(|word| kind.contains(word));
         match (self.parent_kind(), kind) {
             (_, "call" | "call_expression" | "keywords" | "use_list") => return Some(Around::Code),
-            // A class is an instance of its metaclass.
+            // A metaclass isn't extended: the class is an instance of it.
             (_, "keyword_argument") => {
                 let is_metaclass = self.text_of(self.node).starts_with("metaclass");
                 return Some(if is_metaclass { Around::Type } else { Around::Code });
@@ -176,7 +180,7 @@ impl<'tree> Place<'_, 'tree> {
     }
 }
 
-/// Whether a name qualifies the next one: `Name.Inner`, `Name<T>::Inner`.
+/// Returns true if a name qualifies the next one, as in `Name.Inner` and `Name<T>::Inner`.
 pub(crate) fn is_qualifier(text: &str, end: usize) -> bool {
     let blank = [' ', '\t'];
     let rest = text.get(end..).unwrap_or_default().trim_start_matches(blank);
@@ -184,7 +188,7 @@ pub(crate) fn is_qualifier(text: &str, end: usize) -> bool {
     rest.starts_with("::") || rest.starts_with('\\') || rest.starts_with('.') && !rest.starts_with("..")
 }
 
-/// Returns a text without the brackets of types that it begins with.
+/// Skips the type arguments in brackets at the start of a text.
 fn after_brackets(text: &str) -> &str {
     let (open, close) = match text.chars().next() {
         Some('<') => ('<', '>'),
@@ -206,8 +210,8 @@ fn after_brackets(text: &str) -> &str {
     text
 }
 
-/// Whether a name in the tokens of a macro of Rust is a trait that they implement or extend:
-/// `impl<T> a::Name<T> for X`, `trait A: Name`.
+/// Checks whether a name among the tokens of a Rust macro is a trait that is implemented or extended there,
+/// e.g. in `impl<T> a::Name<T> for X` and `trait A: Name`.
 pub(crate) fn is_implemented_by_tokens(text: &str, start: usize, end: usize) -> bool {
     let after = after_brackets(text.get(end..).unwrap_or_default().trim_start()).trim_start();
     let is_for = after.strip_prefix("for").is_some_and(|rest| rest.starts_with(char::is_whitespace));
@@ -220,7 +224,7 @@ pub(crate) fn is_implemented_by_tokens(text: &str, start: usize, end: usize) -> 
     is_for && ends_with_impl(before_brackets(before)) || is_bound_of_trait(before)
 }
 
-/// Whether a text ends in the bounds of a trait: `pub trait A: B +`.
+/// Returns true if a text ends within the bounds of a trait, e.g. `pub trait A: B +`.
 fn is_bound_of_trait(text: &str) -> bool {
     let statement = text.rsplit(['{', '}', ';', ']']).next().unwrap_or(text);
     let heading = statement.trim_start().trim_start_matches("pub ").trim_start_matches("unsafe ");
@@ -237,7 +241,7 @@ fn ends_with_impl(text: &str) -> bool {
     before.is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// Returns a text without the type parameters that it ends with.
+/// Removes the type parameters at the end of a text.
 fn before_brackets(text: &str) -> &str {
     if !text.ends_with('>') {
         return text;

@@ -1,4 +1,4 @@
-//! Languages: their grammars, and the nodes that define something.
+//! Describes languages: their grammars, and the nodes that define something.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -18,11 +18,11 @@ pub enum Category {
     Module,
     /// A constant, or a variable outside of functions.
     Constant,
-    /// A field of a type. An outline omits fields.
+    /// A field of a type. Outlines should leave these out.
     Field,
-    /// Members of a type defined elsewhere: `impl`, `extension`, `instance`.
+    /// Members of a type that is defined elsewhere: `impl`, `extension`, `instance`.
     Extension,
-    /// A function or type without a body: a prototype, a forward declaration.
+    /// A function or type without a body, i.e. a prototype or a forward declaration.
     Declaration,
 }
 
@@ -36,32 +36,33 @@ pub struct Language {
 /// The description of a language.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// The name in lower case, such as `rust` or `csharp`.
+    /// The name in lower case, e.g. `rust` or `csharp`.
     pub(crate) name: &'static str,
-    /// Extensions of files that need this grammar instead of another one for the same language, such as
+    /// Extensions of files that must use this grammar instead of another one for the same language, e.g.
     /// `tsx`.
     pub(crate) extensions: &'static [&'static str],
     pub(crate) load: fn() -> tree_sitter::Language,
     pub(crate) rules: &'static [Rule],
-    /// Kinds of nodes that belong to the definition after them, like comments: attributes, decorators,
-    /// signatures. A kind that also has a rule only leads if the rule finds no name.
+    /// Kinds of nodes that belong to the definition after them, just like comments, e.g. attributes,
+    /// decorators and signatures. If such a kind also has a rule, it only leads when this rule finds no name.
     pub(crate) leading: &'static [&'static str],
-    /// Kinds of nodes that only wrap a definition and begin with it: `export`, `template <…>`, decorated
+    /// Kinds of nodes that wrap a definition and begin with it, e.g. `export`, `template <…>` and decorated
     /// definitions.
     pub(crate) wrappers: &'static [&'static str],
-    /// Kinds of nodes in which variables are local, in addition to the definitions of functions.
+    /// Kinds of nodes in which variables are local. Definitions of functions need not be listed.
     pub(crate) local_scopes: &'static [&'static str],
-    /// Kinds of nodes whose variables are members, even within a function: the bodies of anonymous types.
+    /// Kinds of nodes whose variables are members, even within a function. These are the bodies of anonymous
+    /// types.
     pub(crate) member_scopes: &'static [&'static str],
-    /// Separators in qualified names, such as `::` in `Matrix::at`.
+    /// Separators in qualified names, e.g. `::` for `Matrix::at`.
     pub(crate) separators: &'static [&'static str],
-    /// Kinds of nodes that may be documentation although they are not comments; [`Row::is_documentation`]
-    /// decides.
+    /// Kinds of nodes that may be documentation although they aren't comments. [`Row::is_documentation`] must
+    /// decide for each node.
     pub(crate) documentation: &'static [&'static str],
     pub(crate) is_documentation: fn(Site<'_, '_>) -> bool,
-    /// True if adjacent functions of one name are clauses of one definition.
+    /// True if adjacent functions with the same name are clauses of one definition.
     pub(crate) has_clauses: bool,
-    /// True if a body ends at its closing brace even if the grammar could not read its content.
+    /// True if a body should end at its closing brace even when the grammar could not read its content.
     pub(crate) mends_by_braces: bool,
     pub(crate) source: Source,
 }
@@ -71,16 +72,15 @@ pub(crate) struct Row {
 pub(crate) enum Source {
     /// The whole file.
     Whole,
-    /// Only these byte ranges, such as the scripts of a page.
+    /// Only these byte ranges, e.g. the scripts of a page.
     Parts(fn(&str) -> Vec<Range<usize>>),
-    /// A text of the same length, in which constructs that the grammar cannot read are replaced by spaces.
+    /// A text of the same length, in which spaces replace constructs that the grammar can't read.
     Masked(fn(&str) -> String),
-    /// A text with the same number of lines, in which the lines of the language are decoded and all others
-    /// are empty.
+    /// A text with the same number of lines. Lines of the language are decoded, and all others are empty.
     Lines(fn(&str) -> String),
 }
 
-/// A row without any nodes, to be completed with `..BASE`.
+/// A row without any nodes. You should complete it with `..BASE`.
 pub(crate) const BASE: Row = Row {
     name: "",
     extensions: &[],
@@ -103,7 +103,7 @@ pub(crate) const BASE: Row = Row {
 pub(crate) struct Rule {
     /// The kind of the node in the grammar.
     pub(crate) node: &'static str,
-    /// The language's own word for the definition, such as `struct`.
+    /// The language's own word for the definition, e.g. `struct`.
     pub(crate) kind: &'static str,
     pub(crate) category: Category,
     pub(crate) name: Name,
@@ -114,11 +114,11 @@ pub(crate) struct Rule {
 pub(crate) enum Name {
     /// The child in this field.
     Field(&'static str),
-    /// The child in this field. If the node has no child in the field `body`, it is a declaration.
+    /// The child in this field. The node is only a declaration if it has no child in the field `body`.
     WithBody(&'static str),
     /// The first child of one of these kinds.
     Child(&'static [&'static str]),
-    /// Found by a function, which may also choose the kind and skip a node.
+    /// Found by a function, which may also choose the kind or skip a node.
     With(Find),
 }
 
@@ -137,22 +137,24 @@ pub(crate) struct Site<'a, 'tree> {
 /// A name that a node defines.
 pub(crate) struct Named<'tree> {
     pub(crate) name: Node<'tree>,
-    /// The byte range of the name, if it is only a part of its node.
+    /// The byte range of the name, if it is only part of its node.
     pub(crate) bytes: Option<Range<usize>>,
-    /// True if `bytes` are exactly the name; otherwise it may be qualified.
+    /// True if `bytes` are exactly the name. Otherwise the name may be qualified.
     pub(crate) is_unqualified: bool,
-    /// The name, if it is not the text of one node: the parts of `viewWithTitle:shows:`, `operator bool`.
+    /// The name, if it isn't the text of one node, e.g. the assembled parts of `viewWithTitle:shows:`, or
+    /// `operator bool`.
     pub(crate) spelling: Option<Spelling>,
-    /// The byte range of the owner, if that does not enclose the name: the type of a receiver in Go.
+    /// The byte range of the owner, if the owner doesn't enclose the name, e.g. the type of a receiver in Go.
     pub(crate) scope: Option<Range<usize>>,
     /// A kind that overrides the rule's.
     pub(crate) kind: Option<(&'static str, Category)>,
-    /// The first node of the definition, if it is not the rule's own: one of several in it.
+    /// The first node of the definition, if this isn't the rule's own. We need it for nodes with several
+    /// definitions.
     pub(crate) first: Option<Node<'tree>>,
-    /// The last node of the definition, if it is not the first: an enclosing statement, or the last sibling
-    /// covered by a header without a block, such as Perl's `package Name;`.
+    /// The last node of the definition, if this isn't the first one. It may be an enclosing statement. For a
+    /// header without a block, such as Perl's `package Name;`, it is the last sibling that the header covers.
     pub(crate) last: Option<Node<'tree>>,
-    /// The number of parameters, in languages that distinguish functions of one name by it.
+    /// The number of parameters, for languages in which functions of one name may differ by it.
     pub(crate) arity: Option<usize>,
 }
 
@@ -193,12 +195,12 @@ impl<'tree> Named<'tree> {
         Self { spelling: Some(Spelling { scope, name }), ..self }
     }
 
-    /// Sets the byte range of the text that is exactly the name.
+    /// Sets the byte range of the text, which must be exactly the name.
     pub(crate) fn with_part(self, start: usize, end: usize) -> Self {
         Self { bytes: Some(start..end), is_unqualified: true, ..self }
     }
 
-    /// Sets the part of the name's node that is the name, relative to its start. It may be qualified.
+    /// Sets the part of the node that is the name, relative to its start. This part may be qualified.
     pub(crate) fn with_bytes(self, bytes: Range<usize>) -> Self {
         let node = self.name.byte_range();
         let bytes = node.start + bytes.start..(node.start + bytes.end).min(node.end);
@@ -221,7 +223,7 @@ impl<'tree> Named<'tree> {
         Self { arity: Some(arity), ..self }
     }
 
-    /// Returns the byte range of the name in the text.
+    /// Returns the byte range of this name in the text.
     pub(crate) fn name_range(&self) -> Range<usize> {
         self.bytes.clone().unwrap_or(self.name.byte_range())
     }
@@ -238,7 +240,8 @@ impl<'tree> Site<'_, 'tree> {
         self.parents.iter().rev().find(|node| kinds.contains(&node.kind())).copied()
     }
 
-    /// Returns the following siblings in order, without a search from the first one.
+    /// Returns the following siblings in order. With a cursor, we needn't search from the first sibling each
+    /// time.
     pub(crate) fn next_siblings(&self) -> impl Iterator<Item = Node<'tree>> {
         let (parent, end) = (self.parents.last(), self.node.end_byte());
         let mut cursor = parent.unwrap_or(&self.node).walk();
@@ -273,7 +276,7 @@ pub(crate) fn children<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'t
     })
 }
 
-/// Tables that are built once per grammar.
+/// Tables that we build once per grammar.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     grammar: tree_sitter::Language,
@@ -281,7 +284,7 @@ pub(crate) struct Loaded {
     kinds: Vec<NodeKind>,
 }
 
-/// The meaning of a node kind for definitions.
+/// What a node kind means for definitions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NodeKind {
     /// An index into [`Row::rules`].
@@ -306,14 +309,14 @@ impl Language {
         &LANGUAGES
     }
 
-    /// Returns the name in lower case, such as `rust` or `csharp`.
+    /// Returns the name in lower case, e.g. `rust` or `csharp`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.row.name
     }
 
-    /// Returns the language of a name as in a `lang:` filter, for the file at `path`, whose extension may
-    /// select another grammar. Returns `None` if there is no grammar.
+    /// Looks up a language by its name, as in a `lang:` filter. One language may have several grammars, so
+    /// the extension of `path` may select another one. Returns `None` if there is no grammar.
     #[must_use]
     pub fn for_name(name: &str, path: &str) -> Option<&'static Self> {
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -326,7 +329,7 @@ impl Language {
         &self.loaded().grammar
     }
 
-    /// Returns the meaning of a node kind.
+    /// Looks up what a node kind means for definitions.
     pub(crate) fn kind(&self, id: u16) -> NodeKind {
         self.loaded().kinds.get(usize::from(id)).copied().unwrap_or_default()
     }

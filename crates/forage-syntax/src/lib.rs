@@ -1,8 +1,8 @@
-//! Definitions of source files, from tree-sitter syntax trees.
+//! Finds the definitions of source files in their tree-sitter syntax trees.
 //!
-//! [`definitions()`] parses a text and returns its definitions: names, kinds in the language's own words, and exact line
-//! ranges with documentation and attributes. A language is one table of node kinds in `src/languages`. The crate reads
-//! no files; parsing is bounded by [`limits`].
+//! [`definitions()`] parses a text and returns its definitions: names, kinds in the language's own words, and
+//! exact line ranges, which include documentation and attributes. Each language is a table of node kinds in
+//! `src/languages`. This crate never reads files, and parsing is bounded by [`limits`].
 //!
 //! ```
 //! use forage_base::Stop;

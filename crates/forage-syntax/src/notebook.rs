@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 /// A notebook as the lines of its cells.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotebookText {
-    /// Per line of the file, the decoded line of a cell, if it contains one; all other lines are empty.
+    /// For each line of the file, the decoded line of a cell if it contains one; otherwise an empty line.
     pub text: String,
-    /// True if some lines of the file contain several lines of cells. The text contains them as they are in
-    /// the file.
+    /// True if some lines of the file contain several lines of cells. In this case, the text contains them as
+    /// in the file.
     pub has_stored_lines: bool,
     /// True if the text omits some lines of the file.
     pub leaves_out: bool,
@@ -48,7 +48,8 @@ pub(crate) struct Cell {
 pub(crate) struct CellLine {
     /// The 0-based line of the file.
     pub(crate) number: usize,
-    /// The text without its line feed; `None` if the line of the file contains more than this line.
+    /// The text without its line feed. `None` if this line of the file contains more than the one line of the
+    /// cell.
     pub(crate) text: Option<String>,
 }
 
@@ -64,7 +65,7 @@ struct StoredNotebook<'t> {
 struct StoredCell<'t> {
     #[serde(borrow)]
     cell_type: Cow<'t, str>,
-    /// One string, or several.
+    /// This may be one string or several.
     #[serde(borrow)]
     source: &'t RawValue,
 }
@@ -102,7 +103,7 @@ impl Notebook {
                 if text.ends_with('\n') {
                     text.pop();
                 }
-                // A NUL byte would make the file binary.
+                // We must not decode a NUL byte, which would make the file binary.
                 let is_line = !text.contains(['\n', '\0']);
                 lines.push(CellLine { number, text: is_line.then_some(text) });
             }
@@ -120,8 +121,8 @@ impl Notebook {
     }
 }
 
-/// Returns a text with as many lines as a file, with the given lines at their line numbers and all others
-/// empty. Lines without a text are copied from the file.
+/// Builds a text with as many lines as a file. The given lines keep their line numbers, and all others are
+/// empty. If a given line has no text, we copy it from the file.
 pub(crate) fn with_lines<'l>(
     file: &str,
     lines: impl IntoIterator<Item = (usize, Option<&'l str>)>,

@@ -1,4 +1,4 @@
-//! Parsing within limits.
+//! Parses texts within limits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,11 +10,12 @@ use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
 use crate::language::{Language, Source};
 use crate::limits;
 
-/// Why a text has no syntax tree.
+/// The reason why a text has no syntax tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// It has more than [`limits::PARSE_BYTES`] bytes, [`limits::PARSE_TOKENS`] tokens or [`limits::PARSE_BACK_QUOTES`] back
-    /// quotes, or its brackets nest deeper than [`limits::PARSE_NESTING`].
+    /// The text has more than [`limits::PARSE_BYTES`] bytes, [`limits::PARSE_TOKENS`] tokens or
+    /// [`limits::PARSE_BACK_QUOTES`] back quotes, or its brackets are nested deeper than
+    /// [`limits::PARSE_NESTING`].
     TooLarge,
     /// Parsing took longer than [`limits::PARSE_TIME`], or the caller stopped it.
     Stopped,
@@ -34,24 +35,25 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Tokens of the large syntax trees that the process has at the same time. They wait for each other.
+/// The tokens of all large syntax trees in this process. If a new tree would exceed the maximum, it must wait
+/// for the others.
 static TREES: Permits = Permits::releasing(limits::PARSE_TOKENS, limits::RELEASING_TREE_TOKENS);
 
-/// A syntax tree, and the memory that it is admitted to.
+/// A syntax tree, and the permit for its memory.
 pub(crate) struct AdmittedTree {
     pub(crate) tree: Tree,
-    /// Dropped after the tree.
+    /// This must be dropped after the tree.
     pub(crate) permit: Option<Permit>,
 }
 
-/// Parses a text in a language, or the parts of it that the language has there.
+/// Parses a text, or only those parts of it that are in the language.
 pub(crate) fn parse(language: &Language, text: &str, stop: &Stop) -> Result<AdmittedTree, ParseError> {
     let parts = match language.row.source {
         Source::Parts(find) => Some(included(text, find(text))),
         _ => None,
     };
     let text = match language.row.source {
-        // The places of what is found must be those of the text.
+        // A masked text of another length would shift all positions, so we must not use it.
         Source::Masked(mask) => Some(mask(text)).filter(|masked| masked.len() == text.len()).map(Cow::Owned),
         _ => None,
     }
@@ -59,7 +61,7 @@ pub(crate) fn parse(language: &Language, text: &str, stop: &Stop) -> Result<Admi
     parse_parts(language.grammar(), &text, parts.as_deref(), stop)
 }
 
-/// Parses a text by a grammar.
+/// Parses a text with the given grammar.
 pub(crate) fn parse_with(
     grammar: &tree_sitter::Language,
     text: &str,
@@ -101,7 +103,7 @@ fn parse_parts(
     Ok(AdmittedTree { tree, permit })
 }
 
-/// Returns the number of tokens of a text, as far as they can be counted without a grammar.
+/// Counts the tokens of a text, as far as this is possible without a grammar.
 fn tokens(text: &[u8]) -> u64 {
     let mut is_in_word = false;
     let begins_token = |byte: &&u8| {
@@ -113,10 +115,10 @@ fn tokens(text: &[u8]) -> u64 {
     text.iter().filter(begins_token).count() as u64
 }
 
-/// Returns whether a text may have a scanner end the process, or run without looking at the deadline.
+/// Checks whether a text may make a scanner end the process, or run without ever checking the deadline.
 fn is_hostile(text: &[u8]) -> bool {
     let mut back_quotes = 0;
-    // Brackets in strings and comments count, too: few files have hundreds that are not closed.
+    // We also count brackets in strings and comments: few files have hundreds of unclosed ones.
     let mut depths = [0_usize; 3];
     text.iter().any(|byte| {
         match byte {
@@ -133,8 +135,8 @@ fn is_hostile(text: &[u8]) -> bool {
     })
 }
 
-/// Adds rows and columns to ranges of bytes in ascending order. Without any range the parser would read all of the
-/// text, so then there is an empty one.
+/// Adds rows and columns to byte ranges, which must be ascending. If there are none, we return an empty
+/// range, because the parser would otherwise read the whole text.
 fn included(text: &str, ranges: Vec<Range<usize>>) -> Vec<tree_sitter::Range> {
     let (mut at, mut row, mut line_start) = (0, 0, 0);
     let mut point = |byte: usize| {
@@ -172,7 +174,7 @@ mod tests {
         assert_eq!(tokens(b" \n\t"), 0);
     }
 
-    /// Regression: two trees of 2 MiB of short statements took 420 MiB.
+    /// Regression test: two trees of 2 MiB of short statements took 420 MiB.
     #[test]
     fn file_of_too_many_tokens_is_not_parsed() {
         let rust = Language::for_name("rust", "a.rs").unwrap();

@@ -10,7 +10,7 @@ use forage_base::Stop;
 
 use crate::parse::{AdmittedTree, ParseError, parse_with};
 
-/// A code pattern, compiled for one or several languages. Each file is searched in its own language.
+/// A code pattern, compiled for one or more languages. It searches each file in the file's own language.
 #[derive(Clone)]
 pub struct CodePattern {
     patterns: Vec<(SupportLang, Pattern)>,
@@ -21,8 +21,8 @@ pub struct CodePattern {
 pub enum CodePatternError {
     /// The language does not support code patterns.
     Language(String),
-    /// The text is not one expression, statement or declaration in any of the languages. Gives the reason for
-    /// the first one.
+    /// The text isn't a single expression, statement or declaration in any of the languages. This is the
+    /// reason for the first one.
     Pattern {
         /// The first language.
         language: String,
@@ -67,7 +67,8 @@ impl CodePattern {
         language.parse::<SupportLang>().is_ok()
     }
 
-    /// Compiles a pattern for the named languages, or without names for every language that accepts it.
+    /// Compiles a pattern for the named languages. Without names, we use every language that accepts the
+    /// pattern.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl CodePattern {
         for name in languages {
             let language = name.parse().map_err(|_| CodePatternError::Language((*name).to_owned()))?;
             chosen.push(language);
-            // `typescript` means both; the extension of a file selects one.
+            // `typescript` stands for both grammars, and the extension of a file selects one.
             if language == SupportLang::TypeScript {
                 chosen.push(SupportLang::Tsx);
             }
@@ -89,7 +90,7 @@ impl CodePattern {
         let mut patterns = Vec::new();
         for language in chosen {
             let reason = match Pattern::try_new(source, language) {
-                // Like in ast-grep, a pattern with a syntax error may match code with the same error.
+                // As in ast-grep, a pattern with a syntax error may match code that has the same error.
                 Ok(pattern) => {
                     patterns.push((language, pattern));
                     continue;
@@ -112,8 +113,8 @@ impl CodePattern {
         }
     }
 
-    /// Returns one literal per language that every match in that language contains; `None` if a language has
-    /// no such literal.
+    /// Returns one literal per language, which every match in this language must contain. `None` if a
+    /// language has no such literal.
     #[must_use]
     pub fn literals(&self) -> Option<Vec<String>> {
         let literals = self.patterns.iter().map(|(_, pattern)| pattern.fixed_string().into_owned());
@@ -123,19 +124,20 @@ impl CodePattern {
         (!literals.iter().any(String::is_empty)).then_some(literals)
     }
 
-    /// Returns true if the pattern has a syntax error in each of its languages. It then matches only code with the same error.
+    /// Returns true if this pattern has a syntax error in each of its languages. It then only matches code
+    /// with this error.
     #[must_use]
     pub fn has_error(&self) -> bool {
         self.patterns.iter().all(|(_, pattern)| pattern.has_error())
     }
 
-    /// Returns true if a file can match, by the language of its path.
+    /// Returns true if this pattern covers the language of a path, so that the file can match.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {
         self.of_path(path).is_some()
     }
 
-    /// Returns the byte ranges of all matches in a file, ordered by start. They may overlap.
+    /// Finds the byte ranges of all matches in a file, ordered by start. Note that they may overlap.
     ///
     /// # Errors
     ///

@@ -1,43 +1,44 @@
-//! What stands before a name and qualifies it: `Tag` of `Tag.objects`, `self` of `self.objects`.
+//! Finds the receiver of a name, e.g. `Tag` in `Tag.objects` and `self` in `self.objects`.
 //!
-//! The text before a name says more, for all languages alike, than the nodes around it, whose kinds and fields differ
-//! from grammar to grammar. What a language writes between a receiver and a name is in one table.
+//! We read the text before the name because this works alike for all languages. The kinds and fields of the
+//! nodes around it differ from grammar to grammar. A single table lists what each language writes between a
+//! receiver and a name.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-/// What a name is reached through.
+/// The object, type or module through which a name is accessed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Receiver {
-    /// The object or type of the class around it: `self`, `this`, `Self`.
+    /// The object or type of the surrounding class, e.g. `self`, `this` and `Self`.
     Own,
-    /// The parent of the class around it: `super`, `base`.
+    /// The parent of the surrounding class, e.g. `super` and `base`.
     Super,
-    /// A type or module, by its last name.
+    /// A type or module, given by its last name.
     Type(String),
-    /// A variable or field, whose type is unknown, by its last name.
+    /// A variable or field, given by its last name. We don't know its type.
     Variable(String),
     /// Another expression.
     Expression,
 }
 
-/// How a language writes a name that is reached through something.
+/// How a language writes access through a receiver.
 struct Access {
     languages: &'static [&'static str],
     /// Separators after an object or type.
     separators: &'static [&'static str],
     /// Separators that only follow types and modules.
     scopes: &'static [&'static str],
-    /// Names of types and modules begin with an upper case letter, and names of variables do not.
+    /// True if names of types and modules begin with an upper case letter, and names of variables don't.
     has_upper_types: bool,
-    /// Separators may have white space around them.
+    /// True if separators may have white space around them.
     is_spaced: bool,
 }
 
 const BASE: Access =
     Access { languages: &[], separators: &["."], scopes: &[], has_upper_types: true, is_spaced: true };
 
-/// Languages that differ from the last row, which serves all others.
+/// Languages that differ from the last row, which is for all others.
 const ACCESS: &[Access] = &[
     Access { languages: &["rust"], scopes: &["::"], ..BASE },
     Access {
@@ -63,7 +64,7 @@ const ACCESS: &[Access] = &[
     Access { languages: &["r"], separators: &["$", "@"], scopes: &["::"], has_upper_types: false, ..BASE },
     Access { languages: &["powershell"], separators: &["::", "."], has_upper_types: false, ..BASE },
     Access { languages: &["bash", "lisp", "make", "cmake", "dockerfile"], separators: &[], ..BASE },
-    // Variables, fields or properties begin with upper case letters, too.
+    // Here, names of variables, fields or properties may also begin with an upper case letter.
     Access {
         languages: &[
             "go", "csharp", "fsharp", "pascal", "ada", "matlab", "fortran", "sql", "vhdl", "verilog",
@@ -74,19 +75,19 @@ const ACCESS: &[Access] = &[
     BASE,
 ];
 
-/// In text for people.
+/// The rules for comments and strings.
 const PROSE: Access = Access { separators: &["::", "->", ".", "#"], is_spaced: false, ..BASE };
 
 const OWN: &[&str] = &["self", "this", "Self", "cls", "static", "__MODULE__"];
 const SUPER: &[&str] = &["super", "base", "parent"];
 
-/// Names of one path that are looked at.
+/// Maximum number of names in a path that we read.
 const PATH_NAMES: usize = 16;
 
-/// Bytes of type arguments that are looked over.
+/// Maximum length, in bytes, of type arguments that we skip.
 const TYPE_ARGUMENTS_BYTES: usize = 200;
 
-/// Finds the receivers of a text.
+/// Finds the receivers of names in a text.
 pub(crate) struct Receivers<'t> {
     language: &'static str,
     text: &'t str,
@@ -101,8 +102,8 @@ impl<'t> Receivers<'t> {
         Self { language, text, access, imports: OnceCell::new() }
     }
 
-    /// Returns what the name at a byte is reached through; `None` if it stands alone. `is_code` is not set in comments
-    /// and strings.
+    /// Finds the receiver of the name at a byte offset, or `None` if it has none. Set `is_code` to false in
+    /// comments and strings.
     pub(crate) fn before(&self, at: usize, is_code: bool) -> Option<Receiver> {
         let access = if is_code { self.access } else { &PROSE };
         let (rest, separator) = access.separated(self.text.get(..at)?)?;
@@ -114,7 +115,7 @@ impl<'t> Receivers<'t> {
         // `a?.b`, `a!.b`, `a&.b`
         let object = if is_path { object } else { object.trim_end_matches(['?', '!', '&']) };
         let Some(name) = last_name(object) else {
-            // `::name` is global; `.name` of Swift and Zig is a member of a type that is not written.
+            // A leading `::name` is global. In Swift and Zig, `.name` is a member of an implied type.
             return (!is_path).then_some(Receiver::Expression);
         };
         let path = access.path(object, name.start);
@@ -128,9 +129,9 @@ impl<'t> Receivers<'t> {
         }
         let is_upper = access.has_upper_types && is_upper_camel(name);
         let is_type = match if is_code { self.language } else { "" } {
-            // A variable begins with an upper case letter, and a module does not.
+            // In Erlang, variables begin with an upper case letter, and modules don't.
             "erlang" => !name.starts_with(char::is_uppercase),
-            // `$name->`, unlike `Name->`.
+            // This distinguishes `$name->` from `Name->`.
             "perl" => is_path || name.starts_with(char::is_uppercase),
             "go" | "python" | "jupyter" if path == Path::Alone => is_upper || self.is_imported(name),
             _ if access.scopes.contains(&separator) => !is_short_upper(name) && name != "crate",
@@ -142,7 +143,7 @@ impl<'t> Receivers<'t> {
         })
     }
 
-    /// Whether the text imports a module by a name.
+    /// Returns true if the text imports a module under this name.
     fn is_imported(&self, name: &str) -> bool {
         let imports = || match self.language {
             "go" => imports_of_go(self.text),
@@ -152,24 +153,25 @@ impl<'t> Receivers<'t> {
     }
 }
 
-/// Whether an expression goes on after this white space: on the next line, without a comment between.
+/// Checks whether an expression continues after this white space. It must be on the next line, without a
+/// comment in between.
 fn is_continued(object: &str, space: &str) -> bool {
     let line = object.rsplit('\n').next().unwrap_or_default();
     space.contains('\n') && !["//", "*/", "#", "--"].iter().any(|mark| line.contains(mark))
 }
 
-/// What stands before the last name of a receiver.
+/// The text before the last name of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Path {
     Alone,
     /// Names of modules and types.
     Names,
-    /// An object or type parameter: `self.Tag`, `f().Tag`, `T::Item`.
+    /// An object or a type parameter, as in `self.Tag`, `f().Tag` and `T::Item`.
     Object,
 }
 
 impl Access {
-    /// Returns the text before the separator that a text ends with, and the separator.
+    /// Removes the separator at the end of a text. Returns the rest and the separator.
     fn separated<'t>(&self, before: &'t str) -> Option<(&'t str, &'static str)> {
         let trimmed = if self.is_spaced { before.trim_end() } else { before };
         let separators = self.scopes.iter().chain(self.separators);
@@ -186,7 +188,7 @@ impl Access {
                 return if is_alone { Path::Alone } else { Path::Names };
             };
             let Some(name) = last_name(before) else {
-                // `::a::b` is global.
+                // A leading separator, as in `::a::b`, makes a name global.
                 let is_global = separator == "::" || separator == "\\";
                 return if is_global { Path::Names } else { Path::Object };
             };
@@ -200,7 +202,7 @@ impl Access {
     }
 }
 
-/// Returns where the name is that a text ends with, which type arguments may follow: `Queue` of `Queue::<T>`.
+/// Finds the name at the end of a text. Type arguments may follow it, e.g. in `Queue::<T>`.
 fn last_name(text: &str) -> Option<std::ops::Range<usize>> {
     let mut named = text;
     if text.ends_with('>') {
@@ -215,22 +217,23 @@ fn last_name(text: &str) -> Option<std::ops::Range<usize>> {
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let start = named.char_indices().rev().take_while(|(_, c)| is_word(*c)).last()?.0;
-    // A number is none.
+    // A number isn't a name.
     let is_name = !named[start..].starts_with(|c: char| c.is_ascii_digit());
     is_name.then_some(start..named.len())
 }
 
-/// Whether a name is written as those of types are, unlike those of constants.
+/// Checks whether a name is written like that of a type, and not like that of a constant.
 fn is_upper_camel(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }
 
-/// Whether a name is written as type parameters often are.
+/// Returns true if a name is written like that of a type parameter.
 fn is_short_upper(name: &str) -> bool {
     name.chars().count() <= 2 && name.starts_with(char::is_uppercase) && !name.contains(char::is_lowercase)
 }
 
-/// Returns the names by which a text imports packages: `http` of `"net/http"`, `alias` of `alias "net/http"`.
+/// Finds the names under which a text imports packages, e.g. `http` for `"net/http"` and `alias` for
+/// `alias "net/http"`.
 fn imports_of_go(text: &str) -> HashSet<&str> {
     fn import(line: &str) -> Option<&str> {
         let (alias, path) = line.trim().trim_start_matches("import").split_once('"')?;
@@ -246,7 +249,8 @@ fn imports_of_go(text: &str) -> HashSet<&str> {
     text.lines().take_while(|line| !line.starts_with("func ")).filter_map(import).collect()
 }
 
-/// Returns the names by which a text imports modules: `name` of `import name` and of `import a as name`.
+/// Finds the names under which a text imports modules, e.g. `name` for `import name` and for
+/// `import a as name`.
 fn imports_of_python(text: &str) -> HashSet<&str> {
     fn name(module: &str) -> Option<&str> {
         let mut words = module.split_whitespace();

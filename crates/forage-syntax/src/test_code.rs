@@ -1,9 +1,9 @@
-//! Which definitions are tests that stand among other code.
+//! Finds the definitions that are tests among other code.
 
 use crate::definitions::Definition;
 use crate::language::Category;
 
-/// Last names of attributes, annotations and decorators that mark a test or what prepares one.
+/// Last names of attributes, annotations and decorators that mark a test or its set-up.
 const MARKS: &[&str] = &[
     "AfterAll",
     "AfterClass",
@@ -38,7 +38,7 @@ const MARKS: &[&str] = &[
     "wasm_bindgen_test",
 ];
 
-/// Macros that define a test, which grammars of C and C++ read as functions.
+/// Macros that define a test. The grammars of C and C++ read them as functions.
 const MACROS: &[&str] = &[
     "BENCHMARK",
     "BOOST_AUTO_TEST_CASE",
@@ -54,7 +54,7 @@ const MACROS: &[&str] = &[
     "TYPED_TEST_P",
 ];
 
-/// Marks tests and what is in them.
+/// Marks tests and the definitions within them.
 pub(crate) fn mark_tests(text: &str, definitions: &mut [Definition]) {
     let lines: Vec<&str> = text.split('\n').collect();
     for at in 0..definitions.len() {
@@ -70,12 +70,13 @@ fn is_test(lines: &[&str], definition: &Definition) -> bool {
     let head = lines.get(own).copied().unwrap_or_default();
     let of_function = *category == Category::Function
         && (MACROS.contains(&name.as_str()) || name.ends_with("_test_") || *kind == "test");
-    // `class A(TestCase)`, `class A: XCTestCase`, `class A extends TestCase`.
+    // For example `class A(TestCase)`, `class A: XCTestCase` and `class A extends TestCase`.
     let of_class = *category == Category::Type && head.contains("TestCase") && !name.ends_with("TestCase");
     of_function || of_class || lines.get(first..=own).is_some_and(|lead| lead.iter().any(|it| is_mark(it)))
 }
 
-/// Returns whether a line begins with an attribute of a test: `#[cfg(test)]`, `#[tokio::test]`, `@Test`, `[Fact]`.
+/// Checks whether a line begins with an attribute of a test, e.g. `#[cfg(test)]`, `#[tokio::test]`, `@Test`
+/// and `[Fact]`.
 fn is_mark(line: &str) -> bool {
     let line = line.trim_start();
     let Some(attribute) = ["#[", "@", "["].iter().find_map(|opening| line.strip_prefix(opening)) else {

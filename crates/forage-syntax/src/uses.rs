@@ -1,6 +1,7 @@
-//! How a text uses a name: calls it, imports it, implements it, mentions it in a comment.
+//! Classifies the uses of a name in a text: calls, imports, implementations, comments and others.
 //!
-//! The kinds of nodes that say so have much the same names in all grammars, so one table serves every language.
+//! The relevant kinds of nodes have similar names in all grammars, so we need only one table for all
+//! languages.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,18 +14,19 @@ use crate::language::{Category, Language};
 use crate::limits;
 use crate::receiver::{Receiver, Receivers};
 
-/// How a name is used.
+/// The way in which a name is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UseKind {
     /// A definition of the name.
     Definition,
-    /// A type that implements or extends the name: `impl Name for X`, `class X extends Name`, `class X(Name)`.
+    /// A type that implements or extends the name, e.g. `impl Name for X`, `class X extends Name` and
+    /// `class X(Name)`.
     Implementation,
     /// A call, or the construction of a value.
     Call,
     /// An import, include or re-export.
     Import,
-    /// The type of something.
+    /// A type, e.g. of a variable or a parameter.
     Type,
     /// Other code.
     Code,
@@ -54,17 +56,17 @@ impl UseKind {
 /// An occurrence of a name as a whole word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// Its bytes in the text.
+    /// Its byte range in the text.
     pub range: Range<usize>,
-    /// Its line, from 1.
+    /// Its 1-based line.
     pub line: u32,
-    /// How the name is used there.
+    /// The way in which the name is used here.
     pub kind: UseKind,
-    /// What the name is reached through; `None` if it stands alone.
+    /// The receiver through which the name is accessed, if there is one.
     pub receiver: Option<Receiver>,
 }
 
-/// Nodes whose names are imported.
+/// Parts of the kinds of nodes that import names.
 const IMPORTS: &[&str] = &[
     "import",
     "use_declaration",
@@ -90,7 +92,7 @@ const CALLS: &[&str] = &[
     "apply_expression",
 ];
 
-/// Fields of a call that hold what is called.
+/// Fields of a call that contain the called function.
 const CALLED_FIELDS: &[&str] = &[
     "function",
     "function_name",
@@ -104,10 +106,10 @@ const CALLED_FIELDS: &[&str] = &[
     "expr",
 ];
 
-/// Operators that call what is before them, and those that call what is after them.
+/// Operators that call their left operand, and operators that call their right operand.
 const CALLING_OPERATORS: (&[&str], &[&str]) = (&["$", "$!", "@@", "<|"], &["|>", "&"]);
 
-/// Parts of the kinds of nodes that reach a member of something, whose last part is the name.
+/// Parts of the kinds of nodes that access a member. The name is their last part.
 const MEMBERS: &[&str] = &[
     "member",
     "field_expression",
@@ -124,10 +126,10 @@ const MEMBERS: &[&str] = &[
     "subscript_expression",
 ];
 
-/// Kinds of nodes that hold nothing but a name.
+/// Kinds of nodes that contain nothing but a name.
 const NAMES: &[&str] = &["command_name", "identifier", "sym_lit", "variable_expression"];
 
-/// What the nodes around a leaf say of it.
+/// What the ancestors of a leaf say about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
     Code,
@@ -138,7 +140,7 @@ pub(crate) enum Around {
     Type,
 }
 
-/// Returns how a text uses a name, in the order of the text. `definitions` are those of the same text.
+/// Classifies all uses of a name in a text, in order. `definitions` must be those of the same text.
 pub(crate) fn uses(
     language: &Language,
     tree: &Tree,
@@ -147,13 +149,13 @@ pub(crate) fn uses(
     definitions: &[Definition],
 ) -> Vec<Use> {
     let receivers = Receivers::new(language.name(), text);
-    // What adds members to a type does not define it.
+    // An extension adds members to a type, but doesn't define it.
     let is_defined = |it: &&Definition| it.name == name && it.category != Category::Extension;
     let named = definitions.iter().filter(is_defined);
     let named: HashSet<usize> = named.map(|definition| definition.name_range.end).collect();
     let mut uses = Vec::new();
     let mut cursor = tree.walk();
-    // The nodes around the next one, with their fields in their parents.
+    // The ancestors of the next node, with their fields in their own parents.
     let mut path: Vec<(Node<'_>, Option<&str>)> = Vec::new();
     let mut around = vec![Around::Code];
     loop {
@@ -162,7 +164,8 @@ pub(crate) fn uses(
         let outer = around.last().copied().unwrap_or(Around::Code);
         let (node_field, language) = (cursor.field_name(), language.name());
         let inner = of_node(&Place { language, text, node, field: node_field, path: &path }, outer);
-        // Between the parts of a string, such as escapes, there is text that no node has.
+        // A string may only have nodes for parts such as escapes, and none for the text between these. So we
+        // must not descend into it.
         let is_text = matches!(inner, Around::Comment | Around::String) && !holds_code(node);
         if has_name && node.child_count() > 0 && path.len() < limits::DEPTH && !is_text {
             path.push((node, node_field));
@@ -176,7 +179,7 @@ pub(crate) fn uses(
             for at in whole_words(text, node.byte_range(), name) {
                 let range = at..at + name.len();
                 let kind = match inner {
-                    // A qualified name ends with the name.
+                    // A qualified name ends with the name, so we compare ends.
                     _ if named.contains(&range.end) || is_clause_name(&cursor, &path) => UseKind::Definition,
                     Around::Comment => UseKind::Comment,
                     Around::String => UseKind::String,
@@ -204,11 +207,12 @@ pub(crate) fn uses(
     }
 }
 
-/// Parts of the kinds of nodes that are code within a string.
+/// Parts of the kinds of nodes that contain code within a string.
 const CODE_IN_TEXT: &[&str] =
     &["interpolation", "interpolated_expression", "substitution", "embedded", "sub_expression"];
 
-/// Returns whether a string or comment has code in it. Grammars have it at most two nodes below that of the string.
+/// Checks whether a string or comment contains code. In all grammars, such code is at most two nodes deeper
+/// than the string.
 fn holds_code(node: Node<'_>) -> bool {
     let is_code = |node: Node<'_>| CODE_IN_TEXT.iter().any(|kind| node.kind().contains(kind));
     fn children<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'tree>> {
@@ -217,7 +221,7 @@ fn holds_code(node: Node<'_>) -> bool {
     children(node).any(|child| is_code(child) || children(child).any(is_code))
 }
 
-/// Returns what a node says of its leaves.
+/// Classifies the leaves of a node.
 fn of_node(place: &Place<'_, '_>, outer: Around) -> Around {
     let Place { node, field, path, .. } = *place;
     let kind = node.kind();
@@ -259,26 +263,26 @@ fn of_node(place: &Place<'_, '_>, outer: Around) -> Around {
     }
 }
 
-/// Returns whether the leaf at the cursor is the name of a clause of a function. Only the first clause is a definition of
-/// its own.
+/// Returns true if the leaf at the cursor is the name of a function clause. We need this because only the
+/// first clause has a definition.
 fn is_clause_name(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)]) -> bool {
     let parent = path.last().map_or("", |(parent, _)| parent.kind());
     cursor.field_name() == Some("name") && matches!(parent, "function" | "bind" | "function_clause")
 }
 
-/// Returns whether the leaf at the cursor is the name of what a call calls.
+/// Returns true if the leaf at the cursor is the name of a called function.
 fn is_called(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)], text: &str) -> bool {
     let (mut node, mut field) = (cursor.node(), cursor.field_name());
     for (parent, parent_field) in path.iter().rev().take(4) {
         let kind = parent.kind();
         let is_first = || parent.named_child(0).is_some_and(|first| first.id() == node.id());
         match kind {
-            // Haskell applies functions and the constructors of types and patterns alike.
+            // Haskell applies functions in the same way as the constructors of types and patterns.
             "apply" => return field == Some("function") && !is_in_pattern(path),
-            // Between back quotes a function is an operator.
+            // In back quotes, a function becomes an operator.
             "infix_id" => return true,
             "infix" | "infix_expression" => return is_operated(*parent, field, text),
-            // In Lisp the head of a list is called; other languages write lists in other brackets.
+            // In Lisp, the head of a list is called. Other languages write lists in other brackets.
             "list" | "list_lit" => return is_first() && text[parent.start_byte()..].starts_with('('),
             _ => {}
         }
@@ -302,7 +306,7 @@ fn is_in_pattern(path: &[(Node<'_>, Option<&str>)]) -> bool {
     path.iter().any(|(node, field)| node.kind() == "patterns" || *field == Some("pattern"))
 }
 
-/// Returns whether an operator calls the operand in a field: `name $ x`, `x |> name`.
+/// Checks whether an operator calls the operand in this field, as in `name $ x` and `x |> name`.
 fn is_operated(operation: Node<'_>, field: Option<&str>, text: &str) -> bool {
     let operator = operation.child_by_field_name("operator");
     let operator = operator.and_then(|operator| text.get(operator.byte_range())).unwrap_or_default();
@@ -314,7 +318,7 @@ fn is_operated(operation: Node<'_>, field: Option<&str>, text: &str) -> bool {
     }
 }
 
-/// The places in a range of a text where a name is a whole word.
+/// Finds the byte offsets in a range at which a name occurs as a whole word.
 fn whole_words<'t>(text: &'t str, range: Range<usize>, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let places = text[range.clone()].match_indices(name);

@@ -1,4 +1,4 @@
-//! Sources with damage: whatever a text is, parsing ends, and places are within the text.
+//! Parses damaged sources. For any text, parsing must end, and all positions must be within the text.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,14 +15,14 @@ use forage_syntax::{Language, ParseError, Parsed, parsed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Damages of one fixture.
+/// Number of damaged texts per fixture.
 const CASES: u32 = 24;
 
 fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
     let Parsed { definitions, uses, comments, errors } =
         match parsed(language, text, Some("a"), &Stop::never()) {
             Ok(found) => found,
-            // A slow machine may need too long for what a grammar recovers from slowly.
+            // On a slow machine, a grammar that recovers slowly may exceed the time limit.
             Err(error) => return Err(TestCaseError::reject(error.to_string())),
         };
     let lines = text.split('\n').count() as u32;
@@ -51,7 +51,7 @@ fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Cuts a part out of a text, puts another text in its place, and ends it early.
+/// Replaces a part of a text by another text, and cuts off its end.
 fn damaged(text: &str, (from, length, end): (usize, usize, usize), put: &str) -> String {
     let at = |place: usize| text.floor_char_boundary(place % (text.len() + 1));
     let (from, end) = (at(from), at(end).max(at(from)));
@@ -85,10 +85,10 @@ fn damage_moves_nothing_out_of_the_text() -> Result<(), Box<dyn std::error::Erro
     Ok(())
 }
 
-/// Such templates ended the process in Kotlin, and such brackets took half a minute in C++.
+/// Regression test: such templates ended the process in Kotlin, and such brackets took half a minute in C++.
 #[test]
 fn brackets_that_nest_too_deep_are_not_parsed() -> Result<(), TestCaseError> {
-    // Of a notebook or a page parts are parsed.
+    // Only parts of a notebook or a page are parsed.
     let parts = ["jupyter", "vue", "svelte", "html"];
     for language in Language::all().iter().filter(|language| !parts.contains(&language.name())) {
         for (piece, times) in [("\"${", 513), ("%q(", 10_000), ("[", 401)] {
@@ -112,7 +112,7 @@ fn deep_and_long_texts_end() -> Result<(), TestCaseError> {
             "/*".repeat(4_000),
             "'\"`".repeat(2_000),
         ] {
-            // Some of these are given up after the time that a file may take.
+            // We give up on some of these after the time that a file may take.
             let started = std::time::Instant::now();
             let _ = parsed(language, &text, Some("a"), &Stop::never());
             let most = forage_syntax::limits::PARSE_TIME * 10;

@@ -1,4 +1,5 @@
-//! The definitions of the files in `fixtures`, one or more for each language, against the `.outline` file of each.
+//! Compares the definitions of the files in `fixtures`, at least one per language, with the `.outline` file
+//! of each.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +14,7 @@ use std::path::Path;
 use forage_base::Stop;
 use forage_syntax::{Language, definitions};
 
-/// Returns the definitions of a text, one a line.
+/// Formats the definitions of a text, one per line.
 fn outline(language: &'static Language, text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut outline = String::new();
     for definition in definitions(language, text, &Stop::never())? {
@@ -29,8 +30,8 @@ fn outline(language: &'static Language, text: &str) -> Result<String, Box<dyn st
     Ok(outline)
 }
 
-/// Compares each `fixtures/NAME/FILE` with `fixtures/NAME/FILE.outline`, where `NAME` is the language. Set
-/// `UPDATE_FIXTURES=1` to write the outlines, then read the difference.
+/// Compares each `fixtures/NAME/FILE` with `fixtures/NAME/FILE.outline`, where `NAME` is the language. If you
+/// set `UPDATE_FIXTURES=1`, this writes the outlines instead. You must then review the difference.
 #[test]
 fn outlines_of_fixtures() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

@@ -1,4 +1,4 @@
-//! Code patterns.
+//! Tests of code patterns.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ fn metavariables_match_syntax_and_not_text() {
     assert_eq!(found("spawn($A)", &["rust"], "a.rs", rust), ["spawn(move || b(1, \")\"))"]);
     assert_eq!(found("$X.spawn($$$)", &[], "a.rs", rust), ["x.spawn(d)"]);
     assert_eq!(found("f($A, $A)", &["python"], "a.py", "f(x, x)\nf(x, y)\n"), ["f(x, x)"]);
-    // TypeScript has two grammars, by extension.
+    // TypeScript has two grammars, which are selected by extension.
     assert_eq!(found("useState($A)", &["ts"], "a.tsx", "const a = useState(<b />);"), ["useState(<b />)"]);
     assert_eq!(found("spawn($A)", &["rust"], "a.py", "spawn(1)"), [""; 0]);
 }

@@ -1,5 +1,5 @@
-//! Sources full of traps (heredocs with code in them, signatures over several lines, nested comments, operators as
-//! names), with the definitions that an outline should have: `traps/expected.json`.
+//! Tests sources full of traps, e.g. heredocs with code in them, signatures over several lines, nested
+//! comments, and operators as names. `traps/expected.json` lists the definitions that an outline should have.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use forage_base::Stop;
 use forage_syntax::{Category, Definition, Language, definitions};
 use serde_json::Value;
 
-/// Languages of the files by extension or name.
+/// The language of each file, by extension or name.
 const LANGUAGES: &[(&str, &str)] = &[
     ("Makefile", "make"),
     ("adb", "ada"),
@@ -47,7 +47,7 @@ const LANGUAGES: &[(&str, &str)] = &[
     ("zig", "zig"),
 ];
 
-/// Share of the definitions that are found by name and line, of the languages that have a grammar.
+/// Minimum share of the definitions that we must find by name and line, for languages that have a grammar.
 const LEAST_FOUND: f64 = 0.95;
 
 #[test]

@@ -1,4 +1,4 @@
-//! How sources use a name.
+//! Tests how sources use a name.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,8 +10,7 @@
 use forage_base::Stop;
 use forage_syntax::{Language, UseKind, parsed};
 
-/// Compares the uses of `Name` with the comments at the ends of their lines: each line of a source ends with a mark and
-/// the kinds of its uses in order.
+/// Compares the uses of `Name` in each line with the expected kinds, in order.
 fn assert_uses(language: &str, path: &str, source: &[(&str, &str)]) {
     assert_uses_of("Name", language, path, source);
 }
@@ -198,7 +197,7 @@ fn kotlin_swift_and_php() {
     );
 }
 
-/// Asserts of each line whether it extends or implements `Name`.
+/// Asserts for each line whether it extends or implements `Name`.
 fn assert_heritage(language: &str, path: &str, expected: &[&str], others: &[&str]) {
     let language = Language::for_name(language, path).unwrap();
     let is_implementation = |source: &str| {

@@ -1,9 +1,9 @@
 //! Cache of model answers.
 //!
-//! We may use a cached answer in place of a call only if everything that determines it is the same. The key
-//! is therefore a hash of model, prompt, evidence, schema and limits. If a file changes in a way that shows
-//! in the evidence, the key changes too, so nothing has to be invalidated. This crate does not decide where
-//! answers are stored.
+//! A cached answer must only be used if everything that determines it is the same. The key is therefore a
+//! hash of the model, prompt version, prompt, evidence, schema and output limit. If a file changes in a way
+//! that shows in the evidence, the key changes too, so we never have to invalidate anything. This crate does
+//! not decide where answers are stored.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use forage_llm::ChatRequest;
 use ring::digest::{Context as Digest, SHA256};
 
-/// Stores answers. Implementations must be fast compared to a model call, and report failures as a missing
-/// answer.
+/// Stores answers. Implementations must be fast compared to a model call, and should report a failure as a
+/// missing answer.
 pub trait AnswerCache: Send + Sync {
     /// Returns the answer stored under this key if it is present, readable and not too old.
     fn get(&self, key: &CacheKey) -> Option<CachedAnswer>;
 
-    /// Stores a model's text that has been validated as an answer. It contains no evidence, but it names
-    /// files and describes them in the model's words.
+    /// Stores a model's text that has been validated as an answer. This text contains no evidence, but it
+    /// names files and describes them in the model's words.
     fn put(&self, key: &CacheKey, text: &str);
 }
 
@@ -27,23 +27,23 @@ pub trait AnswerCache: Send + Sync {
 pub struct CachedAnswer {
     /// The text of the model's answer. It is validated again like a new answer.
     pub text: String,
-    /// The time since the model gave it.
+    /// Time since the model returned it.
     pub age: Duration,
 }
 
 /// Identifies one request to one model.
 ///
-/// We use SHA-256 because evidence comes from repositories that may be hostile. With a weaker hash, someone
-/// could make two requests collide, and one would get the answer to the other.
+/// We use SHA-256 because evidence comes from repositories that may be hostile. With a weaker hash, an
+/// attacker could make two requests collide, so that one would get the answer to the other.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct CacheKey(String);
 
 impl CacheKey {
-    /// Returns the key of a request. `prompt_version` represents how the answer will be parsed; the prompt's
-    /// text itself is part of the request.
+    /// Hashes a request. `prompt_version` represents how the answer will be parsed; the prompt's text itself
+    /// is part of the request.
     pub(crate) fn of(model: &str, prompt_version: u32, request: &ChatRequest) -> Self {
         let mut digest = Digest::new(&SHA256);
-        // Each part is prefixed with its length, so that no two lists of parts have the same bytes.
+        // Prefix each part with its length, so that no two lists of parts have the same bytes.
         let mut add = |part: &str| {
             digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part.as_bytes());

@@ -1,10 +1,10 @@
-//! Converts a caller's JSON to JSON that the request type accepts.
+//! Converts a caller's JSON to the JSON that a request type accepts.
 //!
-//! Models send `"5"` for 5, a plain string for a list of one, `null` or `""` for «not given», a list or the
-//! whole object as text, and the argument names of other tools. Clients add arguments of their own. We accept
-//! everything that has only one possible meaning. Arguments that do not affect the question are dropped with
-//! a note. An unknown argument that narrows the question is an error, because without it we would answer
-//! another question.
+//! Models send `"5"` for 5, a plain string for a list of one, and `null` or `""` for "not given". They also
+//! send a list or the whole object as text, and use the argument names of other tools. Clients add arguments
+//! of their own. We accept everything that has only one possible meaning. We drop arguments that do not
+//! affect the results, and note this in the answer. An unknown argument that narrows the search must be an
+//! error: without it we would answer another question.
 
 pub(crate) mod foreign;
 mod text;
@@ -22,15 +22,14 @@ use crate::names::ToolNames;
 use crate::text::{count, grouped, other_forms};
 use crate::tool::Tool;
 
-/// Converts arguments that have no direct equivalent in a tool to its own arguments, before their names are
-/// resolved.
+/// Hook that converts arguments without a direct equivalent to a tool's own arguments, before we resolve
+/// their names.
 pub(crate) type Adapt = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
 /// Definition of a tool's arguments.
 pub(crate) struct ArgumentDefinition<'a> {
-    /// The name of the tool.
     pub(crate) tool: &'a str,
-    /// The names of all tools.
+    /// The configured names of all tools.
     pub(crate) names: &'a ToolNames,
     pub(crate) schema: &'a Value,
     pub(crate) foreign: &'a [ForeignNames],
@@ -38,7 +37,7 @@ pub(crate) struct ArgumentDefinition<'a> {
 }
 
 impl<'a> ArgumentDefinition<'a> {
-    /// Returns the definition for a tool with this schema.
+    /// Creates the definition of the tool `T` with this schema.
     pub(crate) fn of<T: Tool>(schema: &'a Value, names: &'a ToolNames) -> Self {
         Self { tool: names.called(T::NAME), names, schema, foreign: T::FOREIGN, adapt: T::adapt }
     }
@@ -47,7 +46,7 @@ impl<'a> ArgumentDefinition<'a> {
         self.schema["properties"].as_object().is_some_and(|properties| properties.contains_key(name))
     }
 
-    /// Returns the arguments that have no default.
+    /// Lists the arguments that have no default.
     pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
         self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }
@@ -56,7 +55,7 @@ impl<'a> ArgumentDefinition<'a> {
         self.required().any(|required| required == name)
     }
 
-    /// Lists the arguments: `pattern` (string, required), `path` (string), …
+    /// Lists the arguments with their types, e.g. `pattern` (string, required), `path` (string).
     fn arguments(&self) -> String {
         let describe = |(name, property): (&String, &Value)| {
             let kind = property["type"].as_str().unwrap_or("value");
@@ -68,7 +67,7 @@ impl<'a> ArgumentDefinition<'a> {
     }
 }
 
-/// Parses a tool's request. Returns it with notes on dropped arguments. The values are not checked yet.
+/// Parses a tool's request, and collects notes on dropped arguments. This does not check the values yet.
 pub(crate) fn parse<R: DeserializeOwned>(
     definition: &ArgumentDefinition<'_>,
     request: Value,
@@ -80,7 +79,7 @@ pub(crate) fn parse<R: DeserializeOwned>(
     Ok((request, notes))
 }
 
-/// Returns the arguments of a request under the tool's own names, and notes on those that were dropped.
+/// Renames the arguments of a request to the tool's own names, and collects notes on those that we dropped.
 pub(crate) fn named(
     definition: &ArgumentDefinition<'_>,
     request: Value,
@@ -93,7 +92,7 @@ pub(crate) fn named(
     let mut fields = match request {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
-        // Some languages use an empty list for an empty object.
+        // Some languages encode an empty object as an empty list.
         Value::Array(items) if items.is_empty() => Map::new(),
         _ => {
             return Err(ToolError::Request(format!(
@@ -106,7 +105,7 @@ pub(crate) fn named(
     let mut notes = Vec::new();
     (definition.adapt)(&mut fields)?;
     foreign::translate(definition, &mut fields, &mut notes)?;
-    // An empty value means «not given» for an argument that has a default.
+    // An empty value means "not given" for an argument that has a default.
     fields.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !text.trim().is_empty() || definition.is_required(name),
@@ -136,7 +135,7 @@ fn coerce(definition: &ArgumentDefinition<'_>, request: Value) -> Result<(Value,
     Ok((Value::Object(out), notes))
 }
 
-/// Converts a value to the property's type if it has only one possible meaning. For example, `"5"` becomes 5.
+/// Converts a value to the property's type if this is unambiguous. For example, `"5"` becomes 5.
 pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) -> Result<Value, ToolError> {
     let wanted = property["type"].as_str().unwrap_or_default();
     let wrong = |value: &Value| {
@@ -150,7 +149,7 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
         ("string", Value::Array(items)) => match items.as_slice() {
             [item @ Value::String(_)] => Some(item.clone()),
-            // This argument accepts several globs separated by commas.
+            // This argument takes several globs separated by commas, so we can join a list.
             items if name == "file_pattern" => {
                 let globs: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
                 globs.map(|globs| Value::String(globs.join(",")))
@@ -172,19 +171,19 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
     converted.ok_or_else(|| wrong(&value))
 }
 
-/// Parses a whole number as callers write it.
+/// Parses a whole number, which may be quoted or have the form `5.0`.
 fn integer_of(value: &Value) -> Option<i64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    // A number too large for `i64` is out of every range anyway, so we saturate.
+    // A number too large for `i64` is outside every range anyway, so we can saturate.
     number.filter(|n| n.fract() == 0.0 && n.is_finite()).map(|number| number as i64)
 }
 
-/// Splits a list that came as one text, at commas and line feeds outside of brackets. A text with unbalanced
-/// brackets is one part.
+/// Splits a list that was passed as one text, at commas and line feeds outside of brackets. A text with
+/// unbalanced brackets becomes one part.
 pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut is_escaped) = (Vec::new(), 0, 0_i32, false);
     for (at, c) in text.char_indices() {
@@ -209,7 +208,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     if parts.is_empty() { vec![text] } else { parts }
 }
 
-/// Rejects the arguments for pages in a call that streams all results.
+/// Rejects paging arguments in a call that streams all results.
 pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Result<(), ToolError> {
     let refused = [("max_results", max_results.is_some()), ("cursor", cursor.is_some())];
     match refused.iter().find(|(_, is_given)| *is_given) {
@@ -218,7 +217,7 @@ pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Re
     }
 }
 
-/// Clamps the numbers in a tool's call to their ranges and adds warnings.
+/// Clamps numeric arguments to their ranges and collects a warning for each change.
 pub(crate) struct Clamp<'a> {
     names: &'a ToolNames,
     tool: &'static str,
@@ -246,7 +245,7 @@ impl<'a> Clamp<'a> {
         clamped
     }
 
-    /// Clamps a number that has no upper limit.
+    /// Clamps a number that has only a lower limit.
     pub(crate) fn at_least(&mut self, argument: &str, value: Option<i64>, least: u64) -> Option<u64> {
         let value = value?;
         let clamped = u64::try_from(value).unwrap_or(0).max(least);
@@ -257,7 +256,7 @@ impl<'a> Clamp<'a> {
         Some(clamped)
     }
 
-    /// Adds a warning that the nearer of two limits was used.
+    /// Warns that a number was clamped to the nearer limit.
     pub(crate) fn note(&mut self, argument: &str, value: impl Into<i128>, least: u64, most: u64) {
         let value: i128 = value.into();
         let used = value.clamp(least.into(), most.into());
@@ -301,14 +300,14 @@ pub(crate) fn globs_at(
     })
 }
 
-/// Splits globs that are separated by white space, if each of them is one by its signs: names can have spaces.
+/// Splits globs at white space, but only if every part looks like a glob, because names can contain spaces.
 fn words(globs: &str) -> Vec<&str> {
     let words: Vec<&str> = globs.split_whitespace().collect();
     let is_glob = |word: &&str| word.contains('*') || word.starts_with('!') || word.ends_with('/');
     if words.len() > 1 && words.iter().all(is_glob) { words } else { vec![globs] }
 }
 
-/// Returns the globs that a caller can mean by one:
+/// Lists every glob that a caller may mean by this one:
 ///
 /// - `./x` is relative to the start.
 /// - `a|b` are two globs, as are `*.a *.b` ([`words`]).
@@ -350,15 +349,14 @@ fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
     all
 }
 
-/// Compiles the `file_pattern` that selects files: globs separated by commas; those that begin with `!`
-/// exclude files.
+/// Compiles the comma-separated globs of `file_pattern`. Those that begin with `!` exclude files.
 pub(crate) fn file_globs(
     globs: Option<&str>,
     (root, start): (&Root, &RelPath),
 ) -> Result<Option<Globs>, ToolError> {
     let mut globs: Vec<String> = globs.map(split).into_iter().flatten().map(str::to_owned).collect();
     globs.retain(|glob| !glob.trim().is_empty());
-    // The last matching glob decides, so exclusions come last, wherever the caller wrote them.
+    // The last matching glob decides, so exclusions must come last, wherever the caller wrote them.
     globs.sort_by_key(|glob| glob.starts_with('!'));
     if globs.iter().all(|glob| glob == "*" || glob == "**" || glob == "**/*") {
         return Ok(None);
@@ -454,7 +452,7 @@ mod tests {
         for (request, expected) in cases {
             let (fields, notes) = run(request.clone()).unwrap();
             assert_eq!(fields, expected, "{request}");
-            // An argument under another name is accepted with a note.
+            // An argument under another name must be accepted with a note.
             let other =
                 ["query", "include", "case_sensitive"].iter().find(|name| request.get(**name).is_some());
             let taken = other.filter(|_| request.get("query").is_none() || request.get("pattern").is_none());
@@ -467,7 +465,7 @@ mod tests {
         let cases = [
             (json!({"pattern": "x", "wait_for_previous": true}), "left out: `wait_for_previous`"),
             (json!({"pattern": "x", "reason": "y", "depth": 2}), "left out: `reason`, `depth`"),
-            // Next to a pattern, `query` describes its purpose.
+            // If there is also a pattern, `query` describes its purpose.
             (json!({"pattern": "x", "query": "where is x?"}), "left out: `query`"),
         ];
         for (request, expected) in cases {

@@ -1,13 +1,13 @@
 //! Redaction of answers: removes secrets from lines and names, and counts them.
 //!
-//! A line alone may not show that it contains a secret: the name of a value may be in the line before it, or
-//! the beginning of a key fifty lines above. We therefore check the lines of a file together, with
-//! [`limits::BORDER_LINES`] lines around them that are not shown. We detect lines of a private key in the
-//! whole file (`forage_search::KeyBlocks`). We neither join nor drop lines, and a match within a secret
-//! becomes a match of the mark that replaces it. We cut long lines only after redaction, because no rule
-//! recognizes half a secret.
+//! A single line may not show that it contains a secret. For example, the name of a value may be in the line
+//! before it, or the beginning of a key fifty lines above. We therefore check the lines of a file together,
+//! with [`limits::BORDER_LINES`] lines around them that are not shown. To detect lines of a private key, we
+//! scan the whole file (`forage_search::KeyBlocks`). This step must neither join nor drop lines, and a match
+//! within a secret becomes a match of the mark that replaces it. We cut long lines only after redaction,
+//! because no rule recognizes half a secret.
 //!
-//! We check only what is shown, never everything that was searched.
+//! We check only the lines that are shown, never all that were searched.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -20,13 +20,13 @@ use forage_search::{CHARACTER_BYTES, EventKind, KeyBlocks, ScanOptions, SearchEv
 use crate::limits;
 use crate::text::{count, grouped};
 
-/// The start of the mark that replaces a secret; the name of the rule and a bracket follow.
+/// The start of the mark that replaces a secret. The name of the rule and a bracket follow.
 pub(crate) const MARK: &str = "[redacted:";
 /// The mark that replaces a private key, or a line of one.
 pub(crate) const KEY_MARK: &str = "[redacted:private-key]";
 const KEY_RULE: &str = "private-key";
 
-/// Secrets that were removed from an answer.
+/// Counts of the secrets that were removed from an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hidden {
     by_rule: BTreeMap<String, usize>,
@@ -34,13 +34,13 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Returns the number of secrets found by all rules. A private key counts once, however many consecutive
-    /// lines of it are shown.
+    /// Sums up the secrets found by all rules. A private key counts once, however many consecutive lines of
+    /// it are shown.
     pub fn total(&self) -> usize {
         self.by_rule.values().sum()
     }
 
-    /// Returns the counts by rule; rules that found nothing are absent.
+    /// Returns the count for each rule that found something.
     pub fn by_rule(&self) -> &BTreeMap<String, usize> {
         &self.by_rule
     }
@@ -60,7 +60,7 @@ impl Hidden {
         }
     }
 
-    /// Returns the note for the reader, if anything was removed.
+    /// Formats the note for the reader, if anything was removed.
     pub(crate) fn note(&self) -> Option<String> {
         let total = self.total();
         let secrets = (total > 0).then(|| count(total as u64, "secret"))?;
@@ -94,18 +94,18 @@ impl Hidden {
     }
 }
 
-/// A line to check.
+/// A line to redact.
 pub(crate) struct BorderLine<'a> {
     pub(crate) number: u64,
     /// The line without its line feed.
     pub(crate) bytes: &'a [u8],
-    /// The parts of the line that are in a private key.
+    /// The parts of the line that belong to a private key.
     pub(crate) in_key: &'a [Range<usize>],
-    /// Whether the line is shown; other lines only provide context for those that are.
+    /// Whether the line is shown. The others are only context for it.
     pub(crate) is_shown: bool,
 }
 
-/// The lines of a whole text, some of which are shown.
+/// The lines of a text. Only some of them are shown.
 pub(crate) struct Excerpt<'a> {
     pub(crate) lines: Vec<&'a str>,
     text: &'a str,
@@ -139,15 +139,15 @@ impl<'a> Border<'a> {
         Self { redactor, hidden }
     }
 
-    /// Returns the number of lines needed around those that are shown.
+    /// Number of lines of context that we need around the lines shown.
     pub(crate) fn margin(&self) -> usize {
         if self.redactor.is_active() { limits::BORDER_LINES } else { 0 }
     }
 
-    /// Returns the scan options extended by the additional lines and bytes that redaction needs. `characters`
-    /// is the part of each line that is shown.
+    /// Extends the scan options by the additional lines and bytes that redaction needs. `characters` is the
+    /// length of the part of each line that is shown.
     pub(crate) fn widen(&self, scan: ScanOptions, characters: Option<usize>) -> ScanOptions {
-        // This room is needed on both sides of the match.
+        // The match may be at either end of the part shown, so we need this many bytes on both sides.
         let line_bytes = characters.map(|characters| characters.saturating_mul(2 * CHARACTER_BYTES));
         if !self.redactor.is_active() {
             return ScanOptions { line_bytes, ..scan };
@@ -160,7 +160,7 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Keeps the events before `end`, and after it only those needed as context for redaction.
+    /// Keeps the events before `end`, and after it only those that redaction needs as context.
     pub(crate) fn truncate(&self, events: &mut Vec<SearchEvent>, end: usize) {
         if self.redactor.is_active() {
             events.truncate(end + limits::BORDER_LINES);
@@ -199,8 +199,8 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Redacts lines of one file, given in order. Returns the new text of each line that had a secret, with
-    /// U+FFFD for invalid UTF-8.
+    /// Redacts lines of one file, which must be in order. Returns the new text of each line that had a
+    /// secret, with U+FFFD for invalid UTF-8.
     pub(crate) fn lines(&mut self, lines: &[BorderLine<'_>]) -> Vec<Option<String>> {
         if !self.redactor.is_active() || lines.is_empty() {
             return lines.iter().map(|_| None).collect();
@@ -209,7 +209,7 @@ impl<'a> Border<'a> {
         let mut text = String::new();
         for (nth, line) in lines.iter().enumerate() {
             if nth > 0 {
-                // Lines that are not adjacent are not context for each other.
+                // Lines that are not adjacent must not be context for each other.
                 text.push_str(if lines[nth - 1].number + 1 == line.number { "\n" } else { GAP });
             }
             match line.in_key {
@@ -245,7 +245,7 @@ impl<'a> Border<'a> {
         texts
     }
 
-    /// Returns the chosen lines of a text, by index, without secrets.
+    /// Redacts the lines of a text at these indices.
     pub(crate) fn chosen(&mut self, text: &Excerpt<'_>, chosen: &[usize]) -> Vec<String> {
         let mut near: Vec<usize> = Vec::new();
         for &at in chosen {
@@ -274,7 +274,7 @@ impl<'a> Border<'a> {
         chosen.iter().map(shown).collect()
     }
 
-    /// Redacts a text without context, for example a message or a name in a file.
+    /// Redacts a text without context, for example a message or a file name.
     pub(crate) fn text(&mut self, text: &mut String) {
         if !self.redactor.is_active() || !may_hold_a_secret(text) {
             return;
@@ -286,13 +286,13 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Returns a redacted text whose secrets are counted elsewhere.
+    /// Redacts a text whose secrets are counted elsewhere.
     pub(crate) fn uncounted(&self, text: &str) -> String {
         self.redactor.redact(text).as_str().to_owned()
     }
 
-    /// Redacts the name of a file or directory, or a path. Returns true if it had a secret, because then the
-    /// shown name can't be opened.
+    /// Redacts a path or the name of a file or directory. Returns true if it had a secret, because the shown
+    /// name can't be opened then.
     pub(crate) fn name(&mut self, name: &mut String) -> bool {
         let before = self.hidden.total();
         self.text(name);
@@ -301,8 +301,8 @@ impl<'a> Border<'a> {
         had_one
     }
 
-    /// Returns a path for records and text, and its bytes in base64 if the text does not represent all of
-    /// them.
+    /// Redacts a path for records and text. Also returns its bytes in base64 if the text does not represent
+    /// all of them.
     pub(crate) fn path(&mut self, path: &RelPath) -> (String, Option<String>) {
         let mut shown = path.display().into_owned();
         let bytes = crate::sanitize::path_bytes(path);
@@ -310,17 +310,17 @@ impl<'a> Border<'a> {
     }
 }
 
-/// The separator of lines that are not adjacent.
+/// The separator between lines that are not adjacent.
 const GAP: &str = "\n--\n";
 
-/// Returns true if a name or message is worth checking: it has a word as long as the shortest tokens, or a
-/// character that assigns a value to a name. This saves time, because answers have thousands of names.
+/// Returns true if a name or message may contain a secret: it has a word as long as the shortest tokens, or a
+/// character that assigns a value to a name. This check saves time: answers have thousands of names.
 fn may_hold_a_secret(text: &str) -> bool {
     let is_end = |character: char| matches!(character, '/' | ' ' | '\\');
     text.contains(['=', ':', '@']) || text.split(is_end).any(|word| word.len() >= limits::BORDER_WORD_BYTES)
 }
 
-/// Returns a line with the mark in place of the parts in a key.
+/// Replaces the parts of a line that belong to a key with the mark.
 pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(line.len());
     let mut at = 0;
@@ -333,7 +333,7 @@ pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
     shown
 }
 
-/// Returns the ranges of the marks in a text.
+/// Finds the marks in a text.
 fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.match_indices(MARK).filter_map(|(at, _)| {
         let rule = &text[at + MARK.len()..];
@@ -347,9 +347,9 @@ fn rule_of(mark: &str) -> &str {
     &mark[MARK.len()..mark.len() - 1]
 }
 
-/// Returns where a text was replaced, as ranges of the old and the new text. This is used only to move match
-/// positions: if the parts between the marks are ambiguous, the ranges are wider or elsewhere within the
-/// text.
+/// Finds the replacements in a text, as ranges of the old and the new text. We use them only to move match
+/// positions, so they may be inexact. If the text between the marks is ambiguous, the ranges are wider or
+/// elsewhere within the text.
 fn edits(before: &str, after: &str) -> Vec<(Range<usize>, Range<usize>)> {
     let whole = || vec![(0..before.len(), 0..after.len())];
     let marks: Vec<Range<usize>> = marks(after).collect();
@@ -379,7 +379,7 @@ fn replace(event: &mut SearchEvent, text: &str) {
     let has_feed = event.bytes.ends_with(b"\n");
     let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
     let before = String::from_utf8_lossy(line);
-    // Spans count bytes, and invalid UTF-8 has a different length in the text.
+    // Spans count bytes, and invalid UTF-8 may take more bytes once it is text.
     let place = |at: usize| match before {
         Cow::Borrowed(_) => at,
         Cow::Owned(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
@@ -400,7 +400,7 @@ fn replace(event: &mut SearchEvent, text: &str) {
         span.start = moved(start, false);
         span.end = moved(end, true).max(span.start);
     }
-    // The number of matches in a secret must not be shown either.
+    // This must also hide how many matches are in a secret.
     event.spans.dedup_by(|next, first| {
         let same = (next.start, next.end) == (first.start, first.end);
         first.distance = first.distance.min(if same { next.distance } else { u8::MAX });
@@ -423,8 +423,8 @@ fn keep_best(spans: &mut Vec<Span>, most: usize) {
     }
 }
 
-/// Removes the words at which a line was cut, because one may be half of a secret. They are outside of the
-/// part shown, unless much of the line is hidden.
+/// Removes the words at which a line was cut, because one may be half of a secret. They are outside the part
+/// shown, unless much of the line is hidden.
 fn drop_cut_words(event: &mut SearchEvent) {
     let mut kept = 0..event.bytes.len();
     if event.cut.before > 0 {
@@ -436,7 +436,7 @@ fn drop_cut_words(event: &mut SearchEvent) {
     event.keep(kept);
 }
 
-/// Returns a line that was cut, without the word at its end.
+/// Strips the last word of a line that was cut there.
 pub(crate) fn without_cut_word(line: &[u8]) -> &[u8] {
     &line[..line.len() - word_bytes(line.iter().rev(), limits::BORDER_LINE_BYTES)]
 }
@@ -473,7 +473,7 @@ mod tests {
         (events.into_iter().map(shown).collect(), hidden)
     }
 
-    /// Returns the texts that the spans of a line cover.
+    /// Maps spans to the texts that they cover.
     fn matched(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
         spans.iter().map(|&(start, end)| line[start..end].to_owned()).collect()
     }
@@ -496,7 +496,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_in_a_key_of_the_file_is_hidden() {
-        // A line from the middle of a key; the header line of a key would be recognized without context.
+        // This line is from the middle of a key. We would recognize a header line even without context.
         let body = "yFhMgwMbRvI0MBZhpI7RSZfZ0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7Q1dKpVbX";
         let lines = |in_key: Option<Range<usize>>| {
             let line = |number| SearchEvent {
@@ -538,7 +538,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is replaced, spans stay within their line and on character boundaries.
+        /// Spans must stay within their line and on character boundaries, whatever is replaced.
         #[test]
         fn spans_stay_valid(
             words in proptest::collection::vec(proptest::sample::select(vec![

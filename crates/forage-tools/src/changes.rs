@@ -1,4 +1,4 @@
-//! Scope by change: the files in which a commit and the working tree, or two commits, differ.
+//! Limits a search to the files that changed between two commits, or between a commit and the working tree.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const CHANGED: &str = "changed";
 /// The changed files of a root.
 #[derive(Clone, Debug)]
 pub struct ChangedFiles {
-    /// Those that still exist, where they are now.
+    /// The changed files that still exist, under their current paths.
     pub files: Arc<FileSet>,
     pub(crate) set: ChangeSet,
     /// The range or revision as the caller wrote it.
@@ -24,12 +24,11 @@ pub struct ChangedFiles {
 }
 
 impl ChangedFiles {
-    /// Reads the changed files. `range` is a revision, which is compared with the working tree, `A...B`, or
-    /// `A..B`.
+    /// Reads the changed files. `range` is `A...B`, `A..B`, or a revision to compare with the working tree.
     ///
     /// # Errors
     ///
-    /// Returns an error if the root has no readable repository, or the range names no commits.
+    /// Fails if the root has no readable repository, or if the range names no commits.
     pub fn read(root: &Arc<Root>, range: &str, stop: &Stop) -> Result<Self, ToolError> {
         let refused = |problem: String| ToolError::argument(CHANGED, problem);
         let mut repository = Repository::open(root, stop).map_err(|error| match error {
@@ -48,8 +47,8 @@ impl ChangedFiles {
         Ok(Self { files: Arc::new(files), set, range: range.trim().to_owned() })
     }
 
-    /// Narrows a walk to these files. Ignore rules do not apply to what git tracks, and a hidden name that was
-    /// changed is searched as well.
+    /// Narrows a walk to these files. Since ignore rules do not apply to tracked files, ignored and hidden
+    /// files that changed are searched as well.
     #[must_use]
     pub fn narrow(&self, options: WalkOptions) -> WalkOptions {
         let only = Some(Globs::among(options.only, &self.files));
@@ -66,7 +65,7 @@ impl ChangedFiles {
         Err(ToolError::argument(CHANGED, problem))
     }
 
-    /// Returns notes about changed files that are not searched.
+    /// Describes the changed files that are not searched.
     pub fn notes(&self) -> Vec<String> {
         let range = quoted(if self.range.is_empty() { "HEAD" } else { &self.range });
         if self.set.files.is_empty() {
@@ -80,7 +79,7 @@ impl ChangedFiles {
         deleted.into_iter().chain(self.incomplete()).collect()
     }
 
-    /// Returns notes about limits that cut the change set.
+    /// Describes the limits that cut the change set.
     pub(crate) fn incomplete(&self) -> impl Iterator<Item = String> {
         let renames = (!self.set.has_all_renames)
             .then(|| "too many files were added and deleted to find all renames of edited files".to_owned());

@@ -83,34 +83,34 @@ pub enum FilterCandidates {
     Union,
 }
 
-/// The answer formats that we can request from a model.
+/// Answer formats that we can request from a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerForm {
     /// Lines of the form `path: why`, as the requirement asks.
     #[default]
     Paths,
-    /// JSON that names files by the ids they were shown with, each with a grade. Only grades can be merged,
-    /// so only this format supports shards.
+    /// JSON that identifies files by the ids they were shown with, and grades each of them. Since only grades
+    /// can be merged, only this format supports shards.
     Ids {
-        /// Maximum number of shards that long evidence is split into; they are requested in parallel. 1 to
+        /// Maximum number of shards that we split long evidence into. They are requested in parallel. 1 to
         /// [`limits::FILTER_SHARDS_MAX`]; larger values are clamped.
         shards: usize,
     },
 }
 
-/// The relevance filter settings of `keyword_search`.
+/// Settings of the relevance filter of `keyword_search`.
 #[derive(Clone)]
 pub struct FilterSettings {
-    /// How relevant files are chosen.
+    /// How to choose the relevant files.
     pub mode: FilterMode,
-    /// What happens if all models fail.
+    /// What to do if all models fail.
     pub on_model_failure: OnModelFailure,
     /// The models in order of preference.
     pub models: Models,
-    /// The places where a model could have been configured, for the error without models. Names only, never
-    /// values.
+    /// The places where a model could have been configured, for the error without models. This must contain
+    /// only names, never values.
     pub looked_for: String,
-    /// Removes secrets from the text that is sent.
+    /// Removes secrets from text before we send it.
     pub redactor: Arc<Redactor>,
     /// Time limit for all models together.
     pub timeout: Duration,
@@ -118,7 +118,7 @@ pub struct FilterSettings {
     pub candidates: FilterCandidates,
     /// How to handle terms that match too much.
     pub breadth: FilterBreadth,
-    /// Maximum bytes of one term, and of all together, as ripgrep would print them; more is too broad.
+    /// Maximum bytes of one term, and of all together, as ripgrep would print them. More is too broad.
     pub term_bytes: u64,
     /// See [`FilterSettings::term_bytes`].
     pub evidence_bytes: u64,
@@ -131,16 +131,16 @@ pub struct FilterSettings {
     /// Replaces the system prompt that belongs to the answer format.
     pub prompt: Option<Arc<str>>,
     /// Maximum tokens of evidence in one request, counted at [`limits::BYTES_PER_TOKEN`]. Compact evidence
-    /// stays within it, and evidence of either form that exceeds it is split into shards. Clamped to
-    /// [`limits::EVIDENCE_TOKENS_MIN`] to [`limits::EVIDENCE_TOKENS_MAX`].
+    /// must fit into this budget, and evidence of either form that exceeds it is split into shards. Clamped
+    /// to [`limits::EVIDENCE_TOKENS_MIN`] to [`limits::EVIDENCE_TOKENS_MAX`].
     pub evidence_tokens: usize,
-    /// Caches the answers to repeated requests; `None` disables caching.
+    /// Caches the answers to repeated requests. `None` disables caching.
     pub cache: Option<Arc<dyn AnswerCache>>,
 }
 
 impl FilterSettings {
-    /// Returns, for the error without models, where a model could have been configured and why no provider
-    /// has one.
+    /// Describes where a model could have been configured and why no provider has one, for the error without
+    /// models.
     pub(crate) fn what_was_looked_for(&self) -> String {
         format!("{} {}", self.looked_for, self.models.passed_over()).trim_end().to_owned()
     }
@@ -174,30 +174,30 @@ impl Default for FilterSettings {
 pub struct WaitingFor(Arc<Mutex<Option<String>>>);
 
 impl WaitingFor {
-    /// Sets the party that the call waits for; `None` if it no longer waits.
+    /// Sets the party that the call waits for, or `None` if it no longer waits.
     pub fn set(&self, whom: Option<String>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whom;
     }
 
-    /// Returns the party that the call waits for, if any.
+    /// Returns the party that the call waits for.
     pub fn whom(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Progress of a call, for displays. Clones share the state of the same call.
+/// Progress of a call, for displays. Clones share this state.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
-    /// Files that were visited.
+    /// Number of files visited so far.
     pub visited: Arc<AtomicU64>,
-    /// Files to read for the ranked index.
+    /// Progress of reading files for the ranked index.
     pub ranked: Arc<UpdateProgress>,
     /// The model that the call waits for.
     pub waiting: WaitingFor,
 }
 
 impl CallProgress {
-    /// Describes the current activity and its progress. `else_doing` names the activity of a call that
+    /// Describes the current activity and its progress. `else_doing` is the description of a call that
     /// neither waits nor reads files for the ranked index.
     pub fn said(&self, else_doing: &str) -> String {
         if let Some(model) = self.waiting.whom() {
@@ -216,13 +216,13 @@ impl CallProgress {
     }
 }
 
-/// The engine that answers a `Search`.
+/// Engine that answers a `Search`.
 #[derive(Clone, Debug, Default)]
 pub enum EngineSetting {
     /// The embedded engine.
     #[default]
     Embedded,
-    /// An external program of the user's.
+    /// An external program that the user has chosen.
     External {
         /// The programs that were found, in order of preference.
         programs: Vec<Program>,
@@ -231,14 +231,14 @@ pub enum EngineSetting {
     },
 }
 
-/// The settings of `Search`.
+/// Settings of `Search`.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     /// The engine.
     pub engine: EngineSetting,
-    /// Time limit for a call that does not set one.
+    /// Time limit for a call that does not set its own.
     pub timeout: Duration,
-    /// Maximum number of events in an answer if the call does not set one.
+    /// Maximum number of events in an answer, for a call that does not set its own.
     pub max_results: u64,
 }
 
@@ -252,19 +252,19 @@ impl Default for SearchSettings {
     }
 }
 
-/// The settings of `keyword_lookup`.
+/// Settings of `keyword_lookup`.
 #[derive(Clone)]
 pub struct LookupSettings {
-    /// The retriever that looks words up, or the reason why there is none and how to fix it.
+    /// The retriever for lookups. If there is none, this is the reason and how to fix it.
     pub retriever: Result<Arc<Retriever>, String>,
-    /// Maximum number of results in an answer if the call does not set one.
+    /// Maximum number of results in an answer, for a call that does not set its own.
     pub limit: u64,
     /// The payload field with the text.
     pub text_field: String,
-    /// Returns payloads to a program as stored: texts are not cut, and characters that hide text are not
-    /// escaped.
+    /// Whether a program should get payloads as stored: we neither cut texts nor escape characters that hide
+    /// text.
     pub as_stored: bool,
-    /// Receives a separate event for each lookup. A lookup made by
+    /// Receives a separate event for each lookup. Note that a lookup made by
     /// [`telemetry::call`](crate::telemetry::call) is reported in the event of that call instead.
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
@@ -312,7 +312,7 @@ impl Default for LookupSettings {
     }
 }
 
-/// The reasons why there is no ranked index.
+/// Reasons why there is no ranked index.
 pub(crate) enum NotRanked {
     /// It is not up to date with the tree yet. Contains the number of missing files that are indexed by now
     /// and their total, if known.
@@ -348,8 +348,9 @@ pub struct Context {
     /// Tokens of code in an answer of `search_index` if the call does not set it; 0 for only files and lines.
     pub code_tokens: u64,
     /// Time limit for updating a ranked index. The next call continues unfinished work, and this one ranks
-    /// the results of a line search instead. The limit is a part of [`Context::timeout`] unless it is longer:
-    /// then the caller waits for the index, and the time for the search starts when the index is ready.
+    /// the results of a line search instead. The limit is a part of [`Context::timeout`] unless it is longer.
+    /// In that case the caller waits for the index, and the time for the search starts when the index is
+    /// ready.
     pub indexing_time: Duration,
     /// Indexes of roots. They affect only the duration of a search.
     pub indexes: Option<Arc<dyn Indexes>>,
@@ -421,7 +422,7 @@ impl Context {
         self.indexes.as_ref()?.of(root)
     }
 
-    /// Returns the ranked index of a root, up to date with its tree. `call` is the stop signal of the call.
+    /// Updates the ranked index of a root to match its tree. `call` is the stop signal of the call.
     pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<Ranked, NotRanked> {
         let within = match self.waits_for_ranking() {
             true => self.stop.within(self.indexing_time),
@@ -461,7 +462,7 @@ impl Context {
         }
     }
 
-    /// Returns `options` extended by the names that an index of the root knows, if there is an index.
+    /// Extends walk options by the names that an index of the root knows, if there is an index.
     pub(crate) fn known_to_index(
         &self,
         root: &Arc<Root>,

@@ -1,4 +1,4 @@
-//! Derives a corrected call from a rejected one, if its meaning stays the same.
+//! Corrects a rejected call if its meaning stays the same.
 
 use forage_search::{Pattern, PatternError, PatternOptions};
 use serde_json::{Map, Value};
@@ -6,12 +6,13 @@ use serde_json::{Map, Value};
 use crate::arguments::{ArgumentDefinition, convert, named};
 use crate::error::ToolError;
 
-/// Operators of regular expressions. A pattern with one of these was meant as a regex, and only its author
-/// knows how to fix it.
+/// Operators of regular expressions. A pattern with one of these must have been meant as a regex, and only
+/// its author knows how to fix it.
 const OPERATORS: [char; 9] = ['\\', '|', '*', '+', '?', '^', '$', '[', ']'];
 
-/// Returns the request as the tool accepts it; `<name>` stands for a missing argument. Returns `None` if the
-/// error is not about syntax, or if we would have to drop an argument that affects the question.
+/// Rewrites the request so that the tool accepts it, with the placeholder `<name>` for a missing argument.
+/// Returns `None` if the error is not about syntax, or if we would have to drop an argument that affects the
+/// results.
 pub(crate) fn corrected(
     definition: &ArgumentDefinition<'_>,
     request: Value,
@@ -20,7 +21,7 @@ pub(crate) fn corrected(
     let mut fields = readable(definition, request)?;
     match error {
         ToolError::Request(_) => {}
-        // Without the number, the default applies.
+        // If we drop the number, its default applies.
         ToolError::Argument { argument, .. } => {
             fields.remove(*argument).filter(Value::is_number)?;
         }
@@ -50,7 +51,7 @@ pub(crate) fn corrected(
     Some(Value::Object(fields))
 }
 
-/// Returns true if the caller must fill in a placeholder.
+/// Returns true if the request has a placeholder that the caller must fill in.
 pub(crate) fn has_placeholder(request: &Value) -> bool {
     match request {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
@@ -61,7 +62,7 @@ pub(crate) fn has_placeholder(request: &Value) -> bool {
     }
 }
 
-/// Returns the arguments under their correct names, with values that the tool can parse.
+/// Renames the arguments, and converts their values to ones that the tool can parse.
 fn readable(definition: &ArgumentDefinition<'_>, request: Value) -> Option<Map<String, Value>> {
     let (given, _) = named(definition, request).ok()?;
     let mut fields = Map::new();
@@ -69,7 +70,7 @@ fn readable(definition: &ArgumentDefinition<'_>, request: Value) -> Option<Map<S
         let property = &definition.schema["properties"][&name];
         let value = match convert(definition.tool, &name, property, value) {
             Ok(value) => value,
-            // Numbers have a default.
+            // We can drop a number: all numbers have a default.
             Err(_) if property["type"] == "integer" => continue,
             Err(_) => return None,
         };
@@ -87,7 +88,7 @@ mod tests {
     use crate::context::Context;
     use crate::registry;
 
-    /// Returns a context for an empty directory, which is deleted after it is opened.
+    /// Creates a context for an empty directory, which is deleted after it is opened.
     fn context() -> Context {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::open(directory.path(), &RootPolicy::default(), SecretPolicy::off()).unwrap();
@@ -138,7 +139,7 @@ mod tests {
             ("grep_search", json!({"pattern": "x", "file_pattern": "[", "context_lines": 2})),
             ("grep_search", json!({"pattern": "x", "cursor": "nonsense"})),
             ("grep_search", json!([1])),
-            // Two errors: the correction of the first one is rejected too.
+            // Two errors: the call would still be rejected after we correct the first one.
             ("grep_search", json!({"pattern": "x(", "file_pattern": "["})),
             ("read_file", json!({"path": "no such file"})),
         ] {

@@ -1,12 +1,12 @@
-//! Cursors: 16 characters that mark the position where a truncated answer continues. They are valid only for
-//! the request that they came from.
+//! Cursors: 16 characters that mark the position where a truncated answer continues. A cursor is valid only
+//! for the request that it came from.
 //!
 //! A cursor is the Base64 of 12 bytes: the distance (1), the line (4, big-endian) and a hash (7) of the
 //! request, the root's path, the distance, the line and the path of the file. The cursor does not contain the
-//! path itself. We look for it among the files of the tree and accept only the one for which the hash is
-//! correct. A cursor that was altered or that belongs to another request is therefore rejected, and no
-//! results are lost between two pages. There is no secret key in the hash: a caller that computes its own
-//! hash sees nothing that a request without a cursor does not show.
+//! path itself. Instead, we search the tree for the file whose hash is correct. A cursor that was altered or
+//! that belongs to another request is therefore rejected, and we lose no results between two pages. There is
+//! no secret key in the hash: a caller that computes its own hash sees nothing that a request without a
+//! cursor does not show.
 
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;
@@ -22,8 +22,8 @@ use serde_json::Value;
 use crate::error::ToolError;
 use crate::tool::Tool;
 
-/// A position in the order of results: everything up to this line of this path was delivered. Results in
-/// best-first order are sorted by distance before that.
+/// A position in the order of results. Everything up to this line of this path was delivered. If the best
+/// results come first, they are sorted by distance before path and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) distance: u8,
@@ -31,14 +31,14 @@ pub(crate) struct Cursor {
     pub(crate) line: u64,
 }
 
-/// Arguments that affect only how many results are returned. `path` is included because a path can be written
-/// in many ways; we hash the resolved path instead.
+/// Arguments that affect only how many results are returned. We include `path` in this list because a path
+/// can be written in many ways, and hash the resolved path instead.
 const NOT_OF_THE_QUESTION: [&str; 7] =
     ["cursor", "path", "limit", "max_results", "timeout_ms", "explain", "code_tokens"];
 
-/// Returns the hash of everything that a cursor is bound to in addition to its position: all arguments that
-/// affect the results, whatever arguments the tool has. Changing them between pages would skip results.
-/// `globs` are those that were part of `path`.
+/// Hashes everything that a cursor is bound to in addition to its position: all arguments that affect the
+/// results, whatever arguments the tool has. If they changed between pages, we would skip results. `globs`
+/// are those that were part of `path`.
 pub(crate) fn fingerprint<T: Tool>(
     request: &T::Request,
     root: &Root,
@@ -50,7 +50,7 @@ where
 {
     let mut question = serde_json::to_value(request).unwrap_or_default();
     if let Some(arguments) = question.as_object_mut() {
-        // An omitted argument is equal to an empty one; for no argument does 0 change the results.
+        // An omitted argument must hash like an empty one. No argument has a 0 that changes the results.
         let says_nothing = |value: &Value| match value {
             Value::Null | Value::Bool(false) => true,
             Value::Number(number) => number.as_i64() == Some(0),
@@ -64,14 +64,14 @@ where
     hasher.finish()
 }
 
-/// Bytes of a cursor: a multiple of three, so that every text of this length has exactly one meaning and no
-/// padding.
+/// Bytes of a cursor. This must be a multiple of three, so that every text of this length has exactly one
+/// meaning and no padding.
 const BYTES: usize = 12;
 
-/// Bytes of the hash. With one million files, one is mistaken for another in one of 70 billion pages.
+/// Bytes of the hash. With one million files, we would mistake one for another in one of 70 billion pages.
 const HASH_BYTES: usize = 7;
 
-/// A cursor whose file is not known yet.
+/// A cursor whose file we have not found yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SealedCursor {
     bytes: [u8; BYTES],
@@ -118,7 +118,7 @@ impl SealedCursor {
         (cursor.bytes(self.fingerprint) == self.bytes).then_some(cursor)
     }
 
-    /// Returns the error for a cursor that matches no file.
+    /// Creates the error for a cursor that matches no file.
     pub(crate) fn unknown() -> ToolError {
         ToolError::argument(
             "cursor",
@@ -131,7 +131,7 @@ impl SealedCursor {
     ///
     /// # Errors
     ///
-    /// Returns an error if no file matches, if the walk can't begin, or if it was stopped early.
+    /// Fails if no file matches, if the walk can't begin, or if it was stopped early.
     pub(crate) fn find(
         &self,
         root: &Arc<Root>,
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// One character is replaced, removed or duplicated.
+    /// Replaces, removes or duplicates each character in turn.
     #[test]
     fn no_altered_place_is_taken() {
         let cursor = place("src/ö.rs", 12, 0);

@@ -1,4 +1,4 @@
-//! Errors of calls. They are addressed to the caller: they name the argument and the next step.
+//! Errors of calls. They address the caller, so they must name the argument and the next step.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::names::ToolNames;
 use crate::sanitize::sanitize;
 
-/// The reasons why a call has no answer.
+/// Reasons why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// There is no tool with this name.
@@ -54,7 +54,7 @@ pub enum ToolError {
     Argument {
         /// The argument's name.
         argument: &'static str,
-        /// The problem, and what to write instead.
+        /// What is wrong, and what to write instead.
         problem: String,
     },
     /// A pattern is not valid.
@@ -76,7 +76,8 @@ pub enum ToolError {
         /// Similar paths that exist, the nearest first.
         nearest: Vec<String>,
     },
-    /// Every term of a keyword search is too broad. The first sentence of the message is the requirement's.
+    /// Every term of a keyword search is too broad. The requirement defines the first sentence of the
+    /// message.
     #[error("each of those search terms yielded too many results\n{terms}\nUse longer, more specific terms.")]
     TooBroad {
         /// One line per term with its size.
@@ -155,8 +156,8 @@ pub enum ErrorCode {
     Usage,
     /// The request of a tool is not a JSON object with the right fields. The message names the field.
     Request,
-    /// The value of an argument is not valid, for example a malformed glob. The message names the argument and the values
-    /// that it accepts.
+    /// The value of an argument is not valid, for example a malformed glob. The message names the argument
+    /// and the values that it accepts.
     Argument,
     /// A pattern is not valid. Fix it at the position in the message, or search for plain text.
     Pattern,
@@ -166,12 +167,13 @@ pub enum ErrorCode {
     UnknownTool,
     /// The configuration gives a tool a name that clients do not accept. Change the setting in the message.
     BadName,
-    /// The configuration gives two tools the same name. Change one of the settings in the message, or turn a tool off.
+    /// The configuration gives two tools the same name. Change one of the settings in the message, or turn a
+    /// tool off.
     SameName,
     /// Every term of a keyword search matches too much. Use longer, more specific terms.
     TooBroad,
-    /// No model is available. Set a key, run a local model, or filter without one; the message lists the settings that were
-    /// checked.
+    /// No model is available. Set a key, run a local model, or filter without one; the message lists the
+    /// settings that were checked.
     NoModel,
     /// Every model that was asked failed. The message has the errors; try again later, or another model.
     ModelsFailed,
@@ -183,14 +185,15 @@ pub enum ErrorCode {
     Index,
     /// The collection does not exist or is incompatible, or its store does not answer. See the message.
     Collection,
-    /// The call ended before it found anything, for example at its time limit. There may be matches: allow more time, or
-    /// search a smaller directory.
+    /// The call ended before it found anything, for example at its time limit. There may be matches: allow
+    /// more time, or search a smaller directory.
     Unfinished,
     /// The model returned no answer, or refused. Ask differently, or another model.
     NoAnswer,
     /// The call was interrupted. The answer has the results so far.
     Cancelled,
-    /// A token of a team's server has reached its limit of calls. The message says when you should call again.
+    /// A token of a team's server has reached its limit of calls. The message says when you should call
+    /// again.
     RateLimited,
     /// A bug in Forage. Please report it.
     Internal,
@@ -199,7 +202,7 @@ pub enum ErrorCode {
 }
 
 impl ToolError {
-    /// Returns the error message for a call of `tool` with the next step, in the reader's terms.
+    /// Formats the error of a call of `tool` with the next step, in the reader's terms.
     pub fn told(&self, tool: &str, names: &ToolNames) -> String {
         let is_of_argument =
             matches!(self.code(), ErrorCode::Argument | ErrorCode::Pattern | ErrorCode::Path);
@@ -213,7 +216,7 @@ impl ToolError {
         text + &names.hint(self.hint())
     }
 
-    /// Returns the next step if the message does not contain it.
+    /// Suggests the next step if the message does not contain it.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Path(error) | Self::NoSuchPath { error, .. } => error.hint(),
@@ -257,7 +260,7 @@ impl ToolError {
         }
     }
 
-    /// Creates the error for a pattern that is invalid or was not compiled in time.
+    /// Creates the error for a pattern that is invalid or could not be compiled in time.
     pub(crate) fn pattern(argument: &'static str, source: PatternError, stop: &Stop) -> Self {
         match source {
             PatternError::Stopped if stop.is_cancelled() => Self::Cancelled,
@@ -265,7 +268,7 @@ impl ToolError {
         }
     }
 
-    /// Like [`Self::pattern`]; for a pattern that looks like a glob, the message points to `globs`, the
+    /// Like [`Self::pattern`], but if the pattern looks like a glob, the message points to `globs`, the
     /// argument for globs.
     pub(crate) fn pattern_or_glob(pattern: &str, globs: &str, source: PatternError, stop: &Stop) -> Self {
         let is_glob = pattern.starts_with('*') && !pattern.contains([' ', '\\', '(']);

@@ -15,13 +15,13 @@ use crate::limits;
 use crate::place::PathTarget;
 use crate::text::{absolute, quoted};
 
-/// A name as a caller remembers it: a name, a part of one, the end of a path, or words of a path.
+/// A file name as the caller remembers it, e.g. a part of the name, the end of a path, or words of a path.
 pub(crate) struct FileName {
-    /// The name as [`folded`] returns it.
+    /// The name after [`folded`].
     folded: String,
 }
 
-/// Similarity of a path to a name, the most similar first.
+/// How similar a path is to a name, the most similar first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Nearness {
     /// The whole name matches.
@@ -36,7 +36,7 @@ pub(crate) enum Nearness {
     Within,
     /// The path contains it, or contains its words.
     InPath,
-    /// This number of characters differs.
+    /// The names differ by this number of edits.
     Edits(usize),
     /// The name contains its characters in the same order.
     Scattered,
@@ -47,7 +47,7 @@ impl FileName {
         Self { folded: folded(name.trim().trim_matches('/')) }
     }
 
-    /// Returns the similarity of a path below its root to the name, or `None` if the path does not match.
+    /// Compares a path below its root with the name. Returns `None` if they are not similar.
     pub(crate) fn nearness(&self, path: &str) -> Option<Nearness> {
         let wanted = self.folded.as_str();
         let path = folded(path);
@@ -81,13 +81,13 @@ impl FileName {
     }
 }
 
-/// Returns a name in lower case with composed letters.
+/// Converts a name to lower case and composes its letters.
 fn folded(name: &str) -> String {
     let lower = name.to_lowercase();
     if lower.is_ascii() { lower } else { lower.nfc().collect() }
 }
 
-/// Returns the similarity of two names; both are [`folded`].
+/// Compares two names, which must both be [`folded`].
 fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
     let stem = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name, |(at, _)| &name[..at]);
     if name == wanted {
@@ -123,8 +123,8 @@ fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
 /// A path with its similarity.
 pub(crate) type NearPath = (Nearness, RelPath, EntryKind);
 
-/// Returns the entries below `start` with similar names, the most similar first. Those that only contain the
-/// characters count only if there are no others.
+/// Finds entries with similar names below `start`, and sorts them by similarity. A name that merely contains
+/// the characters is returned only if there is nothing better.
 pub(crate) fn near(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -161,8 +161,9 @@ pub(crate) fn near(
     Ok((found, report))
 }
 
-/// Returns a message for a glob, for example `tools/*.py`, that matches no file from where it begins, if it
-/// matches files below other directories. In `fnmatch`, such a glob matches the end of a path.
+/// Returns a message if a glob such as `tools/*.py` matches no file where it begins, but would match files
+/// below other directories. Callers may expect this because in `fnmatch` such a glob matches the end of a
+/// path.
 pub(crate) fn fits_elsewhere(
     context: &Context,
     path: Option<&str>,
@@ -200,8 +201,8 @@ pub(crate) fn fits_elsewhere(
     ))
 }
 
-/// Returns a warning with those of several globs that match none of the files visited by a walk with these
-/// options. `argument` is the argument with the globs, given with its template.
+/// Warns about globs of a list that match no file of a walk with these options. `argument` is the argument
+/// with the globs, together with its template.
 pub(crate) fn unfit_globs(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -231,9 +232,8 @@ pub(crate) fn unfit_globs(
     })
 }
 
-/// Returns those of several globs that match none of the files visited by a walk with these options. Returns
-/// an empty list if this can't be determined within [`limits::NEAREST_TIME`], or if no file matches any of
-/// them.
+/// Finds the globs that match no file of a walk with these options. Returns an empty list if we can't
+/// determine this within [`limits::NEAREST_TIME`], or if no file matches any glob.
 pub fn globs_without_files<'g>(
     (root, start): (&Arc<Root>, &RelPath),
     options: &WalkOptions,
@@ -261,7 +261,7 @@ pub fn globs_without_files<'g>(
     }
 }
 
-/// Returns the error of a call whose path does not exist, with similar paths.
+/// Adds similar paths to the error of a call whose path does not exist.
 pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolError) -> ToolError {
     let (source, path) = match (error, path) {
         (ToolError::Path(source @ OpenError::NotFound { .. }), Some(path)) => (source, path),
@@ -320,7 +320,7 @@ mod tests {
             ("xyz", "src/main.rs", None),
             ("", "src/main.rs", None),
             ("ab", "a_b.rs", None),
-            // The name is decomposed, the path is composed.
+            // This name is decomposed, and the path is composed.
             ("cafe\u{301}", "src/CAF\u{c9}.rs", Some(Nearness::Stem)),
             (
                 "\u{d559}\u{c810}",

@@ -1,4 +1,4 @@
-//! Reads files that are parsed as a whole.
+//! Reads files that we parse as a whole.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -17,18 +17,18 @@ use crate::text::{count, grouped};
 pub(crate) struct FileSource {
     pub(crate) root: Arc<Root>,
     pub(crate) path: RelPath,
-    /// The path as callers can use it again.
+    /// The path in a form that callers can use again.
     pub(crate) shown: String,
-    /// The content, if it is not in the working tree.
+    /// The content, unless the file is in the working tree.
     pub(crate) stored: Option<Arc<[u8]>>,
 }
 
 impl FileSource {
-    /// Returns the file of a call. One of another revision is read.
+    /// Locates the file of a call. If it is from another revision, this also reads it.
     ///
     /// # Errors
     ///
-    /// Returns an error if a file of another revision can't be read.
+    /// Fails if a file of another revision can't be read.
     pub(crate) fn new(target: &PathTarget, stop: &Stop) -> Result<Self, ToolError> {
         let PathTarget { root, path, revision, .. } = target;
         let mut shown = path.display().into_owned();
@@ -53,18 +53,18 @@ impl FileSource {
     }
 }
 
-/// Large texts are read one at a time in this process. A call never waits for a second one while it has one, so
+/// Admits one large text at a time in this process. A call that has one must never wait for a second one, so
 /// that two calls can't wait for each other.
 static LARGE_TEXTS: Permits = Permits::releasing(1, 1);
 
-/// The text of a file, and the memory that it is admitted to: a large one keeps others waiting until it is dropped.
+/// The text of a file, with the permit for its memory. A large text keeps others waiting until it is dropped.
 pub(crate) struct AdmittedText {
     text: String,
     _permit: Option<Permit>,
 }
 
 impl AdmittedText {
-    /// Returns the text, whose memory the caller accounts for.
+    /// Returns the text. The caller must account for its memory from now on.
     pub(crate) fn into_text(self) -> String {
         self.text
     }
@@ -78,12 +78,12 @@ impl Deref for AdmittedText {
     }
 }
 
-/// Returns the text of a file, the name of its encoding, and its size in bytes.
+/// Reads the text of a file, the name of its encoding, and its size in bytes.
 ///
 /// # Errors
 ///
-/// Returns an error if the file can't be read, is too large to be parsed as a whole, or is not text, and if the call
-/// has to end before others make room for a large text.
+/// Fails if the file can't be read, is too large to be parsed as a whole, or is not text. Also fails if the
+/// call must end before there is room for a large text.
 pub(crate) fn whole_text(
     root: &Arc<Root>,
     path: &RelPath,
@@ -127,14 +127,14 @@ fn no_room(stop: &Stop) -> ToolError {
     }
 }
 
-/// Converts bytes to text, with U+FFFD for invalid UTF-8. Most bytes are valid UTF-8, and checking them at
-/// once is faster than piece by piece.
+/// Converts bytes to text, with U+FFFD for invalid UTF-8. We check all bytes at once because this is faster
+/// than in pieces, and most are valid UTF-8.
 pub(crate) fn lossy(bytes: Cow<'_, [u8]>) -> String {
     String::from_utf8(bytes.into_owned())
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Returns the error for a file that is not text.
+/// Creates the error for a file that is not text.
 pub(crate) fn is_binary(path: &RelPath, size: u64) -> ToolError {
     let (path, size) = (path.display(), count(size, "byte"));
     ToolError::argument("path", format!("{path} is a binary file of {size} and can't be shown as text"))

@@ -1,4 +1,4 @@
-//! Adds the facts that every answer contains, both for whole and for streamed answers.
+//! Adds the facts that every answer must contain, streamed or not.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,12 +17,12 @@ pub(crate) struct Begun {
     at: Instant,
     /// The root that the call is about; `None` for a tool that is not about files.
     root: Option<Arc<Root>>,
-    /// True if this is not the first root, which relative paths are below.
+    /// True if this is not the first root. Relative paths are below the first one.
     is_other: bool,
 }
 
 impl Begun {
-    /// Starts a call about this root now.
+    /// Starts the clock of a call about this root.
     pub(crate) fn at(root: Option<&Arc<Root>>, is_other: bool) -> Self {
         Self { at: Instant::now(), root: root.cloned(), is_other }
     }

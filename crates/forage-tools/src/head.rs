@@ -12,17 +12,17 @@ use crate::verdict::CallVerdict;
 
 /// The counts of a response.
 pub(crate) struct Counts<'a> {
-    /// Results, whether displayed or not.
+    /// Number of results, displayed or not.
     pub(crate) results: u64,
-    /// The name of a result, in the plural.
+    /// What a result is called, in the plural.
     pub(crate) of: &'static str,
     /// True if there may be more.
     pub(crate) at_least: bool,
-    /// Files that have results.
+    /// Number of files that have results.
     pub(crate) files: u64,
-    /// Files whose text was searched, for a search.
+    /// Number of files whose text was searched. `None` if the tool is not a search.
     pub(crate) searched: Option<u64>,
-    /// Information about files that were not searched, for a search.
+    /// Information about files that were not searched. `None` if the tool is not a search.
     pub(crate) verdict: Option<&'a CallVerdict>,
     /// True if the text omits lines that an earlier answer of the same session displayed.
     pub(crate) depends_on_session: bool,
@@ -76,7 +76,8 @@ pub struct AnswerHead {
     pub not_entered: Vec<String>,
     /// Of a search without results: where there are some that a rule hides, a sentence each.
     pub hidden_matches: Vec<String>,
-    /// Of a search without results: whether what was searched for is nowhere; null where nobody knows, or something was found.
+    /// Of a search without results: whether what was searched for is nowhere; null where nobody knows, or
+    /// something was found.
     pub absent: Option<bool>,
     /// The limit that cut the answer.
     pub truncated_by: Option<Limit>,
@@ -93,7 +94,7 @@ pub struct AnswerHead {
 }
 
 impl AnswerHead {
-    /// Creates the summary of an outcome and its text.
+    /// Summarizes an outcome and its text.
     pub(crate) fn of<R: Render>(outcome: &ToolOutcome<R>, text_cut: bool, shown: Vec<ShownFile>) -> Self {
         let mut head = Self { text_cut, shown, ..Self::default() };
         let (mut searched, mut absent) = (None, Vec::new());
@@ -130,8 +131,8 @@ impl AnswerHead {
         head
     }
 
-    /// Adds the outcome of one root. Returns whether the searched text is certainly absent from it, or `None`
-    /// if that is unknown.
+    /// Adds the outcome of one root. Returns true if the searched text is certainly absent from this root,
+    /// and `None` if we can't know.
     fn add<R: Render>(&mut self, outcome: &ToolOutcome<R>, searched: &mut Option<u64>) -> Option<bool> {
         let counts = outcome.response.counts();
         let own = outcome.root.iter().map(|(root, _)| root);
@@ -168,7 +169,7 @@ impl AnswerHead {
         }
     }
 
-    /// Makes each path relative to its own root; files of roots other than the first are displayed with
+    /// Makes each path relative to its own root. Files of roots other than the first are displayed with
     /// absolute paths.
     fn place(&mut self) {
         let Self { roots, shown, .. } = self;
@@ -180,7 +181,7 @@ impl AnswerHead {
                     None => Some(file.path.strip_prefix(root)?.strip_prefix('/')?.to_owned()),
                 }
             };
-            // If roots are nested, the innermost one counts.
+            // If roots are nested, we choose the innermost one.
             let found = roots.iter().enumerate().filter_map(|(nth, root)| Some((nth, below(root)?)));
             if let Some((root, path)) = found.min_by_key(|(_, path)| path.len()) {
                 (file.root, file.path) = (root, path);

@@ -1,5 +1,5 @@
-//! The journal of calls, for inspection: the request and the summary of the answer. It never contains text of
-//! files.
+//! Journal of calls, for inspection. It contains requests and summaries of answers, but must never contain
+//! text of files.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,7 +19,7 @@ use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 use crate::tool::{AnyTool, Egress};
 
-/// Stores the summaries of calls. This must not fail a call or delay it noticeably.
+/// Stores the summaries of calls. An implementation must not fail a call or delay it noticeably.
 pub trait CallJournal: Send + Sync {
     /// Adds a completed call.
     fn enter(&self, call: CallHead);
@@ -51,7 +51,7 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// Parses a `traceparent` as defined by W3C Trace Context; returns `None` for anything else.
+    /// Parses a `traceparent` header as defined by W3C Trace Context. Anything else is `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let (version, trace_id, parent_id, flags) =
@@ -140,9 +140,9 @@ impl CallHead {
 pub struct AskedTool<'a> {
     /// The name that the caller used.
     pub name: &'a str,
-    /// The tool's original name.
+    /// The tool's original name, even if the user renamed it.
     pub id: &'a str,
-    /// The arguments, for the journal; a call without them is not recorded.
+    /// The arguments, for the journal. We do not record a call without them.
     pub arguments: Option<&'a Value>,
     /// Whether the tool may send requests to models.
     pub asks_models: bool,
@@ -155,7 +155,7 @@ impl<'a> AskedTool<'a> {
     }
 }
 
-/// Returns the record of a completed call.
+/// Summarizes a completed call for the journal.
 pub(crate) fn head(
     tool: &str,
     arguments: &Value,
@@ -203,22 +203,22 @@ pub(crate) fn head(
     }
 }
 
-/// Returns the hash of a text, as in [`CallHead::digest`].
+/// Hashes a text for [`CallHead::digest`].
 pub fn digest(text: &str) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-/// Converts a time to microseconds since 1970, as in [`CallHead::began_us`].
+/// Converts a time to microseconds since 1970, the unit of [`CallHead::began_us`].
 pub fn since_1970(time: SystemTime) -> u64 {
     microseconds(time.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// Converts a duration to microseconds, as in [`CallHead::elapsed_us`].
+/// Converts a duration to microseconds, the unit of [`CallHead::elapsed_us`].
 pub fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Cuts strings and drops values once `room` bytes are used up, and redacts the rest. Returns true if
+/// Redacts a value and cuts it to `room` bytes: cuts strings and drops further values. Returns true if
 /// anything was cut.
 fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
     let mut is_cut = false;

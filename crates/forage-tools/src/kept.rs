@@ -1,8 +1,8 @@
-//! Indexes on disk: decides which roots have one, and when to update it.
+//! Indexes on disk: decides which roots should have one, and when to update it.
 //!
 //! [`KeptIndexes`] provides the indexes for the calls of a [`Context`](crate::Context). Each index has its
-//! own directory below a common one, outside of every root. Its files belong to this user, and no other user
-//! can have created them.
+//! own directory below a common one, outside of every root. Its files must belong to this user, so that no
+//! other user can have created them.
 
 mod building;
 mod mapped;
@@ -32,31 +32,31 @@ pub use store::{IndexStore, IndexStoreError, Update};
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 
-/// Minimum number of files for which an index pays off: scanning fewer takes a few hundredths of a second.
+/// Minimum number of files for which an index pays off. We can scan fewer in a few hundredths of a second.
 const LEAST_FILES: u64 = 2_000;
 
-/// Maximum roots whose indexes a server keeps open.
+/// Maximum number of roots whose indexes a server keeps open.
 const ROOTS_KEPT: usize = 8;
 
 /// Minimum time between two updates of an index by a server.
 const BETWEEN_UPDATES: Duration = Duration::from_secs(10);
 
-/// The same after a failed update, or if the tree is too small.
+/// The same after an update that failed, or if the tree is too small for an index.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(600);
 
-/// Part of the time that updates may take, as a divisor; the rest is for callers that wait for answers.
+/// Share of a server's time for updates, as a divisor. The rest is for callers that wait for answers.
 const UPDATES_PART: u32 = 20;
 
-/// The values of `index` in the configuration, except the one that turns indexes off.
+/// Values of the `index` setting, except the one that turns indexes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexMode {
-    /// Uses an existing index. Long-running processes also build one for a large tree in the background.
+    /// Use an existing index. Long-running processes also build one for a large tree in the background.
     Auto,
-    /// The same for trees of any size, and a command builds the index before it searches.
+    /// The same for trees of any size. A command also builds the index before it searches.
     Always,
 }
 
-/// The lifetimes of processes that use indexes.
+/// Lifetime of a process that uses indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// The process ends after its search.
@@ -67,14 +67,14 @@ pub enum Lifetime {
     Server,
 }
 
-/// Polling interval for the completion of updates.
+/// Polling interval while we wait for updates.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Time after the last call for saving the files already read for an unfinished index. Clients kill a server
-/// two seconds after closing its input.
+/// two seconds after they close its input.
 const KEEPING_TIME: Duration = Duration::from_millis(1_000);
 
-/// Time after which the process ends in any case.
+/// Time after the last call at which the process ends in any case.
 const ENDING_TIME: Duration = Duration::from_millis(1_500);
 
 /// The indexes of the roots that calls use.
@@ -84,9 +84,9 @@ pub struct KeptIndexes {
     path: PathBuf,
     mode: IndexMode,
     lifetime: Lifetime,
-    /// Maximum time a search waits for building an index that is always wanted.
+    /// Maximum time that a search waits for a missing index to be built in the `Always` mode.
     patience: Duration,
-    /// Mount information for watching trees; only in servers.
+    /// Mount information for watching trees. Only servers have this.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, KeptSlot>>,
     /// Stops background work.
@@ -101,7 +101,7 @@ struct KeptSlot {
     /// The background update of the ranked index.
     ranking: Option<Arc<ranking::Build>>,
     watched: Option<Arc<WatchedTree>>,
-    /// The version of the files that the index was opened from.
+    /// The version of the index files at the time we opened them.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
     is_updating: bool,
     /// While this exists, a thread rereads the root's files.
@@ -115,7 +115,7 @@ struct KeptSlot {
 impl KeptSlot {
     /// Watches the tree, if possible.
     fn watch(&mut self, root: &Arc<Root>, mounts: Option<&Arc<Mounts>>) {
-        // We watch a directory, and by now another directory may have its path.
+        // We watch a directory, and its path may belong to another directory by now.
         if self.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
             (self.watched, self.version, self.ranked, self.rereads) = (None, None, Arc::default(), None);
         }
@@ -127,7 +127,7 @@ impl KeptSlot {
 }
 
 impl KeptIndexes {
-    /// Creates the indexes below this directory.
+    /// Creates the manager of the indexes below this directory.
     pub fn new(
         place: impl Into<PrivatePlace>,
         mode: IndexMode,
@@ -141,34 +141,35 @@ impl KeptIndexes {
         Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, stop: Stop::never() })
     }
 
-    /// Returns a handle for calls below roots that do not contain the indexes.
+    /// Creates a handle for calls below roots that do not contain the indexes.
     pub fn shared(self: Arc<Self>) -> SharedIndexes {
         SharedIndexes { kept: self, warnings: Mutex::default() }
     }
 
-    /// Returns the directory of all indexes, with links resolved.
+    /// The directory of all indexes, with links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns true if the indexes are inside one of these roots, because we never write into a root.
+    /// Returns true if the indexes are inside one of these roots. We must not use them then, because we never
+    /// write into a root.
     fn lie_in(&self, roots: &Roots) -> bool {
         roots.all().iter().any(|root| self.path.starts_with(root.path()))
     }
 
-    /// Returns true if the index of a root may be stored: never in the root itself.
+    /// Returns true if we may store the index of this root. The index must never be inside the root itself.
     pub fn may_keep(&self, root: &Root) -> bool {
         !self.path.starts_with(root.path())
     }
 
-    /// Returns the index files of a root.
+    /// The index files of a root.
     pub(crate) fn store(&self, root: &Path) -> IndexStore {
         IndexStore::new(self.place.clone(), root)
     }
 
-    /// Returns the ranked index state of a root, and the watcher of its tree.
+    /// Returns the state of a root's ranked index, and the watcher of its tree.
     fn ranked_of(&self, root: &Arc<Root>) -> (Arc<Mutex<ranked::KeptRanked>>, Option<Arc<WatchedTree>>) {
-        // Dropped last, after the lock is released.
+        // This must be dropped last, after the lock is released.
         let _evicted;
         let mut slots = self.lock();
         _evicted = evict(&mut slots, root.path());
@@ -177,7 +178,7 @@ impl KeptIndexes {
         (Arc::clone(&slot.ranked), slot.watched.clone())
     }
 
-    /// Returns the ranked index of a root, up to date with its tree.
+    /// Updates the ranked index of a root to match its tree.
     fn ranked_now(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let (kept, watched) = self.ranked_of(root);
         let large_build = || {
@@ -185,7 +186,7 @@ impl KeptIndexes {
             let (done, all) = {
                 let slots = self.lock();
                 let build = slots.get(root.path())?.ranking.as_ref()?;
-                // A comparison of many files with the index may soon be over.
+                // If another call only compares many files with the index, it may be done soon.
                 let may_wait = effort.comparison_end.is_some_and(|end| Instant::now() < end);
                 build.large().filter(|_| build.has_many_changes() || !may_wait)?
             };
@@ -195,8 +196,8 @@ impl KeptIndexes {
         ranked::fresh(&mut kept, &self.store(root.path()), root, watched.as_deref(), effort)
     }
 
-    /// Like [`Self::ranked_now`], for a call of a server: waits for a small update, and continues a large one
-    /// in the background.
+    /// Like [`Self::ranked_now`], but for a call of a server: waits for a small update, and continues a large
+    /// one in the background.
     fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let now = Instant::now();
         let soon = UpdateEffort {
@@ -205,7 +206,7 @@ impl KeptIndexes {
             comparison_end: Some(now + limits::READY_INDEX_TIME),
             ..effort.clone()
         };
-        // A large tree can't be read in this time, and the line search that replaces its index needs the
+        // We can't read a large tree in this time, and the line search that replaces its index needs the
         // time.
         let is_hopeless = self.store(root.path()).ranked_size().is_none() && is_large(root);
         let ranked = if is_hopeless { Err(UpdateError::NoTime) } else { self.ranked_now(root, &soon) };
@@ -239,7 +240,7 @@ impl KeptIndexes {
         }
     }
 
-    /// Returns the index that is on disk now.
+    /// Opens the index that is on disk now, unless we have it open.
     fn current(&self, store: &IndexStore, root: &Arc<Root>) -> Option<Arc<Index>> {
         let version = store.version();
         let (watched, _evicted) = {
@@ -252,7 +253,7 @@ impl KeptIndexes {
             }
             (slot.watched.clone(), evicted)
         };
-        // The lock is not held here, so that others need not wait.
+        // We must not hold the lock here, so that others need not wait.
         let is_waited_for = self.lifetime != Lifetime::Search || self.mode == IndexMode::Always;
         let index = match (is_waited_for, &watched) {
             (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(Arc::clone(watched)))),
@@ -262,14 +263,14 @@ impl KeptIndexes {
         };
         let mut slots = self.lock();
         let slot = slots.entry(root.path().to_owned()).or_default();
-        // We assign these together, because another call may have found another directory at this path in the
+        // Assign these together, because another call may have found another directory at this path in the
         // meantime.
         (slot.index, slot.watched, slot.version) = (index.clone(), watched, Some(version));
         index
     }
 
-    /// Rereads some files of a root's index. If the index does not match them, no search will use it any
-    /// more.
+    /// Rereads some files of a root's index. If the index does not match them, we rebuild it, and no search
+    /// uses the wrong one any more.
     fn reread(&self, root: &Path) {
         let index = self
             .lock()
@@ -283,7 +284,7 @@ impl KeptIndexes {
             if let Some(slot) = self.lock().get_mut(root.path()) {
                 (slot.index, slot.version) = (None, None);
             }
-            // An index that is being updated will be checked again.
+            // Another process is updating the index, so we will check it again later.
             if !store.discard().unwrap_or(false) {
                 return;
             }
@@ -292,8 +293,8 @@ impl KeptIndexes {
         store.set_reread(&step.progress);
     }
 
-    /// Starts rereading the files of a root if necessary. This must be called on a thread that may read them:
-    /// if calls are sandboxed, each root has its own thread.
+    /// Starts rereading the files of a root if necessary. This must be called on a thread that may read them,
+    /// because each root has its own thread if calls are sandboxed.
     fn reread_in_background(self: &Arc<Self>, root: &Arc<Root>) {
         if self.lifetime != Lifetime::Server {
             return;
@@ -307,8 +308,8 @@ impl KeptIndexes {
         }
     }
 
-    /// Ends background work. Almost finished work is completed, and the files read for an index are saved, so
-    /// that the next process can continue.
+    /// Ends background work. Work that is almost finished is completed, and the files read for an index are
+    /// saved, so that the next process can continue.
     pub fn end(&self) {
         self.stop.end_within(KEEPING_TIME);
         let end = Instant::now() + ENDING_TIME;
@@ -324,7 +325,8 @@ impl KeptIndexes {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Builds or updates the index of a root on one processor. Returns `None` if that is not wanted or fails.
+    /// Builds or updates the index of a root on one processor. Returns `None` if the tree is too small or the
+    /// update failed.
     fn update(&self, root: &Arc<Root>) -> Option<Update> {
         let store = self.store(root.path());
         if self.mode == IndexMode::Auto && !store.exists() && !is_large(root) {
@@ -367,7 +369,8 @@ impl KeptIndexes {
     }
 }
 
-/// Makes room for another root. The caller must drop the returned slot when no lock is held.
+/// Removes the least recently used slot to make room for another root. The caller must drop it when no lock
+/// is held.
 fn evict(slots: &mut HashMap<PathBuf, KeptSlot>, root: &Path) -> Option<KeptSlot> {
     if let Some(slot) = slots.get_mut(root) {
         slot.last_used = Some(Instant::now());
@@ -394,21 +397,21 @@ fn is_large(root: &Arc<Root>) -> bool {
         .is_ok_and(|report| report.broke_off)
 }
 
-/// Returns the directory in which the command line stores indexes, so that programs can share them: `index`
-/// below [`cache_place`].
+/// The directory in which the command line stores indexes, so that programs can share them: `index` below
+/// [`cache_place`].
 pub fn shared_place() -> Option<PrivatePlace> {
     Some(cache_place()?.join("index"))
 }
 
-/// Returns the user's home directory, because a repository there must not become a root unless requested. In
-/// the libraries only this function and [`cache_place`] read it.
+/// The user's home directory. We need it because a repository there must not become a root unless requested.
+/// In the libraries, only this function and [`cache_place`] read it.
 pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// Returns `forage` in the user's cache directory, or `None` if that directory is unknown. This function
-/// reads `XDG_CACHE_HOME`, on Windows `LOCALAPPDATA`, and otherwise the home directory; no other library code
-/// does so. Variables that are empty or not absolute paths count as unset.
+/// Locates `forage` in the user's cache directory. This function reads `XDG_CACHE_HOME`, on Windows
+/// `LOCALAPPDATA`, and otherwise the home directory; no other library code does so. A variable that is empty
+/// or not an absolute path counts as unset. Returns `None` if the cache directory is unknown.
 #[expect(clippy::disallowed_methods, reason = "who asks for it wants what the user's environment says")]
 pub fn cache_place() -> Option<PrivatePlace> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
@@ -421,11 +424,11 @@ pub fn cache_place() -> Option<PrivatePlace> {
 /// The indexes of [`KeptIndexes`] for one call.
 pub struct SharedIndexes {
     kept: Arc<KeptIndexes>,
-    /// The reasons why existing indexes are not used.
+    /// The reasons why we do not use existing indexes.
     warnings: Mutex<BTreeSet<String>>,
 }
 
-/// Returns the indexes for a call below these roots, or `None` if the indexes are inside one of them.
+/// Provides the indexes for a call below these roots, unless the indexes are inside one of them.
 pub fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
     (!kept.lie_in(roots)).then(|| Arc::new(Arc::clone(kept).shared()) as Arc<dyn Indexes>)
 }
@@ -446,8 +449,8 @@ impl SharedIndexes {
                 None
             }
             (IndexMode::Always, _) => {
-                // We try this only once, because a failure would repeat. The search itself reports why the
-                // tree can't be read.
+                // We try this only once, because a failure would happen again. The search itself reports why
+                // the tree can't be read.
                 if !std::mem::replace(
                     &mut self.kept.lock().entry(root.path().to_owned()).or_default().was_built,
                     true,
@@ -503,7 +506,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates a tree of files whose times have settled, and a server's indexes with one of this tree.
+    /// Creates a tree of files whose times have settled, and a server that has an index of this tree.
     fn indexed(
         files: &[(impl AsRef<str>, impl AsRef<str>)],
     ) -> (tempfile::TempDir, Arc<Root>, Arc<KeptIndexes>) {
@@ -522,7 +525,7 @@ mod tests {
         (directory, root, kept)
     }
 
-    /// Damage that opening an index does not detect is detected by the search that needs the damaged part.
+    /// A search must detect damage in the part of an index that it needs, even if opening the index does not.
     #[test]
     fn a_server_builds_an_index_anew_in_which_a_search_met_damage() {
         let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n"), ("b.txt", "some hay\n")]);
@@ -530,7 +533,7 @@ mod tests {
 
         let base = store.directory().join("base");
         let mut bytes = fs::read(&base).unwrap();
-        // This offset is in the header; the dictionary begins there.
+        // The dictionary begins at this offset, which the header contains.
         let dictionary = u64::from_le_bytes(bytes[52..60].try_into().unwrap());
         bytes[dictionary as usize] ^= 1;
         fs::write(&base, bytes).unwrap();
@@ -616,7 +619,7 @@ mod tests {
             search(&root, &start, &walk, &pattern, &scan, &Stop::never(), count).unwrap();
             found
         };
-        // With a correct index, each file is read once per round, in 10 steps.
+        // While the index is correct, each file is read once per round, in 10 steps.
         assert_eq!(found(), 1);
         for round in 1..=3 {
             for step in 1..=10 {
@@ -626,7 +629,7 @@ mod tests {
             assert!(store.reread().ended >= store.reread().began);
         }
         spoil(&store, &root);
-        // Positive control: a wrong index is trusted, and an update does not repair it.
+        // Positive control: we trust a wrong index, and an update does not repair it.
         assert_eq!(found(), 0);
         store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
         assert_eq!(found(), 0);
@@ -638,8 +641,8 @@ mod tests {
         assert!(store.exists(), "there is another");
     }
 
-    /// After an edit the real index must answer, however busy the machine is: here another call delays this
-    /// one for longer than a large update may take.
+    /// After an edit the real index must answer, however busy the machine is. In this test another call
+    /// delays this one for longer than a large update may take.
     #[test]
     fn server_call_waits_for_a_small_update_and_not_for_a_large_one() {
         let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n"), ("b.txt", "some hay\n")]);
@@ -685,7 +688,8 @@ mod tests {
         assert_eq!((count(), own.exists()), (0, true));
     }
 
-    /// The states of all files are unknown, and another thread compares them. A call waits for the ready index.
+    /// The states of all files are unknown, and another thread compares them. The call should wait for the
+    /// index.
     #[test]
     fn server_call_waits_for_a_comparison() {
         let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n")]);
@@ -706,7 +710,8 @@ mod tests {
         assert!(matches!(ended, Err(UpdateError::Unfinished { .. })), "{ended:?}");
     }
 
-    /// The next server need not read the files that a server has read before its client leaves.
+    /// The next server should not have to read the files again that this server reads before its client
+    /// leaves.
     #[test]
     fn an_index_that_was_begun_is_kept_and_gone_on_with() {
         const FILES: u64 = 3_000;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Time limit for the search stage of a call (the requirement's 20 s).
 pub const TIMEOUT: Duration = Duration::from_secs(20);
-/// Range of the setting for it, in milliseconds.
+/// Range of the setting for [`TIMEOUT`], in milliseconds.
 pub const TIMEOUT_MS_RANGE: RangeInclusive<u64> = 100..=300_000;
 
 /// Range of the setting for worker threads; 0 means one per processor.
@@ -23,14 +23,14 @@ pub const SMALL_UPDATE_TIME: Duration = Duration::from_secs(5);
 /// The same for a large update, which continues in the background.
 pub const LARGE_UPDATE_TIME: Duration = Duration::from_millis(400);
 
-/// The same for comparing many files with an existing index. Often only their states are unknown, as after a checkout, and
-/// 30,000 files take less than a second. On whole repositories the index has an NDCG@10 of .856, the line search that
-/// replaces it .762.
+/// The same for comparing many files with an existing index. Often only their states are unknown, for example
+/// after a checkout, and 30,000 files take less than a second. Waiting is worth it because on whole
+/// repositories the index has an NDCG@10 of .856, and the line search that replaces it .762.
 pub const READY_INDEX_TIME: Duration = Duration::from_secs(1);
 
 /// Time limit of a call whose line search replaces a ranked index that is not ready yet, from the start of
-/// the call. It includes waiting for the index, the search, and ranking the results. An agent gets its answer
-/// within 1.5 seconds.
+/// the call. It includes waiting for the index, the search, and ranking the results. This way an agent gets
+/// its answer within 1.5 seconds.
 pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_050);
 
 /// The last part of [`PROVISIONAL_TIME`], for reading and ranking the results.
@@ -42,24 +42,24 @@ pub const PROVISIONAL_SEARCH_MIN: Duration = Duration::from_millis(200);
 /// Minimum number of files to rank, so that an answer has some even on a slow machine.
 pub const PROVISIONAL_FILES_MIN: usize = 10;
 
-/// Threads that read them. Two halve the time, and each further thread takes additional memory.
+/// Threads that read these files. Two halve the time, but each further thread takes additional memory.
 pub const PROVISIONAL_THREADS: usize = 2;
 
-/// Maximum query words that it searches for. Each needs a bit in a machine word.
+/// Maximum number of query words for this search. Each needs a bit in a machine word.
 pub const PROVISIONAL_WORDS: usize = 16;
 
-/// Maximum lines that it counts per file.
+/// Maximum number of lines that we count per file.
 pub const PROVISIONAL_LINES: usize = 50;
 
-/// Maximum files that it ranks.
+/// Maximum number of files that we rank.
 pub const PROVISIONAL_FILES: usize = 150;
 
-/// Maximum share of a call's time for updating a ranked index; [`INDEXING_TIME`] is this share of
+/// Maximum share of a call's time for updating a ranked index. [`INDEXING_TIME`] is this share of
 /// [`TIMEOUT`].
 pub const INDEXING_SHARE: f64 = 0.75;
 
-/// Time limit for the model stage of a `keyword_search`. Fast models answer within a few seconds; a reasoning
-/// model may take most of a minute.
+/// Time limit for the model stage of a `keyword_search`. Fast models answer within a few seconds, but a
+/// reasoning model may take most of a minute.
 pub const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Default bytes of one text answer: about 10,000 tokens, which every client shows inline.
@@ -68,7 +68,7 @@ pub const TEXT_BYTES: usize = 40_000;
 /// Maximum bytes of one text answer. Clients move longer answers to files.
 pub const TEXT_BYTES_MAX: usize = 100_000;
 
-/// Minimum bytes of one text answer: with less there is no room even for totals and notes.
+/// Minimum bytes of one text answer. With less there would be no room even for totals and notes.
 pub const TEXT_BYTES_MIN: usize = 2_000;
 
 /// Default and maximum lines of context in `grep_search` (the plan's default is 2).
@@ -78,8 +78,8 @@ pub const GREP_CONTEXT_MAX: u64 = 50;
 
 /// Default and maximum matching lines in one answer of `grep_search` (the plan's default is 50).
 pub const GREP_MATCHES: u64 = 50;
-/// Maximum matches for which an answer has lines of context by default: with more, an agent pays for more
-/// lines than it reads.
+/// Maximum matches for which an answer has lines of context by default. With more, an agent would pay for
+/// more lines than it reads.
 pub const GREP_CONTEXT_MATCHES: u64 = 10;
 
 /// Time limit for counting the matches that do not fit a page.
@@ -91,24 +91,25 @@ pub const GREP_DIRECTORIES_SHOWN: usize = 8;
 /// Maximum directories for which these matches are counted.
 pub const GREP_DIRECTORIES_COUNTED: usize = 10_000;
 
-/// Maximum characters of a line of an outline: enough for a signature to show the definition. Large outlines
-/// use the smaller values.
+/// Maximum characters of a line of an outline. A signature of this length should still identify the
+/// definition. Large outlines use the smaller values.
 pub const OUTLINE_CHARACTERS: [usize; 3] = [100, 60, 40];
 
-/// Maximum part of its file's bytes that an outline should take, as a divisor; we shorten its lines for that.
+/// Maximum share of its file's bytes that an outline should take, as a divisor. We shorten its lines for
+/// this.
 pub const OUTLINE_PART: usize = 6;
 
-/// Hard limit of an outline's part of its file's bytes, as a divisor.
+/// Hard limit of an outline's share of its file's bytes, as a divisor.
 pub const OUTLINE_LARGEST_PART: usize = 3;
 
-/// Bytes that an outline may have of a file however short it is.
+/// Bytes that an outline may always take, even if the file is short.
 pub const OUTLINE_BYTES: usize = 1_500;
 
 /// Maximum definitions, or names, in an error about a symbol.
 pub const SYMBOL_PLACES: usize = 8;
 
-/// Maximum lines of all definitions of a name in different scopes that we show together. With more, the caller
-/// chooses one.
+/// Maximum lines of all definitions of a name in different scopes that we show together. With more, the
+/// caller must choose one.
 pub const SYMBOL_LINES: u32 = 80;
 
 /// Maximum members defined outside of a type's lines that are named with the type.
@@ -131,7 +132,7 @@ pub const GREP_WITHIN_BYTES: usize = 100;
 /// Maximum types and modules in the counts of lines that a qualified name excludes.
 pub const GREP_RECEIVERS: usize = 8;
 
-/// Names per caller whose files we cache for further pages.
+/// Maximum names per caller whose files we cache for further pages.
 pub const GREP_USES_KEPT: usize = 4;
 
 /// Maximum files whose text and outline we cache for an answer of uses, and bytes of all of them with their
@@ -144,7 +145,7 @@ pub const GREP_DEFINITIONS: usize = 20;
 /// Maximum levels of subtypes of a qualifier. Each level searches all files once.
 pub const GREP_SUBTYPE_LEVELS: usize = 8;
 
-/// Subtypes of a qualifier after which no further level is searched.
+/// Maximum subtypes of a qualifier. With more, we search no further level.
 pub const GREP_SUBTYPES: usize = 200;
 
 /// Time limit for finding types that implement or extend a name.
@@ -159,8 +160,8 @@ pub const GREP_MATCHES_MAX: u64 = 10_000;
 /// Maximum match positions per line in the records of `grep_search`.
 pub const GREP_SPANS: usize = 100;
 
-/// Maximum characters of a line in `grep_search` (the plan's 200), as a reader sees them; longer ones are cut
-/// around the match.
+/// Maximum characters of a line in `grep_search` (the plan's 200), as a reader sees them. Longer lines are
+/// cut around the match.
 pub const GREP_LINE_CHARACTERS: usize = 200;
 
 /// Default and maximum match and context events in one answer of `Search` (the requirement's default is 200).
@@ -173,7 +174,7 @@ pub const RANKED_FILES: u64 = 10;
 /// See [`RANKED_FILES`].
 pub const RANKED_FILES_MAX: u64 = 100;
 
-/// The first files of `search_index`, which are shown in more detail because readers look at the start of a
+/// Number of files of `search_index` that we show in more detail, because readers look at the start of a
 /// ranking.
 pub const RANKED_WELL_SHOWN: usize = 3;
 
@@ -186,10 +187,10 @@ pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 /// Default tokens of code of `search_index`: the best value for its price (bench/README.md, right lines).
 pub const CODE_TOKENS: u64 = 4_000;
 
-/// Minimum room in tokens for showing code by default: with less there is room for only one definition.
+/// Minimum room in tokens for showing code by default. With less, only one definition would fit.
 pub const CODE_TOKENS_LEAST: u64 = 1_000;
 
-/// Minimum tokens of code for reading [`CODE_FILES`] files; with less we read as many as without code.
+/// Minimum tokens of code for reading [`CODE_FILES`] files. With less, we read as many as without code.
 pub const CODE_TOKENS_FOR_MANY: u64 = 2_000;
 
 /// Maximum tokens of code that a call of `search_index` may request.
@@ -209,17 +210,17 @@ pub const CODE_FURTHER_TOKENS: usize = 20;
 /// See [`CODE_FURTHER_TOKENS`].
 pub const CODE_FURTHER_BYTES: usize = 92;
 
-/// Maximum part of the tokens of an answer with code for file names, as a divisor.
+/// Maximum share of the tokens of an answer with code for file names, as a divisor.
 pub const CODE_NAMED_PART: usize = 3;
 
-/// Files that we rank for each file considered in an answer with code, because tests, translations and the
-/// like are skipped.
+/// Files that we rank for each file considered in an answer with code. We need more because tests,
+/// translations and the like are skipped.
 pub const CODE_CANDIDATES: usize = 3;
 
-/// Of the considered files, those whose code may be shown.
+/// Maximum considered files whose code may be shown.
 pub const CODE_FILES_READ: usize = 12;
 
-/// Of these, the first ones that also get an outline of the parts not shown.
+/// How many of these files, starting with the first, also get an outline of the parts not shown.
 pub const CODE_OUTLINES: usize = 3;
 
 /// Maximum definitions that this outline names.
@@ -240,13 +241,13 @@ pub const CODE_NAME_BYTES: usize = 80;
 /// Approximate bytes of a token of code.
 pub const CODE_TOKEN_BYTES: usize = 4;
 
-/// Maximum part of the tokens of code for outlines of the parts not shown, as a divisor.
+/// Maximum share of the tokens of code for outlines of the parts not shown, as a divisor.
 pub const CODE_OUTLINE_PART: usize = 12;
 
-/// Bytes that an answer with code reserves for notes.
+/// Bytes that an answer with code must reserve for notes.
 pub const CODE_NOTES_BYTES: usize = 1_500;
 
-/// Files for which we remember the lines that a caller has seen.
+/// Number of files for which we remember the lines that a caller has seen.
 pub const SHOWN_EARLIER_FILES: usize = 10_000;
 
 /// Maximum characters of a line in `search_index`.
@@ -276,11 +277,11 @@ pub const SEARCH_STDERR_BYTES: usize = 4 << 10;
 pub const EVIDENCE_LINE_BYTES: usize = 400;
 
 /// Bytes of source code per token. In OpenAI's o200k vocabulary the requirement's evidence has 3.2 and the
-/// compact form 3.7, so we tend to stay below the budget.
+/// compact form 3.7, so we should stay below the budget.
 pub const BYTES_PER_TOKEN: f64 = 3.2;
 
-/// Minimum and maximum of the settings for bytes of one term and of all terms. Below a few kilobytes hardly
-/// any file can be shown, and no model reads more than a megabyte.
+/// Minimum and maximum of the settings for bytes of one term and of all terms. Below a few kilobytes we could
+/// show hardly any file, and no model reads more than a megabyte.
 pub const BREADTH_BYTES_MIN: u64 = 4 << 10;
 /// See [`BREADTH_BYTES_MIN`].
 pub const BREADTH_BYTES_MAX: u64 = 1 << 20;
@@ -289,16 +290,16 @@ pub const BREADTH_BYTES_MAX: u64 = 1 << 20;
 pub const EVIDENCE_CONTEXT_MAX: u64 = 50;
 
 /// Default, minimum and maximum tokens of evidence in one request. 12,000 tokens have room for about forty
-/// files with one or two windows each, which is more than a model finds relevant. Above 32,000, answers
-/// become slow and models forget the middle.
+/// files with one or two windows each. This is more than a model finds relevant. Above 32,000, answers become
+/// slow and models forget the middle.
 pub const EVIDENCE_TOKENS: usize = 12_000;
 /// See [`EVIDENCE_TOKENS`].
 pub const EVIDENCE_TOKENS_MIN: usize = 1_000;
 /// See [`EVIDENCE_TOKENS`].
 pub const EVIDENCE_TOKENS_MAX: usize = 32_000;
 
-/// Maximum bytes of a user's system prompt. Ours have 2 KB; a megabyte in every request would be an expensive
-/// mistake.
+/// Maximum bytes of a user's system prompt. Ours have 2 KB, and a megabyte in every request would be an
+/// expensive mistake.
 pub const PROMPT_BYTES: u64 = 64 << 10;
 
 /// Maximum requests that we split evidence into. They run in parallel, and providers limit concurrency.
@@ -314,25 +315,25 @@ pub const COMPACT_WINDOW_LINES: usize = 20;
 /// Maximum windows of one file in compact evidence, and the smaller values to try if these do not fit.
 pub const COMPACT_WINDOWS: [usize; 3] = [4, 2, 1];
 
-/// Maximum bytes of a line of compact evidence; longer ones are cut around the match. Text beyond 200 columns
-/// is seldom read, and data in one line would fill the budget.
+/// Maximum bytes of a line of compact evidence. Longer lines are cut around the match. Text beyond 200
+/// columns is seldom read, and data in one line would fill the budget.
 pub const COMPACT_LINE_BYTES: usize = 200;
 
-/// Maximum bytes of the line that represents a file shown in one line.
+/// Maximum bytes of the line for a file that is shown in one line.
 pub const COMPACT_ENTRY_LINE_BYTES: usize = 100;
 
-/// Minimum bytes of a window for replacing a copy in another file by a reference. The reference itself takes
-/// about half of this.
+/// Minimum bytes of a window that we replace by a reference to a copy in another file. The reference itself
+/// takes about half of this.
 pub const COMPACT_COPY_BYTES: usize = 120;
 
-/// Part of the budget, as a divisor, that is reserved for files in one line. Naming the last files is worth
+/// Share of the budget, as a divisor, that we reserve for files in one line. Naming the last files is worth
 /// more than another window of the first.
 pub const COMPACT_ENTRIES_PART: usize = 4;
 
 /// Maximum bytes of a term in the heading of a file.
 pub const COMPACT_TERM_BYTES: usize = 40;
 
-/// Maximum ids in an answer's schema; with more, the schema accepts any string. OpenAI accepts 1,000 values,
+/// Maximum ids in an answer's schema. With more, the schema accepts any string. OpenAI accepts 1,000 values,
 /// others fewer.
 pub const SCHEMA_IDS: usize = 500;
 
@@ -347,18 +348,18 @@ pub const ANSWER_BEGINNINGS: usize = 64;
 /// truncated entry may contain a few braces in its reason.
 pub const ANSWER_REPAIRS: usize = 16;
 
-/// Maximum definitions and uses in the cache of parsed files, at about 200 bytes each. When it is exceeded, the
-/// cache is cleared.
+/// Maximum definitions and uses in the cache of parsed files, at about 200 bytes each. If this is exceeded,
+/// we clear the cache.
 pub const OUTLINES_KEPT_ENTRIES: usize = 100_000;
 
 /// Maximum files in the warning about files that are mentioned only in the text around a model's list.
 pub const MENTIONED_FILES: usize = 8;
 
-/// Maximum markers that we remove in front of a path in a model's line: of a quotation, list, number, bold
+/// Maximum markers that we strip from a model's line before its path, e.g. of a quotation, list, number, bold
 /// text, link or code.
 pub const ANSWER_MARKS: usize = 16;
 
-/// Bytes within which a tag in front of a path must end.
+/// Bytes within which a tag before a path must end.
 pub const ANSWER_TAG_BYTES: usize = 300;
 
 /// Default and maximum levels of a recursive `list_directory` (the plan's default is 2).
@@ -369,7 +370,7 @@ pub const LIST_DEPTH_MAX: u64 = 20;
 /// Maximum entries that `list_directory` shows.
 pub const LIST_ENTRIES: usize = 400;
 
-/// Maximum entries that `list_directory` reads; a wider tree is listed in part, and the answer says so.
+/// Maximum entries that `list_directory` reads. A wider tree is listed in part, and the answer says so.
 pub const LIST_ENTRIES_READ: usize = 200_000;
 
 /// Maximum files that `list_directory` shows for a glob, and for a similar name.
@@ -387,7 +388,7 @@ pub const LIST_SYMBOL_BYTES: usize = 60;
 /// Maximum paths with similar names that we sort by similarity.
 pub const NEAR_PATHS: usize = 100_000;
 
-/// Characters of a name per allowed edit.
+/// Number of characters of a name for which we allow one edit.
 pub const CHARACTERS_BY_EDIT: usize = 4;
 
 /// Maximum paths that an error suggests for a missing one, and the time limit for finding them.
@@ -395,29 +396,30 @@ pub const NEAREST_PATHS: usize = 3;
 /// See [`NEAREST_PATHS`].
 pub const NEAREST_TIME: Duration = Duration::from_millis(500);
 
-/// Maximum bytes of a file whose lines `list_directory` counts; larger ones are shown with their size.
+/// Maximum bytes of a file whose lines `list_directory` counts. For larger files it shows the size.
 pub const LIST_COUNT_BYTES: usize = 16 << 20;
 
-/// Maximum characters of a line in `read_file`; the rest is counted.
+/// Maximum characters of a line in `read_file`. The rest is only counted.
 pub const READ_LINE_CHARACTERS: usize = 2_000;
 
-/// Maximum globs of a call and bytes of all of them, with the readings of each. The matcher of 100,000 globs takes
-/// 300 MB.
+/// Maximum globs of a call, with all readings of each, and bytes of all of them. The matcher of 100,000 globs
+/// would take 300 MB.
 pub const GLOBS: usize = 2_000;
 /// See [`GLOBS`].
 pub const GLOBS_BYTES: usize = 64 << 10;
 
-/// Maximum bytes of a file that is parsed as a whole.
+/// Maximum bytes of a file that we parse as a whole.
 pub const READ_DECODE_BYTES: usize = 16 << 20;
 
-/// Maximum lines of a file whose definitions are read. Each takes some sixty bytes, however short it is.
+/// Maximum lines of a file whose definitions we read. Each line takes some sixty bytes, however short it is.
 pub const READ_DECODE_LINES: u64 = 1_000_000;
 
-/// Bytes of a file above which it is read whole only while no other such file is. With its definitions, a text
+/// Size in bytes above which only one file at a time may be read as a whole. With its definitions, a text
 /// takes up to eight times its size.
 pub const LARGE_TEXT_BYTES: u64 = 1 << 20;
 
-/// Maximum bytes that `read_file` reads to count the lines of a file; for longer files it says «at least».
+/// Maximum bytes that `read_file` reads to count the lines of a file. For longer files the answer says "at
+/// least".
 pub const READ_COUNT_BYTES: u64 = 256 << 20;
 
 /// Maximum files with matches in the check of skipped files after a search without hits.
@@ -441,14 +443,14 @@ pub const READING_BYTES: usize = 300;
 /// Maximum spellings listed for one reading.
 pub const READING_SPELLINGS: usize = 4;
 
-/// Distinct spellings after which the search of one reading ends.
+/// Distinct spellings after which we end the search of one reading.
 pub const READING_SPELLINGS_HELD: usize = 1_000;
 
 /// Maximum bytes of a query for `keyword_search`.
 pub const QUERY_BYTES: usize = 8 << 10;
 
-/// Maximum tokens of a model's answer in `keyword_search`. The answer needs a few hundred; reasoning models
-/// spend several thousand before it.
+/// Maximum tokens of a model's answer in `keyword_search`. The answer needs a few hundred, but reasoning
+/// models spend several thousand before it.
 pub const FILTER_ANSWER_TOKENS: u32 = 8_192;
 
 /// Maximum files in an answer of `keyword_search --filter lexical`.
@@ -458,14 +460,14 @@ pub const LEXICAL_FILES: usize = 20;
 /// seldom looked at.
 pub const LEXICAL_RANKED: usize = 300;
 
-/// Time limit for this ranking. It takes a few tenths of a second; without it the files come in the order of
+/// Time limit for this ranking. It takes a few tenths of a second. Without it, the files come in the order of
 /// their matching lines.
 pub const LEXICAL_TIME: Duration = Duration::from_secs(5);
 
 /// Maximum ranked files that we add to the files found by the terms of a `keyword_search`.
 pub const UNION_FILES: usize = 30;
 
-/// Maximum parts of each such file, and lines of each part, that are shown with context.
+/// Maximum parts of each such file that we show with context, and lines of each part.
 pub const UNION_CHUNKS: usize = 2;
 /// See [`UNION_CHUNKS`].
 pub const UNION_LINES: usize = 3;
@@ -489,9 +491,9 @@ pub const LOOKUP_HITS: u64 = 10;
 /// See [`LOOKUP_HITS`].
 pub const LOOKUP_HITS_MAX: u64 = forage_lookup::limits::HITS as u64;
 
-/// Default milliseconds for a lookup, including retries.
+/// Default time limit for a lookup in milliseconds, including retries.
 pub const LOOKUP_TIMEOUT_MS: u64 = 5_000;
-/// Range of the setting for it.
+/// Range of the setting for [`LOOKUP_TIMEOUT_MS`].
 pub const LOOKUP_TIMEOUT_MS_RANGE: RangeInclusive<u64> = 100..=300_000;
 
 /// Maximum bytes of a text in the records of `keyword_lookup`.
@@ -506,32 +508,33 @@ pub const LOOKUP_CONDITION_BYTES: usize = 2_000;
 /// Maximum lines that `keyword_lookup` shows of a result.
 pub const LOOKUP_LINES: usize = 3;
 
-/// Bytes of a lookup's result lines that are compared with words between deadline checks: a few milliseconds.
+/// Bytes of a lookup's result lines that we compare with words between deadline checks. This takes a few
+/// milliseconds.
 pub const LOOKUP_COMPARED_BYTES: u64 = 256 << 10;
 
-/// Lines around those shown that we check for signs of a secret: a name above its value, which formatters put
-/// one line apart, and people with a comment in between.
+/// Lines around those shown that we check for signs of a secret, for example a name above its value.
+/// Formatters put the value on the next line, and people may put a comment in between.
 pub const BORDER_LINES: usize = 3;
 
-/// Bytes of a line before and after the part shown that we check for the same reason: the longest common
+/// Bytes of a line before and after the part shown that we check for the same reason. The longest common
 /// tokens have about 2,000, plus a name before them.
 pub const BORDER_LINE_BYTES: usize = 4 << 10;
 
-/// Factor by which more spans of a line are kept until it is cut to the part shown.
+/// Factor by which we keep more spans of a line than we show, until the line is cut to the part shown.
 pub const BORDER_SPANS: usize = 8;
 
 /// Minimum bytes of a word of a name or message that may be a secret without context. The shortest tokens
-/// have 20; a lower value would make us check every other name.
+/// have 20, and a lower value would make us check every other name.
 pub const BORDER_WORD_BYTES: usize = 16;
 
-/// Minimum bytes of a root's part of a text answer about several roots; further roots are only named.
+/// Minimum bytes of a root's part of a text answer about several roots. Further roots are only named.
 pub const ROOT_BYTES_MIN: usize = 1_500;
 
-/// Maximum ranked indexes that we update in parallel for one call: each may take a hundred megabytes
-/// meanwhile.
+/// Maximum ranked indexes that we update in parallel for one call. Each may take a hundred megabytes in the
+/// meantime.
 pub const RANKED_AT_ONCE: usize = 3;
 
-/// Rounds of distributing the bytes that some roots leave among the others.
+/// Rounds in which we give the bytes that some roots do not need to the others.
 pub const ROOT_ROUNDS: usize = 3;
 
 /// Maximum bytes of a call's arguments in a journal.
@@ -540,23 +543,23 @@ pub const JOURNAL_ARGUMENT_BYTES: usize = 16_384;
 /// Maximum bytes of a call's error message in a journal.
 pub const JOURNAL_ERROR_BYTES: usize = 500;
 
-/// Maximum bytes of an error text; Claude Code shows about as many.
+/// Maximum bytes of an error text. Claude Code shows about as many.
 pub const ERROR_BYTES: usize = 8_000;
 
-/// Number of changed files whose definitions are compared.
+/// Maximum changed files whose definitions we compare.
 pub const CHANGED_OUTLINES: usize = 300;
 
-/// Maximum number of definitions of a changed file that are named for each kind of change.
+/// Maximum definitions of a changed file that we name for each kind of change.
 pub const CHANGED_DEFINITIONS: usize = 20;
 
 /// Maximum bytes of the name of a changed definition.
 pub const CHANGED_SYMBOL_BYTES: usize = 160;
 
-/// Number of files that usually change with others and are named.
+/// Maximum files named because they usually change together with others.
 pub const COMPANIONS: usize = 5;
 
-/// Maximum time for finding such files. A thousand commits of a small project take 0.1 s.
+/// Time limit for finding such files. A thousand commits of a small project take 0.1 s.
 pub const COMPANIONS_TIME: Duration = Duration::from_secs(1);
 
-/// Number of files of another revision whose lines are counted in a list.
+/// Maximum files of another revision whose lines we count in a list.
 pub const LIST_REVISION_LINES: usize = 500;

@@ -11,7 +11,7 @@ use crate::sanitize::{line_text, record_text};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 
-/// Returns `match` or `context`, as in records.
+/// Names a kind of line as in records: `match` or `context`.
 pub(crate) fn kind_name(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Match => "match",
@@ -19,13 +19,13 @@ pub(crate) fn kind_name(kind: EventKind) -> &'static str {
     }
 }
 
-/// Returns a line's text without its line feed for records, and its bytes if the text does not represent all
-/// of them.
+/// Converts a line to text for records, without its line feed. Also returns its bytes if the text does not
+/// represent all of them.
 pub(crate) fn event_text(event: &SearchEvent) -> (String, Option<String>) {
     record_text(event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes))
 }
 
-/// Returns true for zero, which records omit.
+/// Returns true for zero, which we omit from records.
 pub(crate) fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
     *n == N::default()
 }
@@ -58,7 +58,7 @@ pub(crate) struct Fitted<D> {
     is_cut: bool,
     hides_results: bool,
     pub(crate) detail: D,
-    /// True if even the lowest level did not fit, so that lines at the end are missing.
+    /// True if even the lowest level did not fit, so that lines are missing at the end.
     is_shortened: bool,
 }
 
@@ -73,7 +73,7 @@ impl<D> Fitted<D> {
     }
 }
 
-/// Returns the most detailed body that fits into the budget with its notes. `narrow` names the arguments that
+/// Chooses the most detailed body that fits into the budget with its notes. `narrow` names the arguments that
 /// reduce the results.
 pub(crate) fn fit(
     body: impl Fn(ContextDetail) -> String,
@@ -92,12 +92,12 @@ pub(crate) fn fit(
         (ContextDetail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
     ];
     let mut fitted = fit_steps(ContextDetail::Context, steps, body, notes, budget);
-    // Lines of context are no results.
+    // Lines of context are not results.
     fitted.hides_results &= fitted.detail != ContextDetail::Matches || fitted.is_shortened;
     fitted
 }
 
-/// Like [`fit`], with a tool's own levels of detail, each with its note.
+/// Like [`fit`], but with a tool's own levels of detail, each with its note.
 pub(crate) fn fit_steps<D: Copy, const N: usize>(
     whole: D,
     steps: [(D, String); N],
@@ -147,7 +147,7 @@ pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_direct
     text
 }
 
-/// Returns the directory of a displayed path, quoted only if its own name needs quotes.
+/// Returns the directory of a displayed path. It is quoted only if its own name needs quotes.
 pub(crate) fn directory_of(path: &str) -> String {
     let quoted = path.strip_prefix('"').and_then(|path| path.strip_suffix('"'));
     let directory = quoted.unwrap_or(path).rsplit_once('/').map_or(".", |(directory, _)| directory);
@@ -157,7 +157,7 @@ pub(crate) fn directory_of(path: &str) -> String {
     }
 }
 
-/// Returns the lines of a text that fit, with a count of the rest.
+/// Cuts a text after the last line that fits, and adds the number of lines cut.
 fn whole_lines(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();

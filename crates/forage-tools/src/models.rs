@@ -1,5 +1,5 @@
-//! The models of a call. They are discovered on first use, because a search without a model must not wait for
-//! a provider.
+//! Models of a call. We discover them on first use, because a search without a model must not wait for a
+//! provider.
 
 use std::fmt;
 use std::ops::Deref;
@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 
 use forage_llm::ChatModel;
 
-/// The result of discovering models.
+/// Result of discovering models.
 #[derive(Default)]
 pub struct FoundModels {
     /// The models in order of preference.
     pub models: Vec<Arc<dyn ChatModel>>,
-    /// The reasons why other models, or all, are missing, as sentences. Names only, never values.
+    /// Why other models, or all, are missing, as sentences. This must contain only names, never values.
     pub passed_over: String,
 }
 
@@ -24,12 +24,12 @@ type Find = Box<dyn FnOnce() -> FoundModels + Send>;
 pub struct Models(Arc<LazyLock<FoundModels, Find>>);
 
 impl Models {
-    /// Creates models that `find` will discover.
+    /// Defers the discovery of the models to `find`.
     pub fn found_by(find: impl FnOnce() -> FoundModels + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }
 
-    /// Returns these models followed by `last`. They are still discovered on first access.
+    /// Appends `last` to these models. They are still discovered on first access.
     pub fn and_then(&self, last: Arc<dyn ChatModel>) -> Self {
         let first = self.clone();
         Self::found_by(move || FoundModels {
@@ -38,7 +38,7 @@ impl Models {
         })
     }
 
-    /// Returns these models, each wrapped by `wrap`. They are still discovered on first access.
+    /// Wraps each of these models with `wrap`. They are still discovered on first access.
     pub fn each(&self, wrap: impl Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel> + Send + 'static) -> Self {
         let models = self.clone();
         Self::found_by(move || FoundModels {
@@ -47,7 +47,7 @@ impl Models {
         })
     }
 
-    /// Returns the reasons why other models, or all, are missing, as sentences.
+    /// Explains in sentences why other models, or all, are missing.
     pub fn passed_over(&self) -> &str {
         &self.0.passed_over
     }
@@ -80,7 +80,7 @@ impl Deref for Models {
 }
 
 impl fmt::Debug for Models {
-    /// Does not trigger the discovery.
+    /// This must not trigger the discovery.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Models")
     }

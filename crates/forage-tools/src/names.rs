@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use forage_base::Hint;
 
 /// The names of the available tools. Texts are templates: `{grep_search}` is replaced by the name of that
-/// tool, `{grep_search.path}` by the name of its argument. A part between `[[` and `]]` is removed if it
+/// tool, and `{grep_search.path}` by the name of its argument. A part between `[[` and `]]` is removed if it
 /// names a tool that is not available.
 #[derive(Clone, Debug)]
 pub struct ToolNames {
@@ -14,14 +14,15 @@ pub struct ToolNames {
     manner: &'static dyn Manner,
 }
 
-/// Phrasing of tools, calls and hints for a kind of reader: a person has commands, an agent has tools.
+/// Phrasing of tools, calls and hints for a kind of reader. For example, a person has commands where an agent
+/// has tools.
 pub trait Manner: Debug + Send + Sync {
-    /// Returns how a sentence refers to the tool with the original name `id`, which is called `name`.
+    /// Formats the name of a tool for a sentence. `id` is its original name, and `name` the current one.
     fn tool(&self, _id: &str, name: &str) -> String {
         name.to_owned()
     }
 
-    /// Returns how a sentence refers to an argument of the tool with this original name.
+    /// Formats the name of an argument for a sentence. `id` is the original name of its tool.
     fn argument(&self, _id: &str, argument: &str) -> String {
         argument.to_owned()
     }
@@ -38,17 +39,17 @@ pub trait Manner: Debug + Send + Sync {
         format!("{name}({})", arguments.join(", "))
     }
 
-    /// Returns how to continue where the last call ended.
+    /// Describes how to continue where the last call ended.
     fn go_on(&self, cursor: &str) -> String {
         format!("repeat the call with cursor=\"{cursor}\"")
     }
 
-    /// Returns the hint that follows an error message, including the separator: a template for
+    /// Returns the hint that follows an error message, including the separator. This is a template for
     /// [`ToolNames::fill`].
     fn hint(&self, hint: Hint) -> &'static str;
 }
 
-/// The phrasing for a program without a front end: it refers to tools, but not to commands and settings.
+/// Phrasing for a program without a front end: it refers to tools, but not to commands and settings.
 #[derive(Debug)]
 pub struct Plain;
 
@@ -77,7 +78,7 @@ impl ToolNames {
         Self { called: named, manner: &Plain }
     }
 
-    /// Returns the same names with this phrasing.
+    /// Sets the phrasing.
     #[must_use]
     pub fn told(self, manner: &'static dyn Manner) -> Self {
         Self { manner, ..self }
@@ -88,28 +89,28 @@ impl ToolNames {
         self.called.iter().find(|(own, _)| own == id).map_or(id, |(_, name)| name)
     }
 
-    /// Returns how a sentence refers to the tool with this original name.
+    /// Formats the name of the tool with this original name for a sentence.
     pub fn tool(&self, id: &str) -> String {
         self.manner.tool(id, self.called(id))
     }
 
-    /// Returns how a sentence refers to an argument of the tool with this original name.
+    /// Formats the name of an argument for a sentence. `id` is the original name of its tool.
     pub fn argument(&self, id: &str, argument: &str) -> String {
         self.manner.argument(id, argument)
     }
 
-    /// Formats a call of the tool with this original name that the reader can make.
+    /// Formats a call that the reader can make, of the tool with this original name.
     pub fn call(&self, id: &str, arguments: &[(&str, String)]) -> String {
         self.manner.call(id, self.called(id), arguments)
     }
 
-    /// Returns how to continue where the last call ended.
+    /// Describes how to continue where the last call ended.
     pub(crate) fn go_on(&self, cursor: &str) -> String {
         self.manner.go_on(cursor)
     }
 
-    /// Returns the text of a hint that follows an error message. It begins with the separator, and is empty
-    /// for `None`.
+    /// Formats the hint that follows an error message, with a separator in front. `None` becomes an empty
+    /// text.
     pub fn hint(&self, hint: Option<Hint>) -> String {
         hint.map(|hint| self.fill(self.manner.hint(hint))).unwrap_or_default()
     }
@@ -119,8 +120,7 @@ impl ToolNames {
         self.called.iter().any(|(own, _)| own == id)
     }
 
-    /// Returns the names for a reader that gets records in addition to the text, so that `{records}` counts
-    /// as available.
+    /// Makes `{records}` count as available, for a reader that gets records in addition to the text.
     pub fn with_records(mut self) -> Self {
         self.called.push(("records".to_owned(), "records".to_owned()));
         self

@@ -1,11 +1,11 @@
 //! Directories that are excluded by default, and the note about them.
 
-/// Returns the directories that a walk skipped, except `.git`, which no one expects to be searched.
+/// Filters the directories that a walk skipped. We do not mention `.git`: no one expects it to be searched.
 pub(crate) fn noise_of(pruned: &[String]) -> impl Iterator<Item = &String> {
     pruned.iter().filter(|name| *name != ".git")
 }
 
-/// Returns the note about skipped directories; `how` describes how to include them.
+/// Formats the note about skipped directories. `how` describes how to include them.
 pub(crate) fn note(names: &[String], how: &str) -> Option<String> {
     let how = if how.is_empty() { String::new() } else { format!("; {how}") };
     (!names.is_empty()).then(|| format!("not entered: {}{how}", names.join(", ")))

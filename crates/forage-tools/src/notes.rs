@@ -6,8 +6,8 @@ use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::sanitize;
 use crate::text::{clip, count};
 
-/// Returns the notes at the end of an answer: truncation, skipped files and problems. They come last, and
-/// only we write them.
+/// Collects the notes about truncation, skipped files and problems. They must come last, and only we write
+/// them.
 pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
     match outcome.truncated_by {
@@ -41,7 +41,7 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
     notes
 }
 
-/// Returns how many of `all` things fit into an answer, at least one. If `fits` is true for a number, it must
+/// Computes how many of `all` items fit into an answer, at least one. If `fits` is true for a number, it must
 /// be true for all smaller ones.
 pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize {
     if all <= 1 || fits(all) {
@@ -58,7 +58,7 @@ pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize 
 /// The prefix of the note about how to continue.
 pub(crate) const MORE: &str = "more results: ";
 
-/// Joins the body and its notes, each note in brackets on its own line.
+/// Joins the body and its notes, with each note in brackets on its own line.
 pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
     while body.ends_with('\n') {
         body.pop();
@@ -76,14 +76,14 @@ pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
     body
 }
 
-/// Formats a note as one line of limited length. Notes with a cursor are not cut, because a truncated cursor
-/// is useless.
+/// Formats a note as one line of limited length. We never cut a note with a cursor, because a truncated
+/// cursor is useless.
 fn note_text(note: &str) -> String {
     let text = sanitize(note).replace('\n', " ");
     if note.starts_with(MORE) { text } else { clip(&text, limits::NOTE_BYTES) }
 }
 
-/// Returns the number of bytes that the notes will take.
+/// Number of bytes that the notes will take.
 pub(crate) fn notes_bytes(notes: &[String]) -> usize {
     notes.iter().map(|note| note_text(note).len() + 3).sum::<usize>() + 2
 }

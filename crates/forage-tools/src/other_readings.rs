@@ -1,4 +1,4 @@
-//! Other readings of a pattern without matches: what the caller may have meant, with the matches of each.
+//! Other readings of a pattern without matches: guesses at its intended meaning, with the matches of each.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,11 +22,11 @@ struct Reading {
     description: &'static str,
     pattern: String,
     options: PatternOptions,
-    /// The sentence lists the matched texts, which differ from the pattern.
+    /// True if the sentence about this reading should list the matched texts, which differ from the pattern.
     has_spellings: bool,
 }
 
-/// Returns the readings of a pattern, the nearest first.
+/// Lists the readings of a pattern, the nearest first.
 fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
     let exact = PatternOptions { fuzzy: 0, ..*options };
     let reading = |description, pattern: String, options| Reading {
@@ -93,7 +93,7 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
     all
 }
 
-/// Returns the lower-case words of a name, or none if the pattern is not a name.
+/// Splits a name into lower-case words. If the pattern is not a name, there are none.
 fn words(pattern: &str) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     if pattern.is_empty() || !pattern.chars().all(is_part) {
@@ -111,7 +111,7 @@ struct Found {
     spellings: BTreeMap<String, u64>,
 }
 
-/// Returns a sentence for each reading that has matches, for a pattern that has none.
+/// Describes each reading that has matches in a sentence, for a pattern that has none.
 pub fn other_readings(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -138,7 +138,7 @@ pub fn other_readings(
     sentences
 }
 
-/// Returns the matches of a pattern, and true if they are complete.
+/// Counts the matches of a pattern. Also returns true if the counts are complete.
 fn find(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -176,7 +176,7 @@ fn find(
     (found, is_whole)
 }
 
-/// Returns the best-ranked files for the words of a pattern; none without indexes, or if the ranking is weak.
+/// Ranks files for the words of a pattern. Returns no files without indexes, or if the ranking is weak.
 pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, stop: &Stop) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words: Vec<&str> = pattern.split(|c| !is_part(c)).filter(|word| word.len() > 2).collect();

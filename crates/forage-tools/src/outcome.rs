@@ -1,4 +1,4 @@
-//! The outcome of a call: the response, and the facts needed to trust it.
+//! The outcome of a call: the response, and the facts that you need to judge how complete it is.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -45,7 +45,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Returns true if there is at least one more result. For a search that was stopped this is unknown.
+    /// Returns true if there is at least one more result. After a search that was stopped, we can't know
+    /// this.
     pub(crate) fn is_overrun(self) -> bool {
         matches!(self, Self::MaxResults | Self::FileBytes | Self::TextBytes | Self::Entries)
     }
@@ -70,23 +71,23 @@ impl From<Stopped> for Limit {
 pub struct ToolOutcome<R> {
     /// The tool's response.
     pub response: R,
-    /// Whether anything was found; determines the exit status of the command line.
+    /// Whether anything was found. This determines the exit status of the command line.
     pub found: bool,
     /// Counts of skipped files by reason.
     pub skipped: Skipped,
     /// Names of skipped directories of dependencies and caches.
     pub noise_directories: Vec<String>,
-    /// How to include them, as a template for [`ToolNames::fill`].
+    /// How to include these directories, as a template for [`ToolNames::fill`].
     pub included_by: &'static str,
     /// Warnings about problems that did not end the call.
     pub warnings: Vec<String>,
     /// The limit that cut the answer, if one did.
     pub truncated_by: Option<Limit>,
-    /// If passed back as `cursor`, the call continues where this one ended.
+    /// Position to pass as `cursor` in a call that should continue where this one ended.
     pub next_cursor: Option<String>,
-    /// The root that relative paths of the answer are below, and whether the text names it.
+    /// The root that relative paths of the answer are below, and whether the text should name it.
     pub root: Option<(String, bool)>,
-    /// Secrets that were removed.
+    /// Counts of the secrets that were removed.
     pub hidden: Hidden,
     /// The tool names used in the text.
     pub names: Arc<ToolNames>,
@@ -135,13 +136,13 @@ impl<R> ToolOutcome<R> {
     }
 }
 
-/// Conversion of a response to text.
+/// Renders a response as text.
 pub(crate) trait Render: Sized {
-    /// Removes secrets from every string that comes from files or their names, unless it was already redacted
-    /// when it was read.
+    /// Removes secrets from every string that comes from files or their names. A string that was redacted
+    /// when it was read needs no second pass.
     fn redact(&mut self, border: &mut Border<'_>);
 
-    /// Makes all paths absolute, as required if another root is the first one.
+    /// Makes all paths absolute. This is required if they are not below the first root.
     fn name_whole_paths(&mut self, root: &Root);
 
     /// Returns the totals of the response.
@@ -152,8 +153,8 @@ pub(crate) trait Render: Sized {
         0
     }
 
-    /// Renders the text within about `budget` bytes, including notes. What exceeds the budget is cut in the
-    /// tool's own steps, never in the middle of a line.
+    /// Renders the text within about `budget` bytes, including notes. Text that exceeds the budget must be
+    /// cut in the tool's own steps, never in the middle of a line.
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered;
 
     /// Whether the records also contain the text, as `content`.
@@ -162,7 +163,7 @@ pub(crate) trait Render: Sized {
 
 type MakeRecords = Box<dyn FnOnce() -> Value + Send>;
 
-/// The reason why a call found nothing.
+/// Why a call found nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallProblem {
     /// The message for people.
@@ -181,10 +182,9 @@ pub struct Answer {
     pub found: bool,
     /// The limit that cut the answer, if one did.
     pub truncated_by: Option<Limit>,
-    /// Set if the call did not run to completion and found nothing: the reason. The records contain it as
-    /// `error`.
+    /// Why the call found nothing, if it also did not run to completion. Records contain this as `error`.
     pub problem: Option<CallProblem>,
-    /// Secrets that were removed from text and records.
+    /// Counts of the secrets that were removed from text and records.
     pub hidden: Hidden,
     /// Summary of the answer, without any text of files.
     pub head: Arc<AnswerHead>,
@@ -204,24 +204,24 @@ impl Answer {
         Self { text: text.into(), records, found: true, truncated_by: None, problem: None, hidden, head }
     }
 
-    /// Returns the records for programs. They are created on first use.
+    /// Returns the records for programs. We create them on first use.
     pub fn records(&self) -> &Value {
         &self.records
     }
 
-    /// Returns true if the answer was cut by its deadline or by cancellation.
+    /// Returns true if the call ended before it was complete, e.g. at its deadline.
     pub fn partial(&self) -> bool {
         self.truncated_by.is_some_and(Limit::ends_early)
     }
 
-    /// Renders an outcome that has been redacted.
+    /// Renders an outcome, which must already be redacted.
     pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
         let Rendered { mut text, is_cut: mut cut, mut hides_results, shown } = match outcome.others.is_empty()
         {
             true => R::render(&outcome, budget),
             false => several::render(&outcome, budget),
         };
-        // Every renderer should keep to its budget. This is a hard limit in case a repository contains
+        // Every renderer should stay within its budget. This is a hard limit in case a repository contains
         // something unexpected.
         if text.len() > limits::TEXT_BYTES_MAX {
             text =

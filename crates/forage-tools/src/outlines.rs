@@ -1,4 +1,4 @@
-//! Cache of what parsing files found, by content.
+//! Cache of parsed files, by content.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;
 
-/// Outlines by the names and contents of their files, so that cached outlines never become outdated.
+/// Caches outlines by the names and contents of their files, so that they never become outdated.
 #[derive(Debug, Default)]
 pub struct OutlineCache(Mutex<KeptOutlines>);
 
@@ -26,7 +26,7 @@ struct KeptOutlines {
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) outline: Arc<FileOutline>,
-    /// `None` if the file was read by line, or if no name was given.
+    /// `None` if we read the file line by line, or if no name was given.
     pub(crate) uses: Option<Arc<[Use]>>,
 }
 
@@ -42,7 +42,7 @@ impl OutlineCache {
     }
 
     fn get(&self, path: &str, text: &str, name: Option<&str>, stop: &Stop) -> Parsed {
-        // The language depends on the name and on the text of the file.
+        // The language depends on both the name and the text of the file.
         let file_name = path.rsplit('/').next().unwrap_or(path);
         let key = Hash64::of(&[file_name.as_bytes(), text.as_bytes(), name.unwrap_or_default().as_bytes()]);
         if let Some(parsed) = self.lock().parsed.get(&key) {
@@ -55,7 +55,7 @@ impl OutlineCache {
             }
             None => Parsed { outline: Arc::new(forage_rank::outline(path, text, stop)), uses: None },
         };
-        // At a deadline the outline is a rough one from single lines, so we don't cache it.
+        // After the deadline we get only a rough outline from single lines, so we don't cache it.
         if stop.check().is_none() {
             self.lock().insert(key, &parsed);
         }
@@ -71,7 +71,7 @@ impl KeptOutlines {
     fn insert(&mut self, key: u64, parsed: &Parsed) {
         let Parsed { outline, uses } = parsed;
         let uses = uses.as_ref().map_or(0, |uses| uses.len());
-        // One more for the outline itself.
+        // Add one for the outline itself.
         let entries = outline.definitions.len() + outline.fields.len() + uses + 1;
         if entries > limits::OUTLINES_KEPT_ENTRIES {
             return;
@@ -85,9 +85,9 @@ impl KeptOutlines {
     }
 }
 
-/// Returns the kind and the qualified name of the innermost definition that contains a 1-based line of a
-/// file, if the name consists of identifiers. Headings, and names that are sentences, are arbitrary text of
-/// the file.
+/// Describes the innermost definition that contains a 1-based line of a file, by its kind and qualified name.
+/// The name must consist of identifiers: headings and names that are sentences are arbitrary text of the
+/// file.
 #[must_use]
 pub fn enclosing_definition(
     context: &Context,
@@ -104,8 +104,7 @@ pub fn enclosing_definition(
         .then(|| format!("{} {}", outline.definitions[at].word, names.join(" > ")))
 }
 
-/// Returns true if a name is an identifier in some language, and not a sentence as in the names of some
-/// tests.
+/// Returns true if a name is an identifier in some language. The names of some tests are sentences instead.
 fn is_identifier(name: &str) -> bool {
     name.len() <= limits::GREP_WITHIN_BYTES
         && name.chars().all(|c| c.is_alphanumeric() || "_$:.~#?!-".contains(c))

@@ -1,8 +1,8 @@
 //! Resolves the `path` of a call to a root and a path below it.
 //!
 //! Agents write paths in forms that they know from other tools: relative to the current directory, as a
-//! `file:` URI, after an `@`, with a line number, or prefixed with the project name. A path that exists is
-//! always taken literally; only one that does not exist is read in another way.
+//! `file:` URI, after an `@`, with a line number, or prefixed with the project name. A path that exists must
+//! always be taken literally. We try other readings only if it does not exist.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -22,10 +22,10 @@ use crate::text::{absolute, clip};
 /// The prefix of a root's name.
 pub const ROOT: &str = "root:";
 
-/// The target of a `path`.
+/// The target of a `path` argument.
 pub(crate) struct PathTarget {
     pub(crate) root: Arc<Root>,
-    /// The path below the root; links are not resolved yet.
+    /// The path below the root, before links are resolved.
     pub(crate) path: RelPath,
     /// The lines given after the path.
     pub(crate) lines: Option<RangeInclusive<i64>>,
@@ -33,16 +33,16 @@ pub(crate) struct PathTarget {
     pub(crate) globs: Option<String>,
     /// A note if the path was not taken literally.
     pub(crate) note: Option<String>,
-    /// The commit whose files are meant, instead of those of the working tree.
+    /// The commit that the path refers to. `None` means the working tree.
     pub(crate) revision: Option<Revision>,
 }
 
 impl Context {
-    /// Resolves `path`; without one, returns the first root.
+    /// Resolves `path`, which is the first root by default.
     ///
     /// # Errors
     ///
-    /// Returns an error if the path leads out of all roots, or is not a path. A missing file is not an error
+    /// Fails if the path leads out of all roots, or is not a path. Note that a missing file is not an error
     /// here; opening it will fail.
     pub(crate) fn place(&self, path: Option<&str>) -> Result<PathTarget, ToolError> {
         let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
@@ -106,12 +106,11 @@ impl Context {
     }
 
     /// Resolves a root's name followed by a path in that root. The name is the last component of the root's
-    /// path, or as many of the last components as are needed to distinguish it from the others, for example
-    /// `billing` or `old/billing`.
+    /// path, e.g. `billing`. If this is ambiguous, you need more components, e.g. `old/billing`.
     ///
     /// # Errors
     ///
-    /// Returns a description of the problem.
+    /// Fails with a description of the problem.
     pub fn named_root(&self, text: &str) -> Result<(Arc<Root>, RelPath), String> {
         let text = &*if cfg!(windows) { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
         let mut found: Vec<(usize, &Arc<Root>, &str)> = Vec::new();
@@ -147,7 +146,7 @@ impl Context {
         }
     }
 
-    /// Returns the candidate paths for this text: below the first root, relative to the caller's directory in
+    /// Lists the paths that this text may mean: below the first root, relative to the caller's directory in
     /// it, and below the other roots.
     fn below_some_root<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (Arc<Root>, RelPath)> + 'a {
         let itself = self.roots.find(text).ok();
@@ -157,7 +156,7 @@ impl Context {
         let relative = bytes.and_then(|bytes| RelPath::from_bytes(bytes, &RelPath::root()).ok());
         let others = self.roots.all().iter().skip(1);
         let others = others.filter_map(move |root| Some((Arc::clone(root), relative.clone()?)));
-        // The text may begin with the name of a project that is a root among others.
+        // The text may begin with the name of a project that is one of several roots.
         let named = self.roots.all().iter().filter_map(move |root| {
             let name = root.path().file_name()?.to_str()?;
             let below = Path::new(text).strip_prefix(name).ok()?.to_str()?;
@@ -170,14 +169,14 @@ impl Context {
     }
 }
 
-/// Returns the error for globs in `path` that no file matches. The text may also be a path that contains
+/// Creates the error for globs in `path` that no file matches. The text may also be a path that contains
 /// these characters.
 pub(crate) fn no_file_fits(path: Option<&str>) -> ToolError {
     let path = clip(&path.unwrap_or_default().escape_debug().to_string(), crate::limits::QUOTED_BYTES);
     ToolError::argument("path", format!("{path} does not exist, and no file fits it as a glob"))
 }
 
-/// Returns the error for a call with globs in `path` and others in their own argument.
+/// Creates the error for a call with globs both in `path` and in their own argument.
 pub(crate) fn globs_in_path() -> ToolError {
     ToolError::argument(
         "path",
@@ -186,16 +185,16 @@ pub(crate) fn globs_in_path() -> ToolError {
 }
 
 impl PathTarget {
-    /// Checks the path for tools that search below it: a file that must never be read has no matches, and an
+    /// Checks the path for tools that search below it. A file that we must never read has no matches, and an
     /// empty answer would be misleading.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file may contain secrets.
+    /// Fails if the file may contain secrets.
     pub(crate) fn searchable(self) -> Result<Self, ToolError> {
         match self.root.locate(&self.path) {
             _ if self.revision.is_some() => Ok(self),
-            // If the path can't be located, the search reports the reason.
+            // If the path can't be located, the search will report the reason.
             Ok((path, false)) => match self.root.secrets().denies(&path) {
                 Some(rule) => {
                     let (path, rule) = (self.path.display().into_owned(), rule.to_owned());
@@ -207,11 +206,11 @@ impl PathTarget {
         }
     }
 
-    /// Checks the path for tools that know only the working tree.
+    /// Checks the path for tools that support only the working tree.
     ///
     /// # Errors
     ///
-    /// Returns an error for another revision.
+    /// Fails for another revision.
     pub(crate) fn in_working_tree(self, names: &ToolNames) -> Result<Self, ToolError> {
         let problem = "only the working tree is ranked; at another revision,[[ search with {grep_search}]][[ and read with \
                        {read_file}]]";
@@ -223,7 +222,7 @@ impl PathTarget {
     ///
     /// # Errors
     ///
-    /// Returns an error if there are globs.
+    /// Fails if there are globs.
     pub(crate) fn without_globs(self, names: &ToolNames) -> Result<Self, ToolError> {
         let problem = "it has globs, and this tool takes one path; give the directory in front of them[[ to \
                        {list_directory}]], or search with globs[[ by {grep_search}]]";
@@ -240,11 +239,11 @@ impl PathTarget {
 struct PathReading {
     path: String,
     lines: Option<RangeInclusive<i64>>,
-    /// Description of the part that was dropped.
+    /// Describes the part that was dropped.
     note: &'static str,
 }
 
-/// Returns other ways to read a path, the most literal first.
+/// Lists other ways to read a path, the most literal first.
 fn readings(text: &str) -> Vec<PathReading> {
     let mut readings = Vec::new();
     let mut add = |path: &str| {
@@ -274,7 +273,7 @@ fn readings(text: &str) -> Vec<PathReading> {
     readings
 }
 
-/// Splits a path from the lines after it: `path:12`, `path:12-20`, `path:12:5`, `path#L12-L20`.
+/// Splits a path from the lines after it, e.g. `path:12`, `path:12-20`, `path:12:5`, `path#L12-L20`.
 fn without_lines(text: &str) -> Option<(&str, Option<RangeInclusive<i64>>)> {
     let at = text.rfind("#L").or_else(|| text.find(':').filter(|&at| at > 0))?;
     let (path, behind) = (&text[..at], text[at..].trim_start_matches([':', '#']));

@@ -11,8 +11,8 @@ use crate::error::ErrorCode;
 use crate::outcome::{CallProblem, Limit, Render, ToolOutcome};
 use crate::tool::Tool;
 
-/// The version of all records. It increases when a field is removed or changes its meaning, but not when one
-/// is added.
+/// The version of all records. We must increase it when a field is removed or changes its meaning, but not
+/// when one is added.
 pub const VERSION: u32 = 1;
 
 /// What the records of all tools have beside what is the tool's own.
@@ -82,7 +82,7 @@ impl ErrorRecord {
     }
 }
 
-/// Returns the records of an outcome: its response and the fields common to all tools.
+/// Combines the response of an outcome with the fields common to all tools.
 pub(crate) fn records<R: Serialize>(
     outcome: &ToolOutcome<R>,
     is_text_cut: bool,
@@ -117,9 +117,9 @@ pub(crate) fn records<R: Serialize>(
     Value::Object(records)
 }
 
-/// Returns the fields of a structure.
+/// Serializes a structure to its fields.
 fn fields<R: Serialize>(of: &R) -> Map<String, Value> {
-    // Only maps with keys that are not strings can't be serialized, and no response has one.
+    // Only a map whose keys are not strings can't be serialized, and no response has one.
     match serde_json::to_value(of) {
         Ok(Value::Object(fields)) => fields,
         Ok(other) => Map::from_iter([("response".to_owned(), other)]),
@@ -127,14 +127,14 @@ fn fields<R: Serialize>(of: &R) -> Map<String, Value> {
     }
 }
 
-/// Returns the schema of a type as it is serialized, with its definitions under `$defs`.
+/// Generates the schema of a type as it is serialized, with its definitions under `$defs`.
 pub fn schema_of<R: JsonSchema>() -> Value {
     generated::<R>(false)
 }
 
-/// Returns the schema of a tool's records, with its definitions under `$defs`. Fields that every answer has
-/// are required. The records of other roots refer to `#/$defs/Answer`, so the publisher of the schema must
-/// use this name.
+/// Generates the schema of a tool's records, with its definitions under `$defs`. Fields that every answer has
+/// are required. The records of other roots refer to `#/$defs/Answer`, so you must publish the schema under
+/// this name.
 pub fn answer_schema<T: Tool>() -> Value {
     let mut schema = schema_of::<T::Response>();
     let mut common = schema_of::<CommonRecords<'_>>();
@@ -165,7 +165,7 @@ pub fn answer_schema<T: Tool>() -> Value {
     schema
 }
 
-/// Returns the schema of a value that is one of several named alternatives.
+/// Builds the schema of a value that is one of several named alternatives.
 pub fn any_of<'a>(alternatives: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let (mut any, mut definitions) = (Vec::new(), Map::new());
     for (name, mut schema) in alternatives {
@@ -180,7 +180,7 @@ pub fn any_of<'a>(alternatives: impl IntoIterator<Item = (&'a str, Value)>) -> V
     json!({ "anyOf": any, "$defs": definitions })
 }
 
-/// Returns the schema of the fields common to all tools, of which an error answer has only a few.
+/// Builds the schema of the fields common to all tools. Note that an error answer has only a few of them.
 pub(crate) fn common_schema() -> Value {
     let mut all = generated::<CommonRecords<'_>>(true);
     if let Some(properties) = all["properties"].as_object_mut() {
@@ -190,7 +190,7 @@ pub(crate) fn common_schema() -> Value {
             json!({ "type": "string", "description": "`error`, of an answer that is an error and nothing else" }),
         );
         properties.insert("root".to_owned(), root_schema());
-        // These go to models with every tool, so we don't repeat the possible values, which are documented
+        // Every tool sends these to models, so we don't repeat the possible values, which are documented
         // elsewhere.
         properties["truncated_by"] =
             json!({ "type": ["string", "null"], "description": "The limit that cut the answer." });
@@ -199,8 +199,8 @@ pub(crate) fn common_schema() -> Value {
     json!({ "type": "object", "properties": all["properties"] })
 }
 
-/// Returns the common schema with the fields of a tool's response: one object without references, in which no
-/// field is required.
+/// Adds the fields of a tool's response to the common schema. The result is one object without references, in
+/// which no field is required.
 pub(crate) fn loose_schema<R: JsonSchema + Render>() -> Value {
     let mut own = generated::<R>(true);
     let own = own["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
@@ -219,7 +219,7 @@ fn root_schema() -> Value {
     json!({ "type": "string", "description": "The directory that relative paths are below." })
 }
 
-/// Returns the schema of a type, with its definitions inline or under `$defs`.
+/// Generates the schema of a type, with its definitions inline or under `$defs`.
 fn generated<R: JsonSchema>(is_inline: bool) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = is_inline;
@@ -227,7 +227,7 @@ fn generated<R: JsonSchema>(is_inline: bool) -> Value {
     without_line_feeds(settings.into_generator().into_root_schema_for::<R>().to_value())
 }
 
-/// Removes the line breaks of the source code from the descriptions in a schema.
+/// Replaces the line breaks of the source code in the descriptions of a schema.
 fn without_line_feeds(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The registry of tools. Schemas, command line, provider definitions and tests are derived from it.
+//! The registry of tools. We derive schemas, command line, provider definitions and tests from it.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -129,7 +129,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
-        // We check that the tool accepts the request with a call that is cancelled before it does anything.
+        // To check that the tool accepts the request, make a call that is cancelled before it does anything.
         let mut context = context.clone();
         context.observers = CallObservers::default();
         context.stop = Stop::never();
@@ -189,7 +189,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
     }
 }
 
-/// Returns the message to a model for a rejected call: the problem, and the corrected call if there is one.
+/// Formats the message to a model for a rejected call: the problem, and the corrected call if there is one.
 pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
     let mut told = error.told(tool.id(), &context.names);
     if let Some(corrected) = tool.corrected(context, request, error) {
@@ -198,26 +198,26 @@ pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &To
     clip(&context.without_secrets(&told), limits::ERROR_BYTES)
 }
 
-/// Runs a call with a typed request, which [`AnyTool::call`] parses from JSON. The outcome is redacted but
+/// Runs a call with a typed request. Use [`AnyTool::call`] for a request in JSON. The outcome is redacted but
 /// not rendered. A panic becomes an error of this call only.
 ///
 /// # Errors
 ///
-/// Returns the tool's error.
+/// Fails with the tool's error.
 pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
     call_with::<T>(context, request, Vec::new())
 }
 
-/// Like [`call`], but returns the rendered answer, limited to the context's `text_bytes`.
+/// Like [`call`], but renders the answer, limited to the context's `text_bytes`.
 ///
 /// # Errors
 ///
-/// Returns the tool's error.
+/// Fails with the tool's error.
 pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer, ToolError> {
     Ok(Answer::of(call::<T>(context, request)?, context.text_bytes))
 }
 
-/// Dispatches a call; `notes` come from argument parsing.
+/// Dispatches a call. `notes` come from argument parsing.
 fn call_with<T: Tool>(
     context: &Context,
     request: T::Request,
@@ -268,13 +268,12 @@ tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, 
 static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
 
 impl ToolNames {
-    /// Returns the names of `tools`.
+    /// Collects the current names of `tools`.
     pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
         Self::written(tools, |tool| tool.name().to_owned())
     }
 
-    /// Like [`Self::of`], with each name converted by `write`, because clients put a prefix in front of
-    /// names.
+    /// Like [`Self::of`], but converts each name by `write`, because clients put a prefix in front of names.
     pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&dyn AnyTool) -> String) -> Self {
         let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool));
         Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
@@ -291,9 +290,9 @@ impl ToolNames {
 pub struct Wording {
     /// The tool's original name.
     pub tool: &'static str,
-    /// The user's name; `None` to keep the original name.
+    /// The user's name. `None` keeps the original one.
     pub name: Option<String>,
-    /// The user's description for models; `None` to keep the built-in one.
+    /// The user's description for models. `None` keeps the built-in one.
     pub description: Option<String>,
 }
 
@@ -306,8 +305,8 @@ pub struct ToolSelection {
     pub off: Vec<&'static str>,
     /// The prefix of every name.
     pub prefix: String,
-    /// The user's names and descriptions. If the user has not named `keyword_lookup` and the tool
-    /// `keyword_search` is off, it is called `keyword_search` as in its requirement.
+    /// The user's names and descriptions. If `keyword_search` is off, `keyword_lookup` takes over this name,
+    /// as in its requirement, unless the user has named it.
     pub wordings: Vec<Wording>,
 }
 
@@ -329,12 +328,12 @@ impl ToolSelection {
         Self::default().with_all()
     }
 
-    /// Enables all tools, keeping the prefix, names and descriptions of this selection.
+    /// Enables all tools, but keeps the prefix, names and descriptions of this selection.
     pub fn with_all(self) -> Self {
         Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), off: Vec::new(), ..self }
     }
 
-    /// Returns the selection with another name for one tool.
+    /// Renames one tool.
     pub fn call(mut self, tool: &'static str, name: &str) -> Self {
         self.wordings.push(Wording { tool, name: Some(name.to_owned()), description: None });
         self
@@ -350,7 +349,7 @@ impl ToolSelection {
         (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)
     }
 
-    /// Returns the name of a tool.
+    /// Determines the name of a tool.
     fn name_of(&self, tool: &dyn AnyTool) -> String {
         let id = tool.id();
         let is_free = id == KeywordLookup::NAME && self.off.contains(&KeywordSearch::NAME);
@@ -358,11 +357,11 @@ impl ToolSelection {
         format!("{}{}", self.prefix, name.unwrap_or(if is_free { KeywordSearch::NAME } else { id }))
     }
 
-    /// Returns the advertised tools with their names.
+    /// Lists the advertised tools with their names.
     ///
     /// # Errors
     ///
-    /// Returns an error if clients would reject a name, or if two tools have the same name.
+    /// Fails if clients would reject a name, or if two tools have the same name.
     pub fn names(&self) -> Result<Vec<(&'static dyn AnyTool, String)>, ToolError> {
         let mut named: Vec<(&'static dyn AnyTool, String)> = Vec::new();
         for &tool in TOOLS.iter().filter(|tool| self.has(**tool)) {
@@ -385,7 +384,7 @@ impl ToolSelection {
     }
 }
 
-/// Returns the advertised tools in order.
+/// Lists the advertised tools in order.
 ///
 /// # Errors
 ///
@@ -398,7 +397,7 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
         if name == tool.id() && description.is_none() && !is_named {
             return tool;
         }
-        // A process selects its tools once, so these values may live as long as the process.
+        // A process selects its tools only once, so these values may live as long as the process.
         let description = description.unwrap_or_else(|| tool.description().to_owned());
         match tool.worded(Worded { name, is_named, description }) {
             Some(worded) => &**Box::leak(Box::new(worded)),
@@ -408,7 +407,7 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A name and description that replace a tool's own; [`Wording`] is the corresponding setting.
+/// A name and description that replace a tool's own. [`Wording`] is the corresponding setting.
 #[derive(Clone, Debug)]
 pub struct Worded {
     /// The name that callers use.
@@ -419,23 +418,22 @@ pub struct Worded {
     pub description: String,
 }
 
-/// Returns a tool of the registry as a shared one; `None` for any other tool.
+/// Shares a tool of the registry. Returns `None` for any other tool.
 pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
     let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
     tool.worded(Worded { name, is_named: tool.is_named(), description })
 }
 
-/// Returns the tool with this original name or alias.
+/// Looks up the tool with this original name or alias.
 pub fn find(name: &str) -> Result<&'static dyn AnyTool, ToolError> {
     find_among(TOOLS, name)
 }
 
-/// Returns the tool in `tools` that a caller means: by its current name first, then by its original name or
-/// an alias.
+/// Looks up the tool that a caller means: by its current name first, then by its original name or an alias.
 ///
 /// # Errors
 ///
-/// Returns [`ToolError::UnknownTool`] if there is no such tool.
+/// Fails with [`ToolError::UnknownTool`] if there is no such tool.
 pub fn find_among(tools: &[&'static dyn AnyTool], name: &str) -> Result<&'static dyn AnyTool, ToolError> {
     named(tools, name, |tool| *tool).copied().ok_or_else(|| {
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();

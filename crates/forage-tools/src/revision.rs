@@ -1,5 +1,5 @@
-//! Files of another revision, read from the repository without a checkout: `REV:path`, or `ref:REV` for all of
-//! them.
+//! Files of another revision. `REV:path` names one, and `ref:REV` all of them. We read them from the
+//! repository without a checkout.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::text::clip;
 /// The prefix of a revision without a path.
 const REF: &str = "ref:";
 
-/// A commit whose files are read in place of those of the working tree.
+/// A commit whose files we read instead of those of the working tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Revision {
     id: ObjectId,
-    /// As the caller wrote it.
+    /// The revision as the caller wrote it.
     pub(crate) name: String,
 }
 
@@ -37,8 +37,8 @@ pub(crate) enum RevisionEntry {
 pub(crate) type RevisionPlace = (Arc<Root>, RelPath, Revision);
 
 impl Context {
-    /// Reads `REV:path` or `ref:REV`. Returns `None` for a text that is not of this form, or whose first part
-    /// is not a revision.
+    /// Parses `REV:path` or `ref:REV` and resolves the revision. Returns `None` for a text of another form,
+    /// or if the first part is not a revision.
     pub(crate) fn revision(&self, text: &str) -> Option<Result<RevisionPlace, ToolError>> {
         let (is_meant, rest) = match text.trim().strip_prefix(REF) {
             Some(rest) => (true, rest),
@@ -49,7 +49,7 @@ impl Context {
             None if is_meant => (rest, ""),
             None => return None,
         };
-        // A letter alone is a drive of Windows.
+        // A single letter is a Windows drive.
         if name.is_empty() || !is_meant && name.len() == 1 {
             return None;
         }
@@ -69,16 +69,16 @@ impl Context {
 }
 
 impl Revision {
-    /// Returns a path as callers can use it again.
+    /// Formats a path so that callers can use it again.
     pub(crate) fn shown(&self, path: &str) -> String {
         format!("{}:{}", sanitize_line(&self.name), if path == "." { "" } else { path })
     }
 
-    /// Returns the entry at a path.
+    /// Looks up the entry at a path.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is none, or it must not be read.
+    /// Fails if there is no entry, or if we must not read it.
     pub(crate) fn entry(
         &self,
         root: &Arc<Root>,
@@ -109,7 +109,7 @@ impl Revision {
         }
     }
 
-    /// Returns the regular files below a directory, or the file at a path.
+    /// Lists the regular files below a directory, or the file at a path.
     pub(crate) fn texts(
         &self,
         root: &Arc<Root>,
@@ -150,7 +150,7 @@ pub struct RevisionFiles {
 }
 
 impl RevisionFiles {
-    /// Reads which files `REV:path` or `ref:REV` names. Returns `None` for a text of another form.
+    /// Lists the files that `REV:path` or `ref:REV` names. Returns `None` for a text of another form.
     #[must_use]
     pub fn named(context: &Context, text: &str) -> Option<Result<Self, ToolError>> {
         let found = context.revision(text)?.and_then(|(root, start, revision)| {
@@ -160,7 +160,7 @@ impl RevisionFiles {
         Some(found)
     }
 
-    /// Returns the root, and the directory or file below it that was named.
+    /// Returns the root, and the named directory or file below it.
     #[must_use]
     pub fn place(&self) -> (&Arc<Root>, &RelPath) {
         (&self.root, &self.start)
@@ -172,7 +172,7 @@ impl RevisionFiles {
         Arc::clone(&self.texts) as Arc<dyn StoredTexts>
     }
 
-    /// Returns a path as it can be used again.
+    /// Formats a path so that callers can use it again.
     #[must_use]
     pub fn shown(&self, path: &RelPath) -> String {
         self.revision.shown(&path.display())

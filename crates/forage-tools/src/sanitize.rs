@@ -7,20 +7,20 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use forage_fs::RelPath;
 
-/// Returns true if a character must be escaped. Tabs are part of code and control nothing.
+/// Returns true if we must escape a character. Tabs are part of code and control nothing, so they stay.
 fn needs_escape(c: char) -> bool {
     c != '\t' && forage_fs::needs_escape(c)
 }
 
-/// Returns true if all characters are printable ASCII or tabs. This fast check suffices for most lines of
-/// code.
+/// Returns true if all characters are printable ASCII or tabs. This check is fast and suffices for most lines
+/// of code.
 fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
     // Chunks without an early exit allow the compiler to vectorize this.
     text.as_bytes().chunks(64).all(|piece| piece.iter().fold(true, |all, &byte| all & is_plain(byte)))
 }
 
-/// Escapes every control, bidirectional, zero-width and tag character of a line: `\x1B`, `\u{202E}`.
+/// Escapes every control, bidirectional, zero-width and tag character of a line, e.g. `\x1B` or `\u{202E}`.
 pub fn sanitize_line(line: &str) -> Cow<'_, str> {
     if is_plain(line) || !line.chars().any(needs_escape) {
         return Cow::Borrowed(line);
@@ -42,21 +42,20 @@ fn push_escaped(out: &mut String, c: char) {
     };
 }
 
-/// Sanitizes text of several lines; line feeds stay.
+/// Sanitizes text of several lines. Line feeds stay.
 pub fn sanitize(text: &str) -> String {
     text.split('\n').map(sanitize_line).collect::<Vec<_>>().join("\n")
 }
 
-/// Converts a line of a file for the text answer: without its line end, with U+FFFD for invalid UTF-8,
-/// sanitized.
+/// Sanitizes a line of a file for the text answer, without its line end, and with U+FFFD for invalid UTF-8.
 pub(crate) fn line_text(bytes: &[u8]) -> String {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     sanitize_line(&String::from_utf8_lossy(line)).into_owned()
 }
 
-/// Returns the text of a line for records, and its bytes in base64 if the text does not represent all of
-/// them. U+FFFD replaces invalid UTF-8, and characters that hide or reorder text are escaped.
+/// Converts a line to text for records. Also returns its bytes in base64 if the text does not represent all
+/// of them. U+FFFD replaces invalid UTF-8, and characters that hide or reorder text are escaped.
 pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
     let text = String::from_utf8_lossy(bytes);
     match without_hidden(&text) {
@@ -79,7 +78,7 @@ pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Returns the bytes of a path in base64 if the displayed path does not represent all of them.
+/// Encodes the bytes of a path in base64 if the displayed path does not represent all of them.
 pub(crate) fn path_bytes(path: &RelPath) -> Option<String> {
     let bytes = path.as_bytes();
     (!path.is_root() && path.display().as_bytes() != bytes).then(|| BASE64_STANDARD.encode(bytes))
@@ -106,14 +105,14 @@ mod tests {
         }
     }
 
-    /// Characters without a glyph, according to the Unicode tables of the regex engine, must be escaped,
+    /// We must escape all characters that have no glyph according to the Unicode tables of the regex engine,
     /// except for those excluded on purpose.
     #[test]
     fn what_unicode_has_no_glyph_for_is_written_out() {
         let invisible =
             regex::Regex::new(r"^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$").unwrap();
         let emoji = '\u{fe0f}';
-        // Format characters that have a glyph: signs around numbers, verses and abbreviations.
+        // Format characters that do have a glyph: signs around numbers, verses and abbreviations.
         let signs = [
             '\u{600}',
             '\u{601}',

@@ -10,7 +10,7 @@ use crate::names::ToolNames;
 use crate::records::schema_of;
 use crate::tool::{AnyTool, Egress};
 
-/// The formats of tool definitions for models.
+/// Formats of tool definitions for models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaFormat {
     /// `tools/list` of the Model Context Protocol.
@@ -41,12 +41,12 @@ impl SchemaFormat {
     }
 }
 
-/// Returns the definition of a tool in a provider's format. `names` are the names of all tools.
+/// Formats the definition of a tool for a provider. `names` are the names of all tools.
 pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -> Value {
     definition_with(tool, names, tool.input_schema(), format)
 }
 
-/// Like [`definition`], with another schema for its arguments.
+/// Like [`definition`], but with another schema for its arguments.
 pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, format: SchemaFormat) -> Value {
     let (name, description) = (tool.name(), names.fill(tool.description()));
     let shape = match format {
@@ -81,7 +81,7 @@ pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, for
     json!(shape)
 }
 
-/// Returns the schema of a list of definitions in any one format.
+/// Generates the schema of a list of definitions in any one format.
 pub fn definitions_schema() -> Value {
     schema_of::<Vec<DefinitionShape<'_>>>()
 }
@@ -175,12 +175,12 @@ struct GeminiDefinition<'a> {
     parameters: Value,
 }
 
-/// Returns the schema of a request type, reduced to the portable subset: one plain object, one type per
+/// Generates the schema of a request type, reduced to the portable subset: one plain object, one type per
 /// property, no references, no combinators.
 ///
-/// It does not forbid other properties. Some clients check a call against the schema before they send it, and
-/// then arguments with the names of other tools (`glob`, `-i`, `head_limit`) would never reach us to be
-/// accepted or rejected with a reason.
+/// This must not forbid other properties. Some clients check a call against the schema before they send it.
+/// Arguments with the names of other tools (`glob`, `-i`, `head_limit`) would then never reach us, so we
+/// could neither accept them nor give a reason.
 pub(crate) fn portable<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -200,8 +200,8 @@ const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maxi
 
 fn property(value: Value) -> Value {
     let Value::Object(mut fields) = value else { return value };
-    // An enum with documented variants is generated as one alternative per variant; an optional enum has
-    // `null` in addition.
+    // `schemars` generates an enum with documented variants as one alternative per variant. An optional enum
+    // also has `null`.
     let of_enum = fields.remove("anyOf").and_then(|any| any.as_array()?.first()?.as_object().cloned());
     for (name, value) in of_enum.into_iter().flatten() {
         fields.entry(name).or_insert(value);
@@ -211,7 +211,7 @@ fn property(value: Value) -> Value {
         fields.insert("type".to_owned(), json!("string"));
         fields.insert("enum".to_owned(), Value::Array(words));
     }
-    // An optional field has the type `["integer", "null"]`; omitting it from `required` is sufficient.
+    // An optional field has the type `["integer", "null"]`. We need only omit it from `required`.
     if let Some(Value::Array(types)) = fields.get("type") {
         let single = types.iter().find(|kind| *kind != "null").cloned();
         fields.insert("type".to_owned(), single.unwrap_or(Value::Null));

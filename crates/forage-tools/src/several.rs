@@ -1,8 +1,8 @@
-//! Calls about several roots.
+//! Calls that apply to several roots.
 //!
-//! A call that names no root is about all of them. We search the roots in parallel, so that a slow or failing
-//! root does not affect the others. We distribute the number of results and the bytes of the text, and what
-//! one root does not need goes to the others.
+//! A call that names no root applies to all of them. We search the roots in parallel, so that a slow or
+//! failing root does not affect the others. The number of results and the bytes of the text are divided among
+//! the roots, and a root that needs less leaves the rest to the others.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,14 +21,14 @@ use crate::shown::Rendered;
 use crate::text::{absolute, clip};
 use crate::tool::Tool;
 
-/// The roots that a call without a root is about, if there are several.
+/// Roots to which a call without a root applies, if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AboutRoots {
-    /// None: the tool is not about files below roots.
+    /// None, because the tool is not about files below roots.
     Nothing,
     /// The root that contains the call's path.
     Named,
-    /// Each root separately; the answers are concatenated.
+    /// Each root separately. The answers are concatenated.
     Each,
     /// All roots together, handled by the tool itself.
     Together,
@@ -39,12 +39,12 @@ pub enum AboutRoots {
 pub struct OtherRoot<R> {
     /// The absolute path of the root.
     pub root: String,
-    /// The outcome of the root, or why there is none.
+    /// The outcome of the root, or why it has none.
     pub outcome: Result<ToolOutcome<R>, String>,
 }
 
-/// Returns the only root that a call is about, or the first one if the tool handles all roots itself. Returns
-/// `None` if each root is called separately.
+/// Chooses the only root that a call applies to, or the first one if the tool handles all roots itself.
+/// Returns `None` if we must call each root separately.
 pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
     if context.roots.all().len() == 1 {
         return Ok(Some(Arc::clone(context.roots.main())));
@@ -62,12 +62,12 @@ pub(crate) fn is_anywhere(path: &str) -> bool {
 }
 
 impl Context {
-    /// Returns the context for a call about one of the roots.
+    /// Restricts the context to a call about one of the roots.
     pub(crate) fn only(&self, root: &Arc<Root>) -> Self {
         let mut context = self.clone();
         context.apart = self.roots.below(root);
         context.roots = self.roots.only(root);
-        // One root may have most of the work, so each gets more than its share of the threads.
+        // One root may have most of the work, so each should get more than its share of the threads.
         let threads = self.walk_options().thread_count();
         context.threads = (2 * threads).div_ceil(self.roots.all().len()).clamp(1, threads);
         if !self.is_first(root) {
@@ -83,13 +83,13 @@ impl Context {
     }
 }
 
-/// Calls each root and merges the outcomes: returns that of the first successful root, with the others in
-/// [`ToolOutcome::others`].
+/// Calls each root and merges the outcomes. The result is the outcome of the first successful root, with the
+/// others in [`ToolOutcome::others`].
 ///
 /// # Errors
 ///
-/// Returns the error of the first root if no root succeeds, or the first error that is about the request
-/// itself.
+/// Fails with the error of the first root if no root succeeds, or with the first error that is about the
+/// request itself.
 pub(crate) fn each<T: Tool>(
     context: &Context,
     request: &T::Request,
@@ -107,7 +107,8 @@ pub(crate) fn each<T: Tool>(
     };
     let cut: Vec<usize> = (0..outcomes.len()).filter(|&nth| is_cut(&outcomes[nth])).collect();
     let taken: u64 = outcomes.iter().flatten().map(|outcome| outcome.response.results()).sum();
-    // Roots with more results get what the others leave. A further page is about only one root.
+    // Roots with more results get what the others do not need. Note that a further page is about only one
+    // root.
     let more = most.unwrap_or_default().saturating_sub(taken) / cut.len().max(1) as u64;
     if !cut.is_empty() && more > 0 && began.elapsed() < context.timeout / 2 && context.stop.check().is_none()
     {
@@ -128,20 +129,20 @@ pub(crate) fn each<T: Tool>(
     Ok(outcome)
 }
 
-/// Merges the outcomes of several roots: returns that of the first successful root, with the others attached.
+/// Merges the outcomes of several roots: that of the first successful root, with the others attached.
 fn joined<'a, R>(
     context: &Context,
     outcomes: impl Iterator<Item = (&'a Arc<Root>, Result<ToolOutcome<R>, ToolError>)>,
 ) -> Result<ToolOutcome<R>, ToolError> {
     let mut outcomes: Vec<_> = outcomes.collect();
-    // A page continues in the root that its cursor belongs to; the other roots have no page.
+    // A page continues in the root that its cursor belongs to, and the other roots have no page.
     let is_page = outcomes.iter().any(|(_, it)| it.as_ref().is_err_and(is_of_cursor));
     if is_page && outcomes.iter().any(|(_, it)| it.is_ok()) {
         outcomes.retain(|(_, it)| !it.as_ref().is_err_and(is_of_cursor));
     }
     let of_request = outcomes.iter().position(|(_, it)| it.as_ref().is_err_and(is_of_request));
     let Some(first) = of_request.or_else(|| outcomes.iter().position(|(_, it)| it.is_ok())) else {
-        // The error of the first root is as good as any.
+        // If no root succeeded, the error of the first one is as good as any.
         let error = outcomes.into_iter().find_map(|(_, outcome)| outcome.err());
         return Err(error.unwrap_or(ToolError::Cancelled));
     };
@@ -169,11 +170,11 @@ pub(crate) struct RootTurn<'a> {
     pub(crate) other: Option<&'a Root>,
 }
 
-/// Calls one root after another, for streamed results, until `run` returns that no more are wanted.
+/// Calls one root after another, for streamed results, until `run` returns that it needs no more.
 ///
 /// # Errors
 ///
-/// Returns an error if no root succeeds, or if the request is invalid.
+/// Fails if no root succeeds, or if the request is invalid.
 pub(crate) fn in_turn<T: Tool>(
     context: &Context,
     request: &T::Request,
@@ -217,7 +218,7 @@ fn ask<T: Tool>(
         }
         let mut outcome = run::<T>(&context, request)?;
         begun.complete::<T>(&mut outcome, &context, Vec::new());
-        // The root's name is displayed above its answer.
+        // We display the root's name above its answer.
         outcome.root.iter_mut().for_each(|(_, is_named)| *is_named = false);
         Ok(outcome)
     };
@@ -247,7 +248,7 @@ fn is_of_request(error: &ToolError) -> bool {
 /// Bytes around notes.
 const NOTES_BYTES: usize = 16;
 
-/// The advice for answers that do not fit next to each other.
+/// Advice for answers that do not fit into one text.
 const ONE_ALONE: &str = "path=\"root:NAME\" asks one root alone";
 
 /// Renders the answers of several roots within a budget, each below the name of its root.
@@ -259,7 +260,7 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
     let most = (budget / limits::ROOT_BYTES_MIN).max(1);
     let mut left_out = Vec::new();
     if parts.len() > most {
-        // Errors come first, then roots with results.
+        // Errors must come first, then roots with results.
         parts.sort_by_key(|(_, outcome)| outcome.map_or(0, |outcome| if outcome.found { 1 } else { 2 }));
         left_out = parts.split_off(most).into_iter().map(|(root, _)| root).collect();
     }
@@ -316,8 +317,8 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
     Rendered { text: with_notes(text, &notes), is_cut, hides_results, shown }
 }
 
-/// Converts a path displayed relative to its own root to an absolute one, for answers in which another root
-/// is the first.
+/// Converts a path that is displayed relative to its own root to an absolute one. This is for answers in
+/// which another root is the first.
 pub(crate) fn whole_path(root: &Root, shown: &mut String) {
     if let Ok(path) = RelPath::parse(shown, &RelPath::root()) {
         *shown = absolute(root, &path);

@@ -1,4 +1,4 @@
-//! Tracks which lines each renderer displays. Only the renderers know what was cut.
+//! Tracks which lines each renderer displays, because only the renderers know what was cut.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub struct ShownFile {
 #[derive(Debug, Default)]
 pub(crate) struct Rendered {
     pub(crate) text: String,
-    /// True if the text has less than the records.
+    /// True if the text contains less than the records.
     pub(crate) is_cut: bool,
     /// True if results are missing, not just the lines around them.
     pub(crate) hides_results: bool,
@@ -50,7 +50,7 @@ impl Rendered {
     }
 }
 
-/// Collects the displayed files while a text is written.
+/// Collects the displayed files while we write a text.
 #[derive(Debug, Default)]
 pub(crate) struct ShownFiles(Vec<ShownFile>);
 
@@ -65,7 +65,7 @@ impl ShownFiles {
         self.add(path, ShownKind::Lines, (first, last));
     }
 
-    /// Adds one line that a search found, and whether it is a match.
+    /// Adds one line that a search found, and counts it if it is a match.
     pub(crate) fn line(&mut self, path: &str, line: u64, is_match: bool) {
         self.add(path, ShownKind::Lines, (line, line)).matches += u64::from(is_match);
     }
@@ -84,7 +84,7 @@ impl ShownFiles {
         file
     }
 
-    /// Returns the last entry if it is for this file; otherwise adds another entry.
+    /// Returns the last entry if it is for this file, and otherwise adds another entry.
     fn of(&mut self, path: &str, kind: ShownKind) -> &mut ShownFile {
         if self.0.last().is_none_or(|last| last.path != path) {
             let path = path.to_owned();
@@ -96,7 +96,7 @@ impl ShownFiles {
         file
     }
 
-    /// Returns each file once, in the order of the text, and each of its lines once.
+    /// Merges the entries, so that each file and each of its lines is listed once, in the order of the text.
     pub(crate) fn into_files(self) -> Vec<ShownFile> {
         let mut files: Vec<ShownFile> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();

@@ -9,7 +9,7 @@ use forage_base::Hash64;
 
 use crate::limits;
 
-/// The lines that one caller has seen, by file. They are forgotten when the text of their file changes.
+/// The lines that one caller has seen, by file. We forget them when the text of their file changes.
 #[derive(Debug, Default)]
 pub struct ShownEarlier(Mutex<HashMap<ShownPath, ShownText>>);
 
@@ -25,7 +25,7 @@ struct ShownText {
 }
 
 impl ShownEarlier {
-    /// Returns the lines of a file that were displayed while it had this text, in order.
+    /// Lists the lines of a file that were displayed while it had this text, in order.
     pub(crate) fn of(&self, root: &Path, path: &str, text: &str) -> Vec<RangeInclusive<u32>> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match files.get(&(root.to_owned(), path.to_owned())) {
@@ -39,7 +39,7 @@ impl ShownEarlier {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (root.to_owned(), path.to_owned());
         if files.len() >= limits::SHOWN_EARLIER_FILES && !files.contains_key(&key) {
-            // Showing something twice is better than using more memory.
+            // We would rather show something twice than use more memory.
             files.clear();
         }
         let file = files.entry(key).or_insert_with(|| ShownText { hash, lines: Vec::new() });
@@ -51,7 +51,7 @@ impl ShownEarlier {
     }
 }
 
-/// Returns the hash that detects changes of a file's text.
+/// Hashes a file's text, to detect changes.
 pub(crate) fn text_hash(text: &str) -> u64 {
     Hash64::of(&[text.as_bytes()])
 }

@@ -1,4 +1,4 @@
-//! Reports of calls: one telemetry event per call, and a summary for the journal. An event never contains a
+//! Reports calls: one telemetry event per call, and a summary for the journal. An event must never contain a
 //! query, pattern, term, path, root name or text of a file.
 
 pub(crate) mod target;
@@ -21,18 +21,18 @@ use target::{NotedInCall, milliseconds};
 ///
 /// # Errors
 ///
-/// Returns the error of the call.
+/// Fails with the error of the call.
 pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
     let arguments = context.observers.journal.is_some().then(|| request.clone());
     let asked = AskedTool::of(tool, arguments.as_ref());
     watched(&asked, context, |context| tool.call(context, request))
 }
 
-/// Like [`call`], for a call that takes several attempts.
+/// Like [`call`], but for a call that takes several attempts.
 ///
 /// # Errors
 ///
-/// Returns the error of the call.
+/// Fails with the error of the call.
 pub fn watched(
     asked: &AskedTool<'_>,
     context: &Context,
@@ -54,7 +54,8 @@ pub fn watched(
             }
             call(&inner)
         }
-        // Cloning the context would take longer than everything else here.
+        // Don't clone the context if no one needs its notes: this would take longer than everything else
+        // here.
         false => call(context),
     };
     let elapsed = at.elapsed();
@@ -81,8 +82,8 @@ pub fn printed(tool: &str, context: &Context, began: Instant, (found, partial): 
     record(tool, &context.observers, outcome, began.elapsed(), &[], Map::new());
 }
 
-/// Records an event for a caller of models that is not a tool, for example an agent; `models` are created by
-/// [`of_model`].
+/// Records an event for a caller of models that is not a tool, for example an agent. You can create `models`
+/// with [`of_model`].
 pub fn asked(name: &str, to: &CallObservers, status: &str, latency: Duration, models: &[Value]) {
     record(name, to, vec![("status", json!(status))], latency, models, Map::new());
 }

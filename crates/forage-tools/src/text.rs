@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::limits;
 use crate::sanitize::{path_bytes, sanitize_line};
 
-/// Formats a count: `1 file`, `2 files`.
+/// Formats a count, e.g. `1 file` or `2 files`.
 pub(crate) fn count(n: u64, singular: &str) -> String {
     let n_of = grouped(n);
     match singular {
@@ -22,14 +22,14 @@ pub(crate) fn count(n: u64, singular: &str) -> String {
     }
 }
 
-/// Returns the composed and decomposed Unicode forms of a text that differ from it.
+/// Composes and decomposes a text, and returns the Unicode forms that differ from it.
 pub(crate) fn other_forms(text: &str) -> Vec<String> {
     let mut forms: Vec<String> = vec![text.nfc().collect(), text.nfd().collect()];
     forms.retain(|form| form != text);
     forms
 }
 
-/// Formats a number with separators: `12,345`.
+/// Formats a number with separators, e.g. `12,345`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -42,12 +42,12 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// Returns the absolute path of a file in a form that can be parsed back to the same file.
+/// Formats the absolute path of a file so that it can be parsed back to the same file.
 pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
     display_below(root.path().as_os_str().as_encoded_bytes(), path.as_bytes())
 }
 
-/// Returns the bytes of the path below the root in base64, if [`absolute`] quotes it.
+/// Encodes the bytes of the path below the root in base64, if [`absolute`] quotes it.
 pub(crate) fn absolute_bytes(root: &Root, path: &RelPath) -> Option<String> {
     (absolute(root, path).starts_with('"')).then(|| path_bytes(path)).flatten()
 }
@@ -65,12 +65,12 @@ pub(crate) fn quoted_name(name: &str) -> String {
     }
 }
 
-/// Returns the beginning of a line with at most `most` visible characters, with a mark if it is cut.
+/// Cuts a line to at most `most` visible characters, and adds a mark if anything was cut.
 pub(crate) fn clip_line(line: &str, most: usize) -> String {
     around_place(line, most, None)
 }
 
-/// Like [`clip_line`], but returns the part of the line around `place`.
+/// Like [`clip_line`], but keeps the part of the line around `place`.
 pub(crate) fn around_place(line: &str, most: usize, place: Option<&Range<usize>>) -> String {
     let part = shown_part(line.as_bytes(), most, place);
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
@@ -86,7 +86,7 @@ pub fn clip(text: &str, limit: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// Returns the lower-case words of a name in snake, kebab or camel case. For example, `retryLimit` gives
+/// Splits a name in snake, kebab or camel case into lower-case words. For example, `retryLimit` becomes
 /// `retry` and `limit`.
 pub(crate) fn words_of_name(name: &str) -> Vec<String> {
     let (mut words, mut was_lower) = (vec![String::new()], false);

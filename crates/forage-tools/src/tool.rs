@@ -16,7 +16,7 @@ use crate::records::common_schema;
 use crate::registry::Worded;
 use crate::several::AboutRoots;
 
-/// Defines methods that set the optional arguments of a request, each named like its field.
+/// Defines builder methods that set the optional arguments of a request. Each is named like its field.
 macro_rules! setters {
     ($($name:ident: $type:ty),* $(,)?) => {
         $(
@@ -30,7 +30,7 @@ macro_rules! setters {
     };
 }
 
-/// Repository text that leaves the machine in a call.
+/// Repository text that leaves the machine during a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
     /// None.
@@ -49,18 +49,18 @@ pub trait Tool {
     const NAME: &'static str;
     /// The name of the method for programs.
     const METHOD: &'static str = Self::NAME;
-    /// Other names that are accepted in calls but never advertised.
+    /// Other names that we accept in calls but never advertise.
     const ALIASES: &'static [&'static str] = &[];
-    /// The name where the tool stands among those of other servers without a prefix: no other server has it,
-    /// and with the prefix `forage_` it still reads well.
+    /// The name for a list in which tools of several servers have no prefix. No other server should have a
+    /// tool with this name, and it should still read well with the prefix `forage_`.
     const DISTINCT_NAME: &'static str = Self::NAME;
     /// A short title for people.
     const TITLE: &'static str;
     /// The description that a model reads before a call: purpose, when to use it, when not, and the results.
     const DESCRIPTION: &'static str;
-    /// Whether the tool is advertised by default. It can always be called.
+    /// Whether the tool is advertised by default. Note that callers can always use it.
     const ON_BY_DEFAULT: bool = true;
-    /// Whether text leaves the machine.
+    /// Repository text that leaves the machine during a call.
     const EGRESS: Egress = Egress::None;
     /// Whether a call reads only one file or lists one directory, so that it need not queue after searches.
     const IS_QUICK: bool = false;
@@ -68,10 +68,10 @@ pub trait Tool {
     const ABOUT: AboutRoots = AboutRoots::Named;
     /// How a caller can include directories of dependencies and caches.
     const INCLUDES_NOISE: &'static str = "[[{grep_search} with {grep_search.include_ignored} searches them]]";
-    /// Arguments that are accepted but not advertised, because advertised ones cost tokens in every
+    /// Arguments that we accept but do not advertise, because each advertised one costs tokens in every
     /// conversation.
     const UNADVERTISED: &'static [&'static str] = &[];
-    /// Arguments for paged answers, which [`Tool::each`] rejects.
+    /// Arguments for paged answers, which [`Tool::each`] must reject.
     const OF_PAGES: &'static [&'static str] = &[];
     /// Names that other tools use for these arguments.
     const FOREIGN: &'static [ForeignNames] = &[];
@@ -83,7 +83,7 @@ pub trait Tool {
     ///
     /// # Errors
     ///
-    /// Returns an error if the arguments can't be understood.
+    /// Fails if the arguments have no clear meaning.
     fn adapt(_fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         Ok(())
     }
@@ -91,14 +91,14 @@ pub trait Tool {
     fn path(_request: &Self::Request) -> Option<&str> {
         None
     }
-    /// Returns the request's field for the maximum number of results and the default maximum, for a tool that
-    /// is called for [`AboutRoots::Each`] root.
+    /// Returns the request's field for the maximum number of results and the default maximum. A tool must
+    /// implement this if it is called for [`AboutRoots::Each`] root.
     fn most<'a>(_request: &'a mut Self::Request, _context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
         None
     }
     /// Runs a call.
     fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
-    /// Returns the schema of the items that [`Tool::each`] streams, for a tool that supports it.
+    /// Generates the schema of the items that [`Tool::each`] streams, for a tool that supports this.
     fn piece_schema() -> Option<Value> {
         None
     }
@@ -117,37 +117,38 @@ pub trait Tool {
     }
 }
 
-/// Receives records one by one and returns whether to continue.
+/// Receives records one by one, and decides each time whether to continue.
 pub type RecordReceiver<'a> = &'a mut (dyn FnMut(Value) -> ControlFlow<()> + Send);
 
 /// A tool without its types.
 ///
 /// Programs can implement this trait for their own tools and add them to an agent with `Agent::add_tool` of
-/// the crate `forage-agent`. They need a name, a title, a description, a schema and the call.
+/// the crate `forage-agent`. Such a tool needs a name, a title, a description, a schema and the call.
 pub trait AnyTool: Send + Sync {
-    /// Returns the name that callers use.
+    /// The name that callers use.
     fn name(&self) -> &str;
-    /// Returns the original name, whatever name callers use.
+    /// The original name, whatever name callers use.
     fn id(&self) -> &str {
         self.name()
     }
-    /// Returns the name of the method for programs.
+    /// The name of the method for programs.
     fn method(&self) -> &str {
         self.name()
     }
-    /// Returns names that are accepted but not advertised.
+    /// Other names that we accept but do not advertise.
     fn aliases(&self) -> &[&'static str] {
         &[]
     }
-    /// Returns the name to list among tools of other servers without a prefix.
+    /// The name for a list in which tools of several servers have no prefix.
     fn distinct_name(&self) -> &str {
         self.id()
     }
-    /// Returns a short title for people.
+    /// A short title for people.
     fn title(&self) -> &str;
-    /// Returns the description for models: a template for [`ToolNames::fill`](crate::ToolNames::fill).
+    /// The description for models. This is a template for [`ToolNames::fill`](crate::ToolNames::fill), unless
+    /// [`AnyTool::is_template`] is false.
     fn description(&self) -> &str;
-    /// Returns true if the description is such a template, and false if it is literal text.
+    /// Returns false if the description is literal text instead of a template.
     fn is_template(&self) -> bool {
         true
     }
@@ -155,22 +156,22 @@ pub trait AnyTool: Send + Sync {
     fn is_on_by_default(&self) -> bool {
         true
     }
-    /// Returns whether text leaves the machine.
+    /// The repository text that leaves the machine during a call.
     fn egress(&self) -> Egress {
         Egress::None
     }
-    /// Returns the JSON schema of the advertised arguments, in the subset that every provider accepts.
+    /// The JSON schema of the advertised arguments, in the subset that every provider accepts.
     fn input_schema(&self) -> Value;
-    /// Returns the same schema with all accepted arguments, including those not advertised.
+    /// The same schema with all accepted arguments, including those that we do not advertise.
     fn whole_schema(&self) -> Value {
         self.input_schema()
     }
-    /// Returns the JSON schema of an answer's records. None of its fields is required, because an error has
-    /// only `type`, `error` and `code`.
+    /// The JSON schema of an answer's records. None of its fields is required, because an error has only
+    /// `type`, `error` and `code`.
     fn output_schema(&self) -> Value {
         common_schema()
     }
-    /// Returns the schema of the records of answers that are not errors, with its definitions under `$defs`.
+    /// The schema of the records of answers that are not errors, with its definitions under `$defs`.
     fn answer_schema(&self) -> Value {
         self.output_schema()
     }
@@ -182,28 +183,28 @@ pub trait AnyTool: Send + Sync {
     fn is_about_roots(&self) -> bool {
         true
     }
-    /// Returns true if the user chose the name, which then takes precedence over any rule.
+    /// Returns true if the user chose the name. It must then take precedence over any rule.
     fn is_named(&self) -> bool {
         false
     }
-    /// Returns the same tool with another name and description; `None` for tools that are not in the
+    /// Creates the same tool with another name and description. Returns `None` for a tool that is not in the
     /// registry.
     fn worded(&self, _wording: Worded) -> Option<Arc<dyn AnyTool>> {
         None
     }
-    /// Returns a corrected form of the rejected request, if there is an unambiguous one.
+    /// Corrects a rejected request, if there is an unambiguous correction.
     fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
         None
     }
-    /// Runs a call from JSON; this is the same for all JSON front ends. If a pattern is not a valid regular
+    /// Runs a call from JSON. This is the same for all JSON front ends. If a pattern is not a valid regular
     /// expression but has one unambiguous meaning, we search for that, and the answer says so. A panic
     /// becomes an error of this call only.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
-    /// Returns the schema of the items that [`AnyTool::each`] streams, for a tool that supports it.
+    /// The schema of the items that [`AnyTool::each`] streams, for a tool that supports this.
     fn piece_schema(&self) -> Option<Value> {
         None
     }
-    /// Returns the schema of the arguments that [`AnyTool::each`] accepts.
+    /// The schema of the arguments that [`AnyTool::each`] accepts.
     fn each_schema(&self) -> Value {
         self.whole_schema()
     }

@@ -1,5 +1,5 @@
-//! Lists all files of a tree that searches read, with their line counts, and the files that searches skip
-//! with the reason. Used for a map of the tree.
+//! Lists the files of a tree for a map: those that searches read, with their line counts, and those that
+//! searches skip, with the reason.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -50,18 +50,18 @@ pub struct TreeBounds {
     pub unsearched: usize,
 }
 
-/// Estimated bytes per line, for files that are too large for counting lines.
+/// Estimated bytes per line, for files whose lines we do not count because they are too large.
 const LINE_BYTES: u64 = 40;
 
-/// Maximum files hidden from searches that are visited to find their directories.
+/// Maximum number of hidden files that we visit to find their directories.
 const HIDDEN_FILES: usize = 200_000;
 
-/// Returns the files of a root. The result is incomplete if `context.stop` ends the call, or if `bounds` are
+/// Lists the files of a root. The result is incomplete if `context.stop` ends the call, or if `bounds` are
 /// exceeded.
 ///
 /// # Errors
 ///
-/// Returns an error if the root can't be read.
+/// Fails if the root can't be read.
 pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Result<TreeFiles, ToolError> {
     let options = context.walk_options();
     let index = context.index(root);
@@ -103,7 +103,7 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
                 tree.paths.push(shown);
                 tree.lines.push(*lines);
             }
-            // The file is searched, but too large for counting its lines for a map.
+            // Searches read this file, but it is too large to count its lines for a map.
             Err(UncountedLines::TooLarge(bytes)) => {
                 tree.paths.push(shown);
                 tree.lines.push(bytes / LINE_BYTES);
@@ -113,7 +113,7 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
             }
         }
     }
-    // Files hidden by rules are grouped by the directory in which nothing is searched.
+    // We group the files that rules hide by the directory in which nothing is searched.
     if !report.hiding.is_empty() && tree.complete {
         let hidden = WalkOptions {
             label_hidden: true,

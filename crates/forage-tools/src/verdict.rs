@@ -1,4 +1,5 @@
-//! Reports the files that a search without hits skipped. Zero hits are meaningful only with this information.
+//! Reports the files that a search without hits skipped. You can't rely on zero hits without this
+//! information.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,10 +31,12 @@ struct Unseen {
 pub struct CallVerdict {
     /// A sentence for each rule that hides matches.
     pub hidden_matches: Vec<String>,
-    /// True if all such files were searched. Without hidden matches, the pattern is then in no text file below the
-    /// start, except in those that may hold secrets. False if the search found something or did not finish.
+    /// True if all such files were searched. Without hidden matches, the pattern is then in no text file
+    /// below the start, except in those that may hold secrets. False if the search found something or did not
+    /// finish.
     pub complete: bool,
-    /// A sentence for each variant of the pattern that matches: another case or spelling, plain text, one edit.
+    /// A sentence for each variant of the pattern that matches: another case or spelling, plain text, one
+    /// edit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_readings: Vec<String>,
     /// The best files of the ranking for the words of the pattern.
@@ -43,7 +46,7 @@ pub struct CallVerdict {
     #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub unread: Skipped,
-    /// Somebody has looked, but not to the end.
+    /// True if a check was made but did not finish.
     #[serde(skip)]
     pub(crate) is_partial: bool,
 }
@@ -52,7 +55,7 @@ fn by_reason<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S
     serializer.collect_map(skipped.iter().map(|(reason, count)| (reason.name(), count)))
 }
 
-/// Returns the files that a complete search did not read.
+/// Counts the files that a complete search did not read, by reason.
 fn unread(report: &WalkReport) -> Skipped {
     let mut unread = Skipped::default();
     for reason in [
@@ -79,7 +82,7 @@ impl CallVerdict {
         Self::default()
     }
 
-    /// Returns the verdict of a completed search in which no rule hides files.
+    /// Creates the verdict of a completed search in which no rule hides files.
     pub(crate) fn nothing_hidden(report: &WalkReport) -> Self {
         let unread = unread(report);
         Self { complete: is_whole(&unread), unread, ..Self::none() }
@@ -90,7 +93,7 @@ impl CallVerdict {
         self.hidden_matches.iter_mut().for_each(|line| border.text(line));
     }
 
-    /// Describes the verdict for a zero-hit answer, with `before` and `after` around the list.
+    /// Describes the verdict for an answer without hits, with `before` and `after` around the list.
     pub(crate) fn describe(&self, before: &str, after: &str) -> String {
         let mut text = String::new();
         if !self.hidden_matches.is_empty() {
@@ -123,8 +126,8 @@ impl CallVerdict {
     }
 }
 
-/// Returns sentences about matches in ignored or hidden files, for a search without hits; `report` is its
-/// report.
+/// Describes matches in ignored or hidden files, for a search without hits. `report` is the report of that
+/// search.
 pub fn hidden_matches(
     context: &Context,
     root: &Arc<Root>,
@@ -146,7 +149,7 @@ pub fn hidden_matches(
 const OF_CONFIGURATION: &str = " of the configuration, such as ";
 
 /// Searches the hidden files, within limits and the call's own deadline. `searched` is the report of a search
-/// for the same pattern that found nothing in all other files; without it, they are searched again.
+/// for the same pattern that found nothing in all other files. Without it, we search them again.
 pub(crate) fn unseen_matches(
     context: &Context,
     root: &Arc<Root>,
@@ -166,7 +169,7 @@ pub(crate) fn unseen_matches(
     let scan = ScanOptions {
         count_only: true,
         max_file_bytes: context.max_file_bytes,
-        // Hidden files are in no index.
+        // Hidden files are not in any index.
         index: if searched.is_some() { None } else { context.index(root) },
         ..ScanOptions::default()
     };

@@ -1,4 +1,4 @@
-//! Explains if a file is searched, and the rule or limit that prevents it.
+//! Explains whether a file is searched, and which rule or limit prevents it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -38,11 +38,11 @@ pub struct PathExplanation {
     pub ranked_bytes: Option<u64>,
 }
 
-/// Explains if searches of this context read a file.
+/// Explains whether searches of this context read a file.
 ///
 /// # Errors
 ///
-/// Returns an error if the path is outside of all roots, or does not exist; it names similar paths.
+/// Fails if the path is outside of all roots, or does not exist. The error names similar paths.
 pub fn why(context: &Context, path: &str) -> Result<PathExplanation, ToolError> {
     let target = context.place(Some(path))?.without_globs(&context.names)?;
     let (root, place) = (target.root, target.path);
@@ -54,7 +54,7 @@ pub fn why(context: &Context, path: &str) -> Result<PathExplanation, ToolError> 
     let options = context.walk_options();
     let excluded = exclusion(&root, &place, &options, &context.stop)
         .map_err(|error| with_nearest(context, Some(path), error.into()))?;
-    // A secret file stays closed, whatever the rules about it say.
+    // A file with secrets must stay closed, whatever other rules apply to it.
     if let Ok((real, false)) = root.locate(&place)
         && let Some(rule) = root.secrets().denies(&real)
         && excluded.as_ref().is_none_or(|excluded| excluded.reason != SkipReason::Symlink)
@@ -102,7 +102,7 @@ impl PathExplanation {
             lines += file.matches;
             ControlFlow::Continue(())
         })?;
-        // The outputs of a notebook are left out of a file that is searched.
+        // The file is searched even if the outputs of a notebook in it are not.
         let skipped = report.skipped.iter().find(|(reason, _)| *reason != SkipReason::NotebookOutputs);
         if let Some((reason, _)) = skipped {
             let rule = match reason {
@@ -135,7 +135,7 @@ impl PathExplanation {
     }
 }
 
-/// Returns true if the index has read the file in its present state, or `None` without an index.
+/// Returns true if the index has read the file in its present state, and `None` without an index.
 fn is_indexed(context: &Context, root: &Arc<Root>, place: &RelPath, options: &WalkOptions) -> Option<bool> {
     let index = context.index(root)?;
     let mut seen = None;

@@ -21,7 +21,7 @@ use crate::tools::{
     SearchResponse, grep_search, search,
 };
 
-/// The reasons why a directory can't be opened as a workspace.
+/// Reasons why a directory can't be opened as a workspace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
@@ -36,11 +36,11 @@ pub enum WorkspaceError {
     Index(#[from] IndexStoreError),
 }
 
-/// A directory with typed calls on the files below it, and with indexes that make them fast.
+/// A directory with typed calls on the files below it, and with indexes that make these calls fast.
 ///
-/// A call blocks until its answer is ready: it uses disk and processor on its own threads. Several threads
-/// may call at the same time. In async code, make calls where blocking is allowed, and cancel them from
-/// outside:
+/// A call blocks until its answer is ready: it uses disk and processor on its own threads. You may call from
+/// several threads at the same time. In async code, you must make calls where blocking is allowed, and cancel
+/// them from outside:
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -56,7 +56,7 @@ pub enum WorkspaceError {
 /// # }
 /// ```
 ///
-/// We remove secrets from answers, because programs pass them on to agents; see [`Context::redactor`].
+/// We remove secrets from answers, because programs pass them on to agents. See [`Context::redactor`].
 #[derive(Clone)]
 pub struct Workspace {
     context: Context,
@@ -66,35 +66,35 @@ pub struct Workspace {
 impl Workspace {
     /// Opens the project around a directory. This is the enclosing git repository, so that we never search a
     /// part of a repository as if it were the whole, or else the directory itself. A repository at or above
-    /// the user's home directory is ignored. To open one directory whatever encloses it, open a [`Root`] and
-    /// use [`Workspace::of`].
+    /// the user's home directory is ignored. If you want to open one directory whatever encloses it, open a
+    /// [`Root`] and use [`Workspace::of`].
     ///
-    /// Nothing is written to disk. Without [`Workspace::keep_indexes`], each search reads every file and each
-    /// ranking builds its index in memory.
+    /// This writes nothing to disk. Without [`Workspace::keep_indexes`], each search reads every file and
+    /// each ranking builds its index in memory.
     ///
     /// # Errors
     ///
-    /// Returns an error if the path is not a directory, or is too broad: `/`, the home directory, or a kernel
+    /// Fails if the path is not a directory, or if it is too broad: `/`, the home directory, or a kernel
     /// directory.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         Self::open_all([directory])
     }
 
     /// Opens the projects around several directories, for example sibling repositories. A call without a path
-    /// applies to all of them: a ranking ranks all their files together, and for other tools the first
-    /// directory's outcome contains the others in [`ToolOutcome::others`]. In answers, paths below the first
-    /// directory are relative, and all others are absolute.
+    /// applies to all of them. A ranking ranks all their files together. For other tools the first
+    /// directory's outcome contains the others in [`ToolOutcome::others`]. Note that paths in answers are
+    /// relative below the first directory, and absolute below all others.
     ///
     /// # Errors
     ///
-    /// Returns an error if `directories` is empty, or if one of them is not a directory or is too broad: `/`,
-    /// the home directory, or a kernel directory.
+    /// Fails if `directories` is empty, or if one of them is not a directory or is too broad: `/`, the home
+    /// directory, or a kernel directory.
     pub fn open_all(directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, WorkspaceError> {
         Self::open_allowed(directories, false)
     }
 
-    /// Like [`Workspace::open_all`]; with `allow_broad`, directories as broad as `/` or the home directory
-    /// are allowed too.
+    /// Like [`Workspace::open_all`], but `allow_broad` also allows directories as broad as `/` or the home
+    /// directory.
     ///
     /// # Errors
     ///
@@ -119,32 +119,33 @@ impl Workspace {
 
     /// Uses the indexes below this directory, one per root. With them, a search reads only the files that can
     /// match, and a ranking reads only changed files. [`kept::shared_place`] returns the directory that the
-    /// command line uses. This method is for a program that ends after its searches, like a command: the
-    /// instant index is read on demand and built by [`Workspace::build_index`], and a ranked index is built
-    /// and saved by the first ranking.
+    /// command line uses. You should use this method in a program that ends after its searches, like a
+    /// command. The instant index is read on demand and built by [`Workspace::build_index`]. The first
+    /// ranking builds and saves a ranked index.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory is inside the workspace.
+    /// Fails if the directory is inside the workspace.
     pub fn keep_indexes(self, directory: impl Into<PrivatePlace>) -> Result<Self, WorkspaceError> {
         self.keep(directory, Lifetime::Search)
     }
 
-    /// Like [`Workspace::keep_indexes`], for a long-running program: holds the index in memory, builds and
-    /// updates it in the background, and watches the tree so that searches need not list its directories.
+    /// Like [`Workspace::keep_indexes`], but for a long-running program. This holds the index in memory,
+    /// builds and updates it in the background, and watches the tree so that searches need not list its
+    /// directories.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory is inside the workspace.
+    /// Fails if the directory is inside the workspace.
     pub fn keep_indexes_and_watch(self, directory: impl Into<PrivatePlace>) -> Result<Self, WorkspaceError> {
         self.keep(directory, Lifetime::Server)
     }
 
-    /// Builds the instant index, or updates it. Does nothing without a directory for indexes.
+    /// Builds or updates the instant index. Does nothing without a directory for indexes.
     ///
     /// # Errors
     ///
-    /// Returns an error if the index can't be written, or if the work was stopped.
+    /// Fails if the index can't be written, or if the work was stopped.
     pub fn build_index(&self) -> Result<(), WorkspaceError> {
         let Some(kept) = &self.kept else { return Ok(()) };
         for root in self.context.roots.all() {
@@ -167,7 +168,7 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Returns the workspace for calls that `stop` ends, by a deadline or by cancellation from another
+    /// Returns the workspace for calls that `stop` should end, by a deadline or by cancellation from another
     /// thread.
     pub fn stopped_by(&self, stop: Stop) -> Self {
         let mut workspace = self.clone();
@@ -180,13 +181,13 @@ impl Workspace {
         &self.context
     }
 
-    /// Returns the context for changes.
+    /// Returns the context, so that you can change it.
     pub fn context_mut(&mut self) -> &mut Context {
         &mut self.context
     }
 
     /// Ends background work and saves the part of the index that has been built. This takes at most 1.5
-    /// seconds. A program that exits without it loses an unfinished index.
+    /// seconds. A program that exits without calling this loses an unfinished index.
     pub fn close(self) {
         if let Some(kept) = self.kept {
             kept.end();
@@ -197,7 +198,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns the tool's error.
+    /// Fails with the tool's error.
     pub fn call<T: Tool>(&self, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
         registry::call::<T>(&self.context, request)
     }
@@ -207,19 +208,19 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if the pattern or another argument is invalid, or if the call was cancelled.
+    /// Fails if the pattern or another argument is invalid, or if the call was cancelled.
     pub fn grep(&self, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         self.call::<GrepSearch>(request)
     }
 
-    /// Like [`Workspace::grep`], but streams all results: passes each file with matches to `receive` as soon
-    /// as no earlier file can have any, and waits until `receive` returns. A file with very many matches
+    /// Like [`Workspace::grep`], but streams all results. This passes each file with matches to `receive` as
+    /// soon as no earlier file can have any, and waits until `receive` returns. A file with very many matches
     /// comes in several parts. The search ends when `receive` breaks. The response has counts but no files.
     ///
     /// # Errors
     ///
-    /// See [`Workspace::grep`]. Also returns an error if `max_results` or `cursor` is set, because these are
-    /// for pages.
+    /// See [`Workspace::grep`]. This also fails if `max_results` or `cursor` is set, because these are for
+    /// pages.
     pub fn grep_each(
         &self,
         request: GrepRequest,
@@ -233,19 +234,19 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if the pattern or another argument is invalid, or if the call was cancelled.
+    /// Fails if the pattern or another argument is invalid, or if the call was cancelled.
     pub fn search(&self, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
         self.call::<Search>(request)
     }
 
-    /// Like [`Workspace::search`], but streams all results: passes the records of each file to `receive` as
-    /// soon as no earlier file can match, and waits until `receive` returns. The search ends when `receive`
-    /// breaks. The response has counts but no records.
+    /// Like [`Workspace::search`], but streams all results. This passes the records of each file to `receive`
+    /// as soon as no earlier file can match, and waits until `receive` returns. The search ends when
+    /// `receive` breaks. The response has counts but no records.
     ///
     /// # Errors
     ///
-    /// Returns an error if the pattern or another argument is invalid, if `max_results` or `cursor` is set,
-    /// or if the call was cancelled before it began.
+    /// Fails if the pattern or another argument is invalid, if `max_results` or `cursor` is set, or if the
+    /// call was cancelled before it began.
     pub fn search_each(
         &self,
         request: SearchRequest,
@@ -258,8 +259,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if an argument is invalid, if there is no time for the ranking, or if the call was
-    /// cancelled.
+    /// Fails if an argument is invalid, if there is no time for the ranking, or if the call was cancelled.
     pub fn rank(&self, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         self.call::<SearchIndex>(request)
     }
@@ -268,7 +268,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such text file, or if it must not be read.
+    /// Fails if there is no such text file, or if we must not read it.
     pub fn read(&self, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
         self.call::<ReadFile>(request)
     }
@@ -277,7 +277,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such directory.
+    /// Fails if there is no such directory.
     pub fn list(&self, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         self.call::<ListDirectory>(request)
     }
@@ -286,7 +286,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no collection, or if an argument is invalid.
+    /// Fails if there is no collection, or if an argument is invalid.
     pub fn lookup(&self, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
         self.call::<KeywordLookup>(request)
     }
@@ -296,8 +296,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no model and the settings require one, if all models failed, or if an
-    /// argument is invalid.
+    /// Fails if there is no model and the settings require one, if all models failed, or if an argument is
+    /// invalid.
     pub fn keyword(&self, request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         self.call::<KeywordSearch>(request)
     }

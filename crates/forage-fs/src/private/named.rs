@@ -19,12 +19,12 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// Creates a handle for a path, which need not exist. Links to its directory are followed; the file
-    /// itself must not be a link.
+    /// Creates a handle for a path, which need not exist. Links in the path of its directory are followed,
+    /// but the file itself must not be a link.
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory can't be opened, or if the path does not name a file.
+    /// Fails if the directory can't be opened, or if the path does not name a file.
     pub fn at(path: &Path) -> Result<Self, PrivateError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io_error(path, ErrorKind::InvalidInput.into()));
@@ -34,12 +34,12 @@ impl NamedFile {
         Ok(Self { handle, directory: parent.to_owned(), name: name.to_owned() })
     }
 
-    /// Opens the file for appending, or creates it. Other users can't read what is appended: their permissions
-    /// are removed from an existing file.
+    /// Opens the file for appending, or creates it. If the file exists, this removes the permissions of other
+    /// users, so that they can't read what we append.
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted, created or opened.
+    /// Fails if the file can't be trusted, created or opened.
     pub fn append(&self) -> Result<File, PrivateError> {
         let file =
             open_judged(&self.handle, &self.directory, &self.name, OpenMode::AppendOrCreate, u64::MAX)?;
@@ -51,7 +51,7 @@ impl NamedFile {
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be trusted.
+    /// Fails if the file can't be trusted.
     pub fn check(&self) -> Result<(), PrivateError> {
         let path = self.directory.join(&self.name);
         match system::facts_of(&self.handle, &self.name) {
@@ -67,16 +67,16 @@ impl NamedFile {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name exists or the file can't be created.
+    /// Fails if the name exists or the file can't be created.
     pub fn create_new(&self) -> Result<File, PrivateError> {
         open_judged(&self.handle, &self.directory, &self.name, OpenMode::CreateNew, u64::MAX)
     }
 
-    /// Renames the file within its directory, and replaces an existing one with the new name.
+    /// Renames the file within its directory. This replaces an existing file with the new name.
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if the file can't be renamed.
     pub fn rename(&self, to: impl AsRef<OsStr>) -> Result<(), PrivateError> {
         let renamed = system::rename(&self.handle, &self.name, to.as_ref());
         renamed.map_err(|source| io_error(&self.directory.join(&self.name), source))
@@ -86,7 +86,7 @@ impl NamedFile {
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if a file can't be examined.
     pub fn is(&self, opened: &File) -> io::Result<bool> {
         match system::facts_of(&self.handle, &self.name) {
             Ok(named) => {
@@ -101,7 +101,7 @@ impl NamedFile {
     ///
     /// # Errors
     ///
-    /// Returns system errors.
+    /// Fails if a file can't be examined or removed.
     pub fn remove(&self, opened: &File) -> io::Result<()> {
         let named = system::facts_of(&self.handle, &self.name)?;
         let opened = system::file_facts(opened)?;

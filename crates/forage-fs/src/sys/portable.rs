@@ -20,7 +20,7 @@ use crate::walk::EntryKind;
 /// An open directory.
 pub(crate) type Directory = Dir;
 
-/// Opens the directory of a root. Follows links, because the user chose it and not the repository.
+/// Opens the directory of a root. This follows links: the user chose the path, not the repository.
 pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
     Dir::open_ambient_dir(path, ambient_authority())
 }
@@ -44,7 +44,7 @@ pub(crate) fn open_child(directory: &Directory, name: &[u8]) -> io::Result<Direc
     if node_kind(directory, name)? != NodeKind::Directory {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    // A link that was created since then is followed, but can't lead outside of `directory`.
+    // If a link was created since then, it is followed, but it can't lead outside of `directory`.
     directory.open_dir(as_path(name)?)
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usi
     file.take(spare as u64).read_to_end(buffer)
 }
 
-/// Returns true if a path certainly leads to something beneath `root`: unknown here.
+/// Checks whether a path certainly leads to something beneath `root`. This is unknown here.
 pub(crate) fn leads_inside(_: &Directory, _: &RelPath) -> bool {
     false
 }
@@ -81,20 +81,20 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
     read
 }
 
-/// Returns the metadata of an open file.
+/// Queries the metadata of an open file.
 pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     let metadata = file.metadata()?;
     let kind = if metadata.is_file() { NodeKind::File } else { NodeKind::Special };
     Ok(FileStatus { kind, size: metadata.len(), device: 0, state: None })
 }
 
-/// Returns the state of a file by its name: unknown here, because a file can't be distinguished from another
-/// one with the same times.
+/// Queries the state of a file by its name. This is unknown here, because we can't distinguish a file from
+/// another one with the same times.
 pub(crate) fn state(_: &Directory, _: &[u8], _: u64) -> Option<FileState> {
     None
 }
 
-/// Returns the metadata of a name, without following a link.
+/// Queries the metadata of a name, without following a link.
 pub(crate) fn name_status(directory: &Directory, name: &[u8]) -> io::Result<NameStatus> {
     let metadata = directory.symlink_metadata(as_path(name)?).map_err(no_name)?;
     let modified = metadata.modified()?.into_std().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -119,47 +119,48 @@ fn is_executable(_: &Metadata) -> bool {
     false
 }
 
-/// Returns the state of a directory: unknown here.
+/// Queries the state of a directory. This is unknown here.
 pub(crate) fn directory_state(_: &Directory, _: u64) -> Option<FileState> {
     None
 }
 
-/// Like [`state`], with true if the file has other names: unknown here.
+/// Like [`state`], but also returns true if the file has other names. This is unknown here.
 pub(crate) fn state_and_links(_: &Directory, _: &[u8], _: u64) -> Option<(FileState, bool)> {
     None
 }
 
-/// Unknown here.
+/// Checks whether the state of a directory changes with its names. This is unknown here.
 pub(crate) fn directories_have_states(_: &Directory) -> bool {
     false
 }
 
-/// Returns the device of a directory whose files have states: not supported here.
+/// Queries the device of a directory whose files have states. This is not supported here.
 pub(crate) fn device_with_states(_: &Directory) -> Result<u64, NoStates> {
     Err(NoStates::NotLocal)
 }
 
-/// Returns the name of the kernel file system: unknown here.
+/// Queries the name of the kernel file system. This is unknown here.
 pub(crate) fn kernel_file_system<T>(_: &T) -> Option<&'static str> {
     None
 }
 
-/// Returns true if an open file is on a local disk: unknown here.
+/// Checks whether an open file is on a local disk. This is unknown here.
 pub(crate) fn is_local(_: &File) -> bool {
     false
 }
 
-/// Returns true if only this user may write to an open file: unknown here.
+/// Checks whether only this user may write to an open file. This is unknown here.
 pub(crate) fn is_ours_alone(_: &File) -> bool {
     false
 }
 
-/// Returns the identity of a directory: unknown here, so only the depth limit ends a cycle of followed links.
+/// Queries the identity of a directory. This is unknown here, so only the depth limit ends a cycle of
+/// followed links.
 pub(crate) fn identity(_: &Directory) -> Option<(u64, u64)> {
     None
 }
 
-/// Returns the target of a link, or the error `InvalidInput` if it is not a link.
+/// Reads the target of a link, or fails with `InvalidInput` if it is not a link.
 pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
     let path = as_path(name)?;
     if !directory.symlink_metadata(path).map_err(no_name)?.is_symlink() {
@@ -171,14 +172,14 @@ pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<
         .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Returns the type of a directory entry, without following a link.
+/// Queries the type of a directory entry, without following a link.
 pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
     let metadata = directory.symlink_metadata(as_path(name)?).map_err(no_name)?;
     Ok(kind_of(Metadata::file_type(&metadata)))
 }
 
-/// Returns the entries of a directory in arbitrary order, while `go_on` returns true for their number. Names
-/// that this system can't represent as text are left out.
+/// Lists the entries of a directory in arbitrary order, while `go_on` returns true for their number. We leave
+/// out names that this system can't represent as text.
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,

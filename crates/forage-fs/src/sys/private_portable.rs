@@ -1,5 +1,5 @@
-//! Private directories on systems without `openat`, with `cap-std`. Owners and permissions are unknown here;
-//! types and links are checked.
+//! Private directories on systems without `openat`, with `cap-std`. Owners and permissions are unknown here,
+//! so we check only types and links.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::trust::PrivateError;
 /// An open directory.
 pub(crate) type PrivateHandle = Dir;
 
-/// Returns the path unchanged: permissions of its components are unknown here.
+/// Leaves the path unchanged: the permissions of its components are unknown here.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
     Ok(path.to_owned())
 }
@@ -83,22 +83,22 @@ pub(crate) fn make_private(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the metadata of an open directory.
+/// Queries the metadata of an open directory.
 pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
     Ok(facts(&directory.dir_metadata()?))
 }
 
-/// Returns the metadata of an open file.
+/// Queries the metadata of an open file.
 pub(crate) fn file_facts(file: &File) -> io::Result<NodeFacts> {
     Ok(facts(&Metadata::from_file(file)?))
 }
 
-/// Returns the metadata of a directory entry.
+/// Queries the metadata of a directory entry.
 pub(crate) fn facts_of(directory: &PrivateHandle, name: &OsStr) -> io::Result<NodeFacts> {
     Ok(facts(&directory.symlink_metadata(name)?))
 }
 
-/// Renames a file within its directory, and replaces an existing one with the new name.
+/// Renames a file within its directory. This replaces an existing file with the new name.
 pub(crate) fn rename(directory: &PrivateHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
     directory.rename(from, directory, to)
 }
@@ -113,7 +113,7 @@ pub(crate) fn remove_directory(directory: &PrivateHandle, name: &OsStr) -> io::R
     directory.remove_dir(name)
 }
 
-/// Returns the names in a directory in arbitrary order.
+/// Lists the names in a directory in arbitrary order.
 pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
     directory.entries()?.map(|entry| Ok(entry?.file_name())).collect()
 }

@@ -1,4 +1,4 @@
-//! Private directories on Unix. Everything is checked on its open handle.
+//! Private directories on Unix. We check everything on its open handle.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -24,18 +24,18 @@ pub(crate) type PrivateHandle = OwnedFd;
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Flags for only examining and opening entries: the directory can't be listed, but may be opened without
+/// Flags for only examining and opening entries. The directory can't be listed, but may be opened without
 /// permission to list it.
 #[cfg(target_os = "linux")]
 const FOR_NAMES: OFlags = DIRECTORY.union(OFlags::PATH);
 #[cfg(not(target_os = "linux"))]
 const FOR_NAMES: OFlags = DIRECTORY;
-/// Never follow a link, block on a pipe or acquire a terminal.
+/// We must never follow a link, block on a pipe or acquire a terminal.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Returns the path without links of a directory that need not exist. A user who can replace or redirect a
-/// component decides which directory the path leads to, so only this user and the system may be able to do
-/// that.
+/// Resolves the links in the path of a directory, which need not exist. A user who can replace or redirect a
+/// component decides which directory the path leads to. Therefore only this user and the system may be able
+/// to do that.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
     let failed = |path: &Path, error: Errno| PrivateError::Io { path: path.to_owned(), source: error.into() };
     if !path.is_absolute() {
@@ -54,7 +54,7 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
         let next = real.join(&name);
         let stat = match lstat(&next) {
             Ok(stat) => stat,
-            // With `..` after a missing name, we can't check the rest of the path.
+            // With `..` after a missing name, we could not check the rest of the path.
             Err(Errno::NOENT) if !rest.iter().any(|name| name == "..") => {
                 return Ok(rest.iter().fold(next, |path, name| path.join(name)));
             }
@@ -92,7 +92,7 @@ fn names_of(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
 /// Checks a component of the path to a private directory.
 fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
     let refused = |reason| Err(PrivateError::Distrusted { path: path.to_owned(), reason });
-    // The owner of `/` may replace everything. In a user namespace this is the owner of everything that
+    // The owner of `/` may replace everything. In a user namespace, this is the owner of everything that
     // belongs to root outside of it.
     if ![0, top.st_uid, effective_user()].contains(&stat.st_uid) {
         return refused(foreign(stat));
@@ -108,7 +108,7 @@ fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
                 false => Ok(()),
             }
         }
-        // Only its owner can have created it.
+        // Only its owner can have created a link.
         NodeKind::Symlink => Ok(()),
         NodeKind::File | NodeKind::Special => {
             Err(PrivateError::Io { path: path.to_owned(), source: Errno::NOTDIR.into() })
@@ -132,7 +132,7 @@ pub(crate) fn open_for_names(path: &Path) -> io::Result<PrivateHandle> {
     Ok(rustix::fs::open(path, FOR_NAMES, Mode::empty())?)
 }
 
-/// The same for a directory that the user names. Follows links.
+/// Like [`open_for_names`] for a directory that the user names. Follows links.
 pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
     Ok(rustix::fs::open(path, FOR_NAMES.difference(OFlags::NOFOLLOW), Mode::empty())?)
 }
@@ -153,7 +153,7 @@ pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     ignore_existing(mkdir(path, Mode::RWXU))
 }
 
-/// The same for a subdirectory.
+/// Creates a subdirectory in the same way.
 pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
     ignore_existing(mkdirat(directory, name, Mode::RWXU))
 }
@@ -185,22 +185,22 @@ pub(crate) fn make_private(file: &File) -> io::Result<()> {
     }
 }
 
-/// Returns the metadata of an open directory.
+/// Queries the metadata of an open directory.
 pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
     Ok(facts(&fstat(directory)?))
 }
 
-/// Returns the metadata of an open file.
+/// Queries the metadata of an open file.
 pub(crate) fn file_facts(file: &File) -> io::Result<NodeFacts> {
     Ok(facts(&fstat(file)?))
 }
 
-/// Returns the metadata of a directory entry.
+/// Queries the metadata of a directory entry.
 pub(crate) fn facts_of(directory: &PrivateHandle, name: &OsStr) -> io::Result<NodeFacts> {
     Ok(facts(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// Renames a file within its directory, and replaces an existing one with the new name.
+/// Renames a file within its directory. This replaces an existing file with the new name.
 pub(crate) fn rename(directory: &PrivateHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
     Ok(renameat(directory, from, directory, to)?)
 }
@@ -215,7 +215,7 @@ pub(crate) fn remove_directory(directory: &PrivateHandle, name: &OsStr) -> io::R
     Ok(unlinkat(directory, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Returns the names in a directory in arbitrary order.
+/// Lists the names in a directory in arbitrary order.
 pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(directory)? {

@@ -19,7 +19,7 @@ pub(crate) type Directory = OwnedFd;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Opens the directory of a root. Follows links, because the user chose it and not the repository.
+/// Opens the directory of a root. This follows links: the user chose the path, not the repository.
 pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
@@ -29,8 +29,8 @@ pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Dir
     open_with(root, path, DIRECTORY)
 }
 
-/// Opens a directory only for examining and opening its entries; it can't be listed. This is a fifth faster
-/// on Linux.
+/// Opens a directory only for examining and opening its entries, so that it can't be listed. This is a fifth
+/// faster on Linux.
 pub(crate) fn open_for_names(root: &Directory, path: &RelPath) -> io::Result<Directory> {
     #[cfg(target_os = "linux")]
     const FLAGS: OFlags = DIRECTORY.union(OFlags::PATH);
@@ -51,7 +51,7 @@ fn open_with(root: &Directory, path: &RelPath, flags: OFlags) -> io::Result<Dire
         match rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve) {
             // Kernels before 5.6 do not have this call, and some sandboxes forbid it.
             Err(Errno::NOSYS | Errno::PERM) => {}
-            // The kernel could not rule out a concurrent rename, which does not affect the walk below.
+            // The kernel could not rule out a concurrent rename, which can't affect the walk below.
             Err(Errno::AGAIN) => {}
             result => return Ok(result?),
         }
@@ -103,7 +103,7 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
-/// Returns the metadata of an open file.
+/// Queries the metadata of an open file.
 pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     let stat = fstat(file)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
@@ -113,21 +113,21 @@ pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     Ok(FileStatus { kind, size, device, state: state_of(&stat) })
 }
 
-/// Returns the state of a directory, unless it is on another device. It changes with its names and its
-/// permissions.
+/// Queries the state of a directory, unless it is on another device. The state changes with the names and the
+/// permissions of the directory.
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn directory_state(directory: &Directory, device: u64) -> Option<FileState> {
     let stat = fstat(directory).ok()?;
     (stat.st_dev as u64 == device).then(|| state_of(&stat)).flatten()
 }
 
-/// Returns the state of a regular file by its name, without following a link. Returns `None` for everything
+/// Queries the state of a regular file by its name, without following a link. Returns `None` for everything
 /// else, and for files on another device.
 pub(crate) fn state(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     state_of(&file_of(directory, name, device)?)
 }
 
-/// Returns the metadata of a name, without following a link.
+/// Queries the metadata of a name, without following a link.
 #[allow(
     clippy::unnecessary_cast,
     clippy::useless_conversion,
@@ -145,7 +145,7 @@ pub(crate) fn name_status(directory: &Directory, name: &[u8]) -> io::Result<Name
     })
 }
 
-/// Like [`state`], with true if the file has other names.
+/// Like [`state`], but also returns true if the file has other names.
 pub(crate) fn state_and_links(directory: &Directory, name: &[u8], device: u64) -> Option<(FileState, bool)> {
     let stat = file_of(directory, name, device)?;
     Some((state_of(&stat)?, stat.st_nlink != 1))
@@ -158,9 +158,9 @@ fn file_of(directory: &Directory, name: &[u8], device: u64) -> Option<Stat> {
     (is_file && stat.st_dev as u64 == device).then_some(stat)
 }
 
-/// Returns the device of a directory if its file system can reflect every change of a file in its state
-/// immediately. Network file systems cache states for seconds, FUSE may report anything, and tmpfs does not
-/// update times when a mapping is written.
+/// Queries the device of a directory. This fails unless the file system immediately reflects every change of
+/// a file in its state. Network file systems cache states for seconds, FUSE may report anything, and tmpfs
+/// does not update times when a mapping is written.
 pub(crate) fn device_with_states(directory: &Directory) -> Result<u64, NoStates> {
     if is_in_memory(directory) {
         return Err(NoStates::InMemory);
@@ -176,7 +176,7 @@ fn is_in_memory(directory: &Directory) -> bool {
     rustix::fs::fstatfs(directory).is_ok_and(|system| system.f_type as u32 == TMPFS)
 }
 
-/// Returns true for file systems in memory: none of those here have states.
+/// Returns true for file systems in memory. No file system here is known to be one.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn is_in_memory(_: &Directory) -> bool {
     false
@@ -218,13 +218,13 @@ pub(crate) fn is_local(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| name(system).starts_with(b"apfs\0"))
 }
 
-/// Returns true for local disks: unknown here.
+/// Returns true for local disks. This is unknown here.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
 pub(crate) fn is_local(_: impl AsFd) -> bool {
     false
 }
 
-/// Returns the name of the file system if it is a pseudo file system of the kernel.
+/// Looks up the name of the file system if it is a pseudo file system of the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn kernel_file_system(file: impl AsFd) -> Option<&'static str> {
@@ -232,7 +232,7 @@ pub(crate) fn kernel_file_system(file: impl AsFd) -> Option<&'static str> {
     rustix::fs::fstatfs(file).ok().and_then(|system| crate::kernel::name_of(system.f_type as u32))
 }
 
-/// Returns the name of the file system if it is a pseudo file system of the kernel: not supported here.
+/// Looks up the name of a pseudo file system of the kernel. This is not supported here.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn kernel_file_system(_: impl AsFd) -> Option<&'static str> {
     None
@@ -254,8 +254,8 @@ pub(crate) fn is_ours_alone(file: impl AsFd) -> bool {
 )]
 fn state_of(stat: &Stat) -> Option<FileState> {
     let nanoseconds = |seconds, part| i64::checked_add(i64::checked_mul(seconds, 1_000_000_000)?, part);
-    // A change time in whole seconds comes from a clock that is too coarse, or from the creator of a disk
-    // image, who can give another file the same time.
+    // A change time in whole seconds comes from a clock that is too coarse, or from a disk image. The creator
+    // of an image can give another file the same time.
     if stat.st_ctime_nsec == 0 {
         return None;
     }
@@ -267,19 +267,19 @@ fn state_of(stat: &Stat) -> Option<FileState> {
     })
 }
 
-/// Returns the device and inode of a directory, which do not depend on the path by which it was reached.
+/// Queries the device and inode of a directory, which do not depend on the path by which we reached it.
 #[allow(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
 pub(crate) fn identity(directory: &Directory) -> Option<(u64, u64)> {
     let stat = fstat(directory).ok()?;
     Some((stat.st_dev as u64, stat.st_ino as u64))
 }
 
-/// Returns the target of a link, or the error `InvalidInput` if it is not a link.
+/// Reads the target of a link, or fails with `InvalidInput` if it is not a link.
 pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
     Ok(readlinkat(directory, name, Vec::new())?.into_bytes())
 }
 
-/// Returns the type of a directory entry, without following a link.
+/// Queries the type of a directory entry, without following a link.
 pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
     Ok(kind_of(FileType::from_raw_mode(statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)))
 }
@@ -300,14 +300,14 @@ pub(crate) fn leads_inside(root: &Directory, path: &RelPath) -> bool {
     }
 }
 
-/// Returns the entries of a directory in arbitrary order, while `go_on` returns true for their number.
+/// Lists the entries of a directory in arbitrary order, while `go_on` returns true for their number.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> io::Result<Vec<FileNode>> {
-    // We use the system call directly: the portable form opens the directory again and allocates for every
-    // name.
+    // We use the system call directly, because the portable form opens the directory again and allocates for
+    // every name.
     let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 32 << 10];
     let mut entries = rustix::fs::RawDir::new(directory, &mut buffer);
     let mut nodes = Vec::new();
@@ -321,7 +321,7 @@ pub(crate) fn list_while(
     Ok(nodes)
 }
 
-/// Returns the entries of a directory in arbitrary order, while `go_on` returns true for their number.
+/// Lists the entries of a directory in arbitrary order, while `go_on` returns true for their number.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn list_while(
     directory: &Directory,
@@ -346,7 +346,7 @@ fn node(directory: &Directory, name: &CStr, kind: FileType) -> Option<FileNode> 
     let kind = match kind {
         FileType::Unknown => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => kind_of(FileType::from_raw_mode(stat.st_mode)),
-            // The entry was removed. When we open it, this fails and is counted.
+            // The entry was removed. We count this later, when it can't be opened.
             Err(_) => NodeKind::File,
         },
         kind => kind_of(kind),

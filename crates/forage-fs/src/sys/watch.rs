@@ -39,18 +39,18 @@ impl Watcher {
         Ok(Self { inotify: inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)? })
     }
 
-    /// Starts to watch a directory. Returns the watch number, which belongs to the directory itself and not
-    /// to its name.
+    /// Starts to watch a directory. The returned watch number belongs to the directory itself and not to its
+    /// name.
     pub(crate) fn add(&self, directory: &Directory) -> io::Result<i32> {
         // This is the only way to pass an open directory. It does not use the directory's own name, which may
-        // refer to another one by now.
+        // refer to another directory by now.
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
         Ok(inotify::add_watch(&self.inotify, path, CHANGES)?)
     }
 
     /// Stops watching a directory.
     pub(crate) fn remove(&self, number: i32) {
-        // The directory may be gone.
+        // This fails if the directory is gone, which does not matter.
         let _ = inotify::remove_watch(&self.inotify, number);
     }
 
@@ -58,7 +58,7 @@ impl Watcher {
     ///
     /// # Errors
     ///
-    /// Returns an error if events were lost.
+    /// Fails if events were lost.
     pub(crate) fn drain(&self, mut tell: impl FnMut(i32, WatchChange<'_>)) -> io::Result<()> {
         let mut buffer = [const { MaybeUninit::uninit() }; 16 << 10];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
@@ -89,11 +89,11 @@ impl Watcher {
     }
 }
 
-/// Returns the maximum number of directories that a user may watch.
+/// The maximum number of directories that a user may watch.
 #[expect(clippy::disallowed_methods, reason = "the kernel's setting, which no repository can name")]
 pub(crate) fn max_watches() -> usize {
     let max = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
-    // The smallest default of the kernel.
+    // If we can't read the setting, we assume the smallest default of the kernel.
     max.ok().and_then(|max| max.trim().parse().ok()).unwrap_or(8_192)
 }
 

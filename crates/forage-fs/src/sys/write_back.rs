@@ -1,10 +1,10 @@
 //! Flushes the changed pages of a file to its file system.
 //!
 //! A program that stores into a shared mapping of a file makes no system call. The kernel notices the first
-//! store by a page fault. It then updates the file's times, and does not notice further stores to that page
-//! until the page has been written back. After that the page is write-protected again, and the next store is
-//! a fault that updates the times. Therefore a file without dirty pages can't change without its times. tmpfs
-//! neither writes back nor protects pages, so a store there may not update any time.
+//! store by the page fault. It then updates the file's times, and does not notice further stores to that page
+//! until the page has been written back. After that the page is write-protected again, so the next store
+//! causes a fault that updates the times. Therefore a file without dirty pages can't change unless its times
+//! change too. tmpfs neither writes back nor protects pages, so a store there may not update any time.
 
 use std::fs::File;
 use std::io;
@@ -28,8 +28,8 @@ const SYNC: u32 = 1;
 
 const ZFS: u32 = 0x2fc1_2fc1;
 
-/// Writes the changed pages of an open file to its file system and waits for this. The pages are then
-/// protected against stores that do not update the times.
+/// Writes the changed pages of an open file to its file system and waits until this is done. From then on,
+/// any store to these pages updates the times.
 ///
 /// We query the file's extents with this flag instead of calling `sync_file_range`, because only a file
 /// system on a disk can answer. tmpfs can't, nor can an overlay whose upper layer is a tmpfs. An overlay
@@ -39,8 +39,8 @@ const ZFS: u32 = 0x2fc1_2fc1;
 ///
 /// # Errors
 ///
-/// Returns [`io::ErrorKind::Unsupported`] if the file system does not write back, or does not support the
-/// query. Returns other errors if writing failed.
+/// Fails with [`io::ErrorKind::Unsupported`] if the file system does not write back, or does not support the
+/// query. Fails with other errors if writing failed.
 pub(crate) fn write_back(file: &File) -> io::Result<()> {
     // ZFS has no extents. Its own synchronization includes mapped pages.
     if fstatfs(file).is_ok_and(|system| is_zfs(&system)) {

@@ -22,7 +22,7 @@ pub struct Entry<'a> {
     pub path: RelPath,
     /// The kind of the entry.
     pub kind: EntryKind,
-    /// The reason for which it would not have been visited without [`super::WalkOptions::label_hidden`].
+    /// Why the entry would not have been visited without [`super::WalkOptions::label_hidden`].
     pub hidden_by: Option<Arc<str>>,
     /// Its number in the current [`super::FileListing`], if there is one.
     pub number: Option<u32>,
@@ -61,8 +61,8 @@ impl Entry<'_> {
         opened
     }
 
-    /// Returns the file's state without opening it, or `None` if it is not a file, is unknown, or must not be
-    /// read.
+    /// Queries the file's state without opening the file. Returns `None` if it is not a file, is unknown, or
+    /// must not be read.
     pub fn state(&self) -> Option<FileState> {
         // The target of a followed link has its own path, under which it is visited too.
         if self.real.is_some() {
@@ -80,7 +80,7 @@ impl Entry<'_> {
         self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
     }
 
-    /// Returns the target of a link as stored in it. It must not be opened.
+    /// Reads the target of a link as it is stored. The target must not be opened.
     pub fn link_target(&self) -> Option<Vec<u8>> {
         sys::link_target(self.parent().ok()?, self.path.file_name()).ok()
     }
@@ -98,7 +98,7 @@ pub struct PendingFile<'a> {
 }
 
 impl PendingFile<'_> {
-    /// Returns the file's state, or `None` if it is not a file any more, is unknown, or must not be read.
+    /// Queries the file's state. Returns `None` if it is no longer a file, is unknown, or must not be read.
     pub fn state(&self) -> Option<FileState> {
         let may_be_secret = !self.name_decides || secrets::may_be_secret(self.name);
         if may_be_secret && self.root.secrets().denies_bytes(self.path).is_some() {
@@ -171,7 +171,7 @@ impl<'a> EntryBatch<'a> {
         Self { path, items, directory: None }
     }
 
-    /// Returns the entries that are not from a snapshot.
+    /// Iterates over the entries that are not from a snapshot.
     pub(super) fn found(self) -> impl Iterator<Item = FoundEntry> {
         self.items.into_iter().filter_map(|item| match item {
             Item::Found(found) => Some(found),
@@ -207,8 +207,8 @@ impl<'a> EntryBatch<'a> {
         });
     }
 
-    /// Visits the files, except for those of a snapshot that `dismiss` rejects. Returns the rest if the results
-    /// weigh too much for one task.
+    /// Visits the files, except for those of a snapshot that `dismiss` rejects. If the results weigh too much
+    /// for one task, this returns the rest.
     pub(super) fn visit<S, T, W>(
         mut self,
         root: &Root,
@@ -237,7 +237,7 @@ impl<'a> EntryBatch<'a> {
         (!items.is_empty() && done.stopped.is_none()).then_some(Self { path, items, directory })
     }
 
-    /// Returns the position of the batch in the order of the walk.
+    /// The position of the batch in the order of the walk.
     pub(super) fn key(&self) -> Option<frontier::Key> {
         let first = match self.items.first()? {
             Item::Found(found) => found.path.clone(),
@@ -252,7 +252,7 @@ impl<'a> EntryBatch<'a> {
 }
 
 /// Keeps a directory open for its batches: for the first one if it `is_next`, and for the others unless too
-/// many directories are already kept open, as in a deep tree.
+/// many directories are already open. This can happen in a deep tree.
 pub(super) fn hand_out(
     directory: Directory,
     mut batches: Vec<&mut EntryBatch<'_>>,
@@ -283,7 +283,7 @@ pub(super) fn visit_all<T, W>(
     visit_in(root, &OnceCell::new(), batch, stop, done, visit);
 }
 
-/// The same, with a directory that may already be open.
+/// Like [`visit_all`], with a directory that may already be open.
 fn visit_in<T, W>(
     root: &Root,
     directory: &OnceCell<io::Result<Handle>>,
@@ -305,8 +305,8 @@ fn visit_in<T, W>(
         if done.skipped.get(SkipReason::Unreadable) > unreadable {
             done.unreadable.push(root.why_unreadable(&entry.path));
         }
-        // We check after each file and not before it: the visit itself may have been cut short, and later
-        // results must not follow it as if it were complete.
+        // We check after each file and not before it: the visit itself may have been cut short. Later results
+        // must not follow it as if it were complete.
         done.stopped = stop.check();
         // A file without a result may not have been searched completely.
         let was_visited = done.stopped.is_none() || matches!(step, WalkStep::Item(..));

@@ -1,5 +1,5 @@
-//! Explains why a walk does not visit a path. The answer comes from a walk towards that path, so it can't
-//! disagree with one.
+//! Explains why a walk does not visit a path. We get the answer from a walk towards that path, so the two
+//! can't disagree.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -25,11 +25,11 @@ pub struct Exclusion {
     pub rule: Option<String>,
 }
 
-/// Returns the reason why a walk from the root with these options does not visit a path, or `None` if it does.
+/// Explains why a walk from the root with these options does not visit a path. Returns `None` if it does.
 ///
 /// # Errors
 ///
-/// Returns an error if the path does not exist, or if the call has to end first.
+/// Fails if the path does not exist, or if the call must end first.
 pub fn exclusion(
     root: &Arc<Root>,
     path: &RelPath,
@@ -74,7 +74,7 @@ pub fn exclusion(
     }
     let is_whole = entries.last().is_some_and(|(last, ..)| last == path);
     if !is_whole && !matches!(entries.last(), Some((_, EntryKind::Symlink, _))) {
-        // The rule of a directory above explains it, but a missing file has to be an error.
+        // The rule of a directory above explains this, but a missing file must be an error.
         let found =
             without_label(root, path, entries.last().map_or(&RelPath::root(), |entry| &entry.0), &options)?;
         return Ok(Some(labelled(&entries).unwrap_or(found)));
@@ -87,13 +87,13 @@ pub fn exclusion(
     }))
 }
 
-/// Returns the first exclusion by a rule.
+/// Finds the first exclusion by a rule.
 fn labelled(entries: &[(RelPath, EntryKind, Option<Arc<str>>)]) -> Option<Exclusion> {
     let (path, _, rule) = entries.iter().find(|(.., rule)| rule.is_some())?;
     let rule = rule.as_deref()?;
     let reason = match rule {
         HIDDEN => SkipReason::Hidden,
-        // The label is that of the entries in the worktree.
+        // The label belongs to the entries in the worktree, but we report the worktree itself.
         worktree::LABEL => {
             let path = path.parent().unwrap_or_else(RelPath::root);
             return Some(Exclusion { path, reason: SkipReason::Pruned, rule: Some(rule.to_owned()) });
@@ -104,7 +104,8 @@ fn labelled(entries: &[(RelPath, EntryKind, Option<Arc<str>>)]) -> Option<Exclus
     Some(Exclusion { path: path.clone(), reason, rule: Some(rule.to_owned()) })
 }
 
-/// Returns the reason why the entry below `last` that leads to `path` is not visited, which is no rule.
+/// Explains why the entry below `last` that leads to `path` is not visited, given that this is not due to a
+/// rule.
 fn without_label(
     root: &Root,
     path: &RelPath,
@@ -126,7 +127,7 @@ fn without_label(
         Err(OpenError::KernelFileSystem { .. }) => at(&next, SkipReason::KernelFileSystem, None),
         Err(error) => return Ok(at(last, SkipReason::Unreadable, Some(error.to_string()))),
     };
-    // What is left out can't hide that the path is not there.
+    // A path that does not exist must be an error, even if something above it is left out.
     root.resolve(path).map_or_else(
         |error| match error {
             OpenError::NotFound { .. } | OpenError::NotDirectory { .. } => Err(error),

@@ -16,7 +16,7 @@ use forage_base::{Stop, Stopped};
 /// Maximum sleep of a worker between two deadline checks.
 const SLEEP: Duration = Duration::from_millis(20);
 
-/// The position of a task in the order: its first path, with a batch before the directory of the same name.
+/// The position of a task in the order: its first path. A batch comes before the directory of the same name.
 pub(super) type Key = (RelPath, bool);
 
 /// A unit of work of the walk.
@@ -101,9 +101,9 @@ struct State<T, W> {
     done: BTreeMap<Key, TaskOutput<T, W>>,
     waiting_bytes: usize,
     entries: u64,
-    /// A worker is delivering results.
+    /// True while a worker is delivering results.
     handing_over: bool,
-    /// No further task is started.
+    /// True once no further task may start.
     ended: bool,
     /// The first task that a deadline interrupted. Later results are not delivered, because a caller that
     /// continues after them would never see the missing ones.
@@ -112,7 +112,7 @@ struct State<T, W> {
 }
 
 impl<T, W> State<T, W> {
-    /// Returns the first task that has not ended.
+    /// Finds the first task that has not ended.
     fn first_open(&self) -> Option<&Key> {
         let queued = self.open.peek().map(|Reverse(task)| &task.key);
         self.running.iter().chain(queued).min()
@@ -191,7 +191,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
                 state.running.push(task.key.clone());
                 return Some(task);
             }
-            // This wait has a timeout, because the deadline must be noticed even if nothing changes.
+            // This wait has a timeout so that we notice the deadline even if nothing changes.
             (state, _) = self.changed.wait_timeout(state, SLEEP).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -261,7 +261,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
                 Ok(ControlFlow::Break(())) => {
                     state.ended = true;
                     state.report.broke_off = true;
-                    // The caller has everything that it requested, and nothing before it is missing, so a
+                    // The caller has everything that it requested, and nothing before it is missing. A
                     // deadline that has passed meanwhile did not cut anything.
                     state.report.stopped = None;
                 }
@@ -291,7 +291,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the report after all workers have ended. Results found before a deadline are delivered first,
+    /// Builds the report after all workers have ended. Results found before a deadline are delivered first,
     /// up to the first gap.
     fn into_report(self) -> WalkReport {
         drop(self.hand_over(self.lock()));

@@ -4,12 +4,12 @@ use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::{SkipReason, Skipped};
 
-/// The directories in which a walk left out entries because a rule ignores them or because of their names.
+/// The directories in which a walk left out entries, due to a rule or their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HidingDirectories {
     /// In path order.
     paths: Vec<RelPath>,
-    /// True if there were more than are kept.
+    /// True if there were more than we keep.
     is_partial: bool,
 }
 

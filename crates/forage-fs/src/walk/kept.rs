@@ -67,7 +67,7 @@ pub(super) struct KeptFile {
 impl KeptListing {
     /// Returns true if a walk that starts here finds the same as one from above.
     pub(super) fn is_start(&self) -> bool {
-        // A walk that starts in another worktree does not leave it out.
+        // A walk that starts in another worktree would not leave it out.
         let is_left_out = || {
             self.parts.is_empty()
                 && self.pruned.iter().any(|name| *name == String::from_utf8_lossy(self.path.file_name()))
@@ -75,8 +75,8 @@ impl KeptListing {
         self.place.hidden_by.is_none() && !is_left_out()
     }
 
-    /// Returns `None` if the directory and its files are still in the states in which they were listed.
-    /// Otherwise returns true if its rules may have changed.
+    /// Compares the directory and its files with the states in which they were listed. Returns `None` if
+    /// nothing has changed, and otherwise true if the rules may have changed.
     pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
         let device = root.device_with_states()?;
         let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
@@ -110,7 +110,7 @@ impl KeptListing {
     }
 
     /// Returns true if a listing can represent everything that a walk reports about it. It must not have more
-    /// than `links` links, because these are looked up in every call.
+    /// than `links` links, which we must look up in every call.
     pub(super) fn is_plain(&self, links: &mut usize) -> bool {
         match links.checked_sub(self.links.len()) {
             Some(left) if !self.is_odd => {
@@ -121,7 +121,7 @@ impl KeptListing {
         }
     }
 
-    /// Returns a copy with its subdirectories replaced, in the same order.
+    /// Creates a copy with the subdirectories replaced, in the same order.
     pub(super) fn with(&self, directories: Vec<Arc<KeptListing>>) -> Self {
         let mut directories = directories.into_iter();
         let part = |part: &ListingPart| match part {

@@ -1,4 +1,4 @@
-//! Lists one directory of a walk and decides which names are visited or left out, and for which reason.
+//! Lists one directory of a walk and decides which names are visited or left out, and why.
 //!
 //! Walked, snapshot and watched trees share this decision.
 
@@ -84,7 +84,7 @@ struct ListStart {
     real: Option<RelPath>,
 }
 
-/// Returns the names in a directory, or `None` if the call has to end before all are listed.
+/// Lists the names in a directory. Returns `None` if the call must end before all are listed.
 fn list_within(directory: &Directory, stop: &Stop) -> io::Result<Option<Vec<FileNode>>> {
     let mut stopped = false;
     let nodes = sys::list_while(directory, &mut |names| {
@@ -109,8 +109,8 @@ impl<'a> ListPlan<'a> {
         let mut warnings = Vec::new();
         let mut rules = IgnoreRules::none(root.inside_git());
         let mut held = Rules::above(&rules);
-        // We read the rules of the directories from the root down to the start, which the walk itself does
-        // not list.
+        // The walk itself does not list the directories from the root down to the start, so we must read
+        // their rules here.
         if !options.no_ignore {
             let mut above = RelPath::root();
             for name in start.names() {
@@ -152,12 +152,12 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// Sets the recorder of the directories that it lists.
+    /// Sets the recorder of the directories that the walk lists.
     pub(super) fn recording(self, recorder: &'a Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Returns the shared properties of the start.
+    /// Creates the shared properties of the start.
     pub(super) fn place(&self) -> Arc<SharedDirectory> {
         Arc::new(SharedDirectory {
             rules: Arc::clone(&self.rules),
@@ -287,7 +287,7 @@ impl<'a> ListPlan<'a> {
         done.tasks = tasks;
     }
 
-    /// Returns the snapshot's data of a directory and its rules, if nothing of it has changed.
+    /// Looks up a directory and its rules in the snapshot. Returns `None` if anything about it has changed.
     fn seen(
         &self,
         path: &RelPath,
@@ -359,8 +359,8 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// Returns the shared properties of the entries of a directory. Returns `None` if it is another worktree
-    /// of the root's repository that was not requested explicitly.
+    /// Derives the shared properties of the entries of a directory. Returns `None` if this is another
+    /// worktree of the root's repository that was not requested explicitly.
     fn within_worktree<'n, T>(
         &self,
         path: &RelPath,
@@ -388,8 +388,8 @@ impl<'a> ListPlan<'a> {
         None
     }
 
-    /// Returns the identities of the directories above the entries, or `None` if a followed link forms a
-    /// cycle.
+    /// Collects the identities of the directories above the entries. Returns `None` if a followed link forms
+    /// a cycle.
     fn enter<T>(
         &self,
         place: &SharedDirectory,
@@ -483,7 +483,7 @@ impl<'a> ListPlan<'a> {
         flush(&mut items, done);
     }
 
-    /// Returns the decision about a file of a snapshot, or `None` if the snapshot is not sufficient to
+    /// Decides whether to visit a file of a snapshot. Returns `None` if the snapshot is not sufficient to
     /// decide.
     fn dismissal(
         &self,
@@ -512,7 +512,7 @@ impl<'a> ListPlan<'a> {
         })
     }
 
-    /// Returns the reason for leaving out a name with this verdict.
+    /// The reason for leaving out a name with this verdict, if there is one.
     fn reason(&self, verdict: &IgnoreVerdict, name: &[u8]) -> Option<SkipReason> {
         match verdict {
             IgnoreVerdict::Ignored => Some(SkipReason::Ignored),
@@ -523,7 +523,7 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// Decides if a name is visited, and as which kind of entry.
+    /// Decides whether a name is visited, and as which kind of entry.
     fn choose<T>(
         &self,
         parent: &RelPath,
@@ -585,8 +585,8 @@ impl<'a> ListPlan<'a> {
         Some(FoundEntry { path, kind, real, hidden_by, number: None })
     }
 
-    /// Applies the rules to a name. Returns the reason to count (none for a glob that does not select it),
-    /// and the label under which it is visited nevertheless.
+    /// Applies the rules to a name. Returns the reason to count, which is `None` for a glob that does not
+    /// select the name, and the label under which it is visited nevertheless.
     fn left_out<T>(
         &self,
         path: &RelPath,
@@ -671,16 +671,16 @@ impl<'a> ListPlan<'a> {
     }
 }
 
-/// Returns the reason for leaving out a link that is not followed.
+/// Determines why a link that is not followed is left out.
 pub(super) fn reason_of_link(root: &Root, path: &RelPath) -> SkipReason {
-    // One query instead of three for every name of the path.
+    // This needs one query instead of three for every name of the path.
     match sys::leads_inside(root.handle(), path) {
         true => SkipReason::Symlink,
         false => reason_of_link_by(root, path, &mut |_| {}),
     }
 }
 
-/// The same. `consulted` is called with every directory on which the result depends.
+/// Like [`reason_of_link`], but calls `consulted` with every directory on which the result depends.
 pub(super) fn reason_of_link_by(
     root: &Root,
     path: &RelPath,
@@ -693,7 +693,7 @@ pub(super) fn reason_of_link_by(
 }
 
 impl SharedDirectory {
-    /// Returns the shared properties for the entries of this directory.
+    /// Derives the shared properties for the entries of this directory.
     fn inner(&self, rules: Arc<Rules>, above: Vec<(u64, u64)>) -> Arc<Self> {
         Arc::new(Self {
             rules,

@@ -65,7 +65,7 @@ pub struct ListingFilter {
 }
 
 impl FileListing {
-    /// Returns `None` if resolving all links would take too long.
+    /// Numbers the files below `top`. Returns `None` if resolving all links would take too long.
     pub(super) fn new(root: &Arc<Root>, top: &Arc<KeptListing>) -> Option<Self> {
         let mut listing = Self {
             root: Arc::clone(root),
@@ -127,24 +127,25 @@ impl FileListing {
         true
     }
 
-    /// Returns the pieces of a directory and its descendants.
+    /// Finds the pieces of a directory and its descendants.
     fn directory(&self, path: &RelPath) -> Option<Range<usize>> {
         let directory = |pieces: &Range<usize>| &self.pieces[pieces.start].directory.path;
         let found = self.directories.binary_search_by(|pieces| directory(pieces).cmp(path)).ok()?;
         Some(self.directories[found].clone())
     }
 
-    /// Returns true if links still lead to the same places, for which there are no notifications.
+    /// Returns true if the links still lead to the same places. We must check this, as there are no
+    /// notifications.
     pub(super) fn links_are_the_same(&self) -> bool {
         self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link) == *reason)
     }
 
-    /// Returns the number of files.
+    /// The number of files.
     pub fn files(&self) -> u32 {
         self.firsts.last().copied().unwrap_or(0)
     }
 
-    /// Returns the numbers of the files of a piece.
+    /// The numbers of the files of a piece.
     fn numbers(&self, piece: usize) -> Range<u32> {
         self.firsts[piece]..self.firsts[piece + 1]
     }
@@ -168,13 +169,13 @@ impl FileListing {
         }
     }
 
-    /// Returns the number of directories and files whose states are compared.
+    /// The number of directories and files whose states are compared.
     pub(super) fn entries(&self) -> usize {
         self.directories.len() + self.files() as usize
     }
 
-    /// Returns the directories that have changed since they were listed, with true if their rules may have
-    /// changed too.
+    /// Finds the directories that have changed since they were listed. The flag is true if their rules may
+    /// have changed too.
     pub(super) fn outdated(&self, threads: usize, stop: &Stop) -> Vec<(RelPath, bool)> {
         let of_some = |directories: &[Range<usize>]| {
             let directories = directories.iter().map(|pieces| &self.pieces[pieces.start].directory);
@@ -202,8 +203,8 @@ impl FileListing {
         })
     }
 
-    /// Returns the part of the listing that begins at `start`. Returns `None` if it is not a listed
-    /// directory, or if a walk from there gives another result.
+    /// Selects the part of the listing that begins at `start`. Returns `None` if this is not a listed
+    /// directory, or if a walk from there would give another result.
     pub fn below(&self, start: &RelPath) -> Option<Below<'_>> {
         let pieces = self.directory(start)?;
         self.pieces[pieces.start].directory.is_start().then_some(Below { listing: self, pieces })
@@ -218,8 +219,8 @@ const TASKS_AT_ONCE: usize = 64;
 enum ListingWork {
     /// Process these pieces. Only the last one has files to visit, or it is the end of the listing.
     Stretch(Range<usize>),
-    /// Visit the files of a piece from this number on, because the results of earlier ones weigh too much for
-    /// one task.
+    /// Visit the files of a piece from this number on. The results of the earlier ones weigh too much for one
+    /// task.
     Files(usize, u32),
     /// Create the next tasks, starting with this piece.
     Rest(usize),
@@ -265,7 +266,7 @@ impl Below<'_> {
         WalkFrontier::new(first.into_iter().collect(), receive).run(options.thread_count(), stop, worker, run)
     }
 
-    /// Returns a task that creates the rest of the tasks when they are needed, because some searches end
+    /// Creates a task that will create the remaining tasks when they are needed, because some searches end
     /// after a few.
     fn rest(&self, start: usize) -> Option<frontier::WalkTask<ListingWork>> {
         let key = || self.listing.pieces[start].key();

@@ -9,13 +9,13 @@ use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::sys;
 
-/// The rules of a directory and of those above it.
+/// The rules of a directory and of the directories above it.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// The directory and the rules above it; `None` for the rules above the root.
     place: Option<(RelPath, Arc<Rules>)>,
     compiled: OnceLock<Arc<IgnoreRules>>,
-    /// True if they are the rules of the snapshot; computed on demand.
+    /// True if they are the rules of the snapshot. We compute this on demand.
     are_known: OnceLock<bool>,
 }
 
@@ -31,7 +31,7 @@ impl Rules {
         Arc::new(Self { place, compiled: Arc::clone(compiled).into(), are_known: OnceLock::new() })
     }
 
-    /// The same for a directory that can't be read, so that its own rules are unknown.
+    /// Like [`Rules::below`] for a directory that can't be read, so that its own rules are unknown.
     pub(super) fn below_unknown(
         self: &Arc<Self>,
         directory: &RelPath,
@@ -47,14 +47,15 @@ impl Rules {
         Arc::new(Self { place, compiled: OnceLock::new(), are_known: true.into() })
     }
 
-    /// Returns the compiled rules. The cost of the snapshot's rules was charged when they were first used.
+    /// Compiles the rules, if necessary. The cost of the snapshot's rules was charged when they were first
+    /// used.
     pub(super) fn compiled(
         &self,
         root: &Root,
         budget: &RuleBudget,
         warn: &mut dyn FnMut(String),
     ) -> Arc<IgnoreRules> {
-        // We go from the top down and without recursion, because a tree may be deep.
+        // We go from the top down, without recursion: a tree may be deep.
         let mut waiting = Vec::new();
         let mut next = Some(self);
         let mut above = loop {
@@ -77,7 +78,7 @@ impl Rules {
         above
     }
 
-    /// Returns true if these are the rules with which the snapshot was taken.
+    /// Returns true if the snapshot was taken with these rules.
     pub(super) fn are_those_of(&self, snapshot: &Loaded, root: &Root) -> bool {
         *self.are_known.get_or_init(|| match &self.place {
             None => snapshot.inside_git() == root.inside_git(),

@@ -2,8 +2,8 @@
 //! ignore rules that decide about their names.
 //!
 //! ```text
-//! header      magic, version, checksum of the program's version and of the following bytes, 1 if the root is in a work
-//!             tree, number of records
+//! header      magic, version, checksum of the program's version and of the following bytes, 1 if the root is
+//!             in a work tree, number of records
 //! places      the offset of each record, 4 bytes each, in path order of the records
 //! records     path, state of the directory, sources and cost of its rules, names with verdicts
 //! ```
@@ -28,7 +28,7 @@ use crate::state::{FileState, nanoseconds_now};
 use crate::sys::{self, Directory, FileNode, NodeKind};
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
-/// The format version. Must be increased when the format or the meaning of its content changes.
+/// The format version. This must be increased when the format or the meaning of its content changes.
 const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
 const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
@@ -68,7 +68,8 @@ struct RulesState {
 }
 
 impl RulesState {
-    /// Returns `None` if it can't be determined. `state` returns the state of a file.
+    /// Reads the state of an entry, or returns `None` if it can't be determined. `state` queries the state of
+    /// a file.
     fn read(
         directory: &Directory,
         name: &[u8],
@@ -86,7 +87,7 @@ impl RulesState {
         Some(Self { kind, state })
     }
 
-    /// The same for rules that git stores elsewhere for this directory.
+    /// Like [`RulesState::read`], for rules that git stores elsewhere for this directory.
     fn read_git(
         directory: &Directory,
         state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
@@ -102,7 +103,7 @@ impl RulesState {
 /// Number of names that affect the rules, including the ones that git stores elsewhere.
 const RULES: usize = DECIDING.len() + 1;
 
-/// Returns the sources of a directory's rules; `None` for those that can't be determined.
+/// Reads the sources of a directory's rules. A source is `None` if it can't be determined.
 fn rules_of(
     directory: &Directory,
     state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
@@ -115,7 +116,7 @@ fn rules_of(
     rules
 }
 
-/// Returns the state of a rule file if it reflects every later change.
+/// Queries the state of a rule file. Returns `None` unless the state reflects every later change.
 fn settled(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     let by_name = sys::state(directory, name, device)?;
     let file = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??;
@@ -151,7 +152,8 @@ impl Recorder {
         Self { device, recorded: Mutex::default() }
     }
 
-    /// Returns the state before listing. Must be called before a directory is listed and its rules are read.
+    /// Reads the state of a directory. This must be called before the directory is listed and its rules are
+    /// read.
     pub(super) fn before(&self, directory: &Directory) -> DirectoryState {
         let now = nanoseconds_now();
         let state = sys::directory_state(directory, self.device);
@@ -206,7 +208,7 @@ impl Recorder {
         }
     }
 
-    /// Returns the snapshot, or `None` if it exceeds its maximum size.
+    /// Assembles the snapshot. Returns `None` if it exceeds the maximum size.
     pub(super) fn finish(self, inside_git: bool) -> Option<Vec<u8>> {
         let Recorded { mut records, bytes } =
             self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -227,7 +229,8 @@ impl Recorder {
     }
 }
 
-/// Includes the program's version, because another version may have different verdicts.
+/// Computes the checksum. This includes the program's version, because another version may have different
+/// verdicts.
 fn checksum(said: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -337,7 +340,7 @@ impl Loaded {
         self.bytes[HEADER_BYTES - 5] != 0
     }
 
-    /// Returns a reader at the start of a record.
+    /// Creates a reader at the start of a record.
     fn reader(&self, record: usize) -> Option<SnapshotReader<'_>> {
         let place = SnapshotReader(self.bytes.get(HEADER_BYTES + 4 * record..)?).number()?;
         self.bytes.get(place..).map(SnapshotReader)
@@ -370,13 +373,13 @@ impl<'a> SnapshotRecord<'a> {
         self.state.is_some() && sys::directory_state(directory, device) == self.state
     }
 
-    /// Returns the names with their verdicts, in order.
+    /// Parses the names with their verdicts, in order.
     pub(super) fn names(&self) -> Option<Vec<SnapshotName<'a>>> {
         let mut reader = self.names;
         let mut names: Vec<SnapshotName<'a>> = Vec::new();
         for _ in 0..reader.number()? {
             let (tag, name) = (reader.byte()?, reader.text()?);
-            // Only valid, unique names as the system lists them; anything else must not be opened.
+            // We accept only valid, unique names as the system lists them; anything else must not be opened.
             let is_name = !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
             if !is_name || names.last().is_some_and(|last| last.name >= name) {
                 return None;
@@ -387,7 +390,7 @@ impl<'a> SnapshotRecord<'a> {
         Some(names)
     }
 
-    /// Returns the cost of compiling the directory's own rules.
+    /// The cost of compiling the directory's own rules.
     pub(super) fn cost(&self) -> RuleCost {
         self.cost
     }
@@ -464,7 +467,7 @@ mod tests {
         paths
     }
 
-    /// Returns the snapshot with one name replaced, which shows up only in a walk that uses the snapshot.
+    /// Replaces one name in the snapshot, which shows up only in a walk that uses the snapshot.
     fn forged(snapshot: &[u8], name: &[u8], other: &[u8]) -> Vec<u8> {
         let place = snapshot.windows(name.len()).position(|bytes| bytes == name).unwrap();
         let mut forged = snapshot.to_vec();

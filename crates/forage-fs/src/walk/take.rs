@@ -16,12 +16,12 @@ use forage_base::Stop;
 
 impl Snapshot {
     /// Takes a snapshot of the directories that a walk with these options visits. Returns `None` if the root
-    /// does not support it, if the snapshot would exceed
+    /// does not support this, if the snapshot would exceed
     /// [`limits::SNAPSHOT_BYTES`](crate::limits::SNAPSHOT_BYTES), or if the walk was stopped.
     ///
     /// # Errors
     ///
-    /// Returns an error if the root can't be walked.
+    /// Fails if the root can't be walked.
     pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
         let Some(device) = root.device_with_directory_states() else { return Ok(None) };
         let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };

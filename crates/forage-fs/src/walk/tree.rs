@@ -25,7 +25,7 @@ use crate::state::FileState;
 use crate::sys::{self, Directory, WatchChange, Watcher};
 use forage_base::Stop;
 
-/// Adds the directories that contain one of these files with its state.
+/// Adds the directories whose listing contains the state of one of these files, which are given by inode.
 fn mark_containing(
     kept: &KeptListing,
     files: &HashSet<u64>,
@@ -46,8 +46,8 @@ fn mark_containing(
     }
 }
 
-/// Returns the opened directory if it exists. A directory that can't be watched is an error, because we could
-/// not rely on it.
+/// Returns the opened directory if it exists. If it can't be opened for watching, this must be an error: we
+/// could not rely on it.
 fn existing(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
     match opened {
         Ok(directory) => Ok(Some(directory)),
@@ -125,7 +125,7 @@ impl RuleTree {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree can't be watched.
+    /// Fails if the tree can't be watched.
     pub(super) fn new(
         root: &Arc<Root>,
         options: &WalkOptions,
@@ -154,11 +154,11 @@ impl RuleTree {
         Ok(Self { root, options, watches, budget, pending: BTreeMap::new(), top, listing: None })
     }
 
-    /// Returns the current listing, or `None` if a walk has to report more than a listing contains.
+    /// Brings the listing up to date. Returns `None` if a walk has to report more than a listing contains.
     ///
     /// # Errors
     ///
-    /// Returns an error if the changes are unknown, or too many to be processed in a short time.
+    /// Fails if the changes are unknown, or too many to be processed in a short time.
     pub(super) fn listing(&mut self, stop: &Stop) -> io::Result<Option<Arc<FileListing>>> {
         self.process_events()?;
         if !self.pending.is_empty() {
@@ -181,7 +181,7 @@ impl RuleTree {
         Ok(self.listing.clone())
     }
 
-    /// Marks directories to be listed again, with true if their rules may have changed.
+    /// Marks directories to be listed again. The flag must be true if their rules may have changed.
     pub(super) fn mark_suspect(&mut self, directories: Vec<(RelPath, bool)>) {
         for (directory, rules) in directories {
             self.pending.entry(directory).or_default().rules |= rules;
@@ -199,7 +199,7 @@ impl RuleTree {
                 lost |= role.is_some_and(WatchRole::is_root);
                 roles.remove(&number);
             }
-            // A directory that is gone, or whose number now belongs to another one.
+            // The directory is gone, or its number now belongs to another one.
             (_, None) => {}
             // The event of the directory above is sufficient, except for the root.
             (WatchChange::Itself, Some(role)) => lost |= role.is_root(),
@@ -235,7 +235,7 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Returns the directory after applying the pending changes of it and its descendants.
+    /// Applies the pending changes of a directory and its descendants.
     fn renew(
         &mut self,
         kept: &Arc<KeptListing>,
@@ -273,8 +273,8 @@ impl Lister<'_> {
         if self.stop.check().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        // Directories that are listed again must be watched again, because their names may now refer to other
-        // ones.
+        // Directories that are listed again must also be watched again, because their names may now refer to
+        // other directories.
         let mut same: HashMap<&RelPath, &Arc<KeptListing>> = HashMap::new();
         let pending = before.and_then(|(kept, pending)| Some((kept, pending, pending.get(path)?)));
         if let Some((kept, _, here)) = pending {
@@ -375,8 +375,8 @@ impl Lister<'_> {
         is_known.then_some(state)
     }
 
-    /// Returns the state of a file, and true if it has other names. Changes through those are not reported
-    /// for this one.
+    /// Queries the state of a file. The second value is true if the file has other names: changes through
+    /// those are not reported for this one.
     fn note_link(&mut self, directory: &Directory, name: &[u8]) -> Option<(FileState, bool)> {
         let (state, has_other_names) =
             sys::state_and_links(directory, name, self.root.device_with_states()?)?;

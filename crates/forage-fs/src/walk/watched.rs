@@ -14,8 +14,8 @@ use crate::root::Root;
 use crate::sys::{self, MountTable};
 use forage_base::Stop;
 
-/// Detects mounting and unmounting. A process needs only one, and must open it before it gives up the right
-/// to read the kernel's tables.
+/// Detects mounting and unmounting. A process needs only one of these, and must open it before it gives up
+/// the right to read the kernel's tables.
 #[derive(Debug)]
 pub struct Mounts {
     table: MountTable,
@@ -25,14 +25,14 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Returns `None` if the system does not support this.
+    /// Opens the mount table. Returns `None` if the system does not support this.
     pub fn open() -> Option<Arc<Self>> {
         let table = MountTable::open().ok()?;
         let watches = (sys::max_watches() / limits::LISTED_PART).min(limits::LISTED_DIRECTORIES);
         Some(Arc::new(Self { table, watches, changes: Mutex::new(0) }))
     }
 
-    /// Returns the number of changes detected so far.
+    /// The number of changes detected so far.
     fn changes(&self) -> u64 {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         *changes += u64::from(self.table.has_changed());
@@ -45,7 +45,7 @@ impl Mounts {
 pub struct WatchedTree {
     root: Arc<Root>,
     mounts: Arc<Mounts>,
-    /// Ends background work.
+    /// Stops background work.
     stop: Stop,
     places: Mutex<Vec<WatchedOptions>>,
 }
@@ -71,12 +71,12 @@ struct State {
     was_plain: bool,
     /// The earliest time to list it again.
     next: Option<Instant>,
-    /// The reason for which it was not listed.
+    /// Why it could not be listed.
     problem: Option<String>,
 }
 
 impl State {
-    /// Returns true if it is time to compare states again. Comparing may take only a limited share of the
+    /// Returns true if it is time to compare states again. Comparisons may take only a limited share of the
     /// time.
     fn is_comparison_due(&self, listing: &FileListing) -> bool {
         listing.entries() <= limits::COMPARED_ALWAYS
@@ -123,14 +123,14 @@ impl WatchedTree {
         })
     }
 
-    /// Returns the root of the tree.
+    /// The root of the tree.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// Returns the tree as a walk with these options would find it now. Returns `None` if there is no listing
-    /// yet, or if a walk would report more than a listing contains. In this case a listing is created in the
-    /// background for later calls.
+    /// Provides the tree as a walk with these options would find it now. Returns `None` if there is no
+    /// listing yet, or if a walk would report more than a listing contains. In this case we create a listing
+    /// in the background for later calls.
     pub fn listing(&self, options: &WalkOptions) -> Option<Arc<FileListing>> {
         let place = self.place(options)?;
         let mut state = lock(&place);
@@ -155,8 +155,9 @@ impl WatchedTree {
     }
 
     /// Compares the states of all files, unless a comparison has begun after `since`. Returns true if the
-    /// tree differs from any listing returned since then, or if there is no listing. Callers use this before
-    /// they report that there are no matches. If `stop` ends the comparison, the result false is meaningless.
+    /// tree differs from any listing returned since then, or if there is no listing. Callers should use this
+    /// before they report that there are no matches. If `stop` ends the comparison, the result false is
+    /// meaningless.
     pub fn detect_unreported_changes(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
         let mut state = lock(&place);
@@ -171,7 +172,7 @@ impl WatchedTree {
     ///
     /// # Errors
     ///
-    /// Returns an error if no listing can be maintained.
+    /// Fails if no listing can be maintained.
     pub fn prepare(&self, options: &WalkOptions) -> io::Result<Option<Arc<FileListing>>> {
         let place = self.place(options).ok_or(io::ErrorKind::Unsupported)?;
         let mut state = lock(&place);
@@ -186,7 +187,8 @@ impl WatchedTree {
         }
     }
 
-    /// Returns the cached state for these options, or `None` if they are not supported.
+    /// Finds or creates the cached state for these options. Returns `None` if they are not supported, or if
+    /// too many listings for other options are in use.
     fn place(&self, options: &WalkOptions) -> Option<Arc<Mutex<State>>> {
         if !options.can_be_listed() || !self.root.knows_states() {
             return None;
@@ -199,8 +201,8 @@ impl WatchedTree {
         }
         places.retain(|place| now.duration_since(place.last_asked) < limits::LISTING_DROPPED);
         if places.len() >= limits::LISTINGS_KEPT {
-            // We never evict listings in use, because alternating calls would then create each other's
-            // listings in vain.
+            // We must not evict listings in use, or else alternating calls would keep evicting each other's
+            // listings.
             let (oldest, place) = places.iter().enumerate().min_by_key(|(_, place)| place.last_asked)?;
             if now.duration_since(place.last_asked) < limits::LISTING_UNUSED {
                 return None;
@@ -247,7 +249,7 @@ impl WatchedTree {
         place: &Arc<Mutex<State>>,
         listing: Option<Arc<FileListing>>,
     ) -> bool {
-        // We clone only these, because the background work must not keep the tree itself alive.
+        // We clone only these so that the background work does not keep the tree itself alive.
         let (root, mounts, stop) = (Arc::clone(&self.root), Arc::clone(&self.mounts), self.stop.clone());
         let (place, options) = (Arc::clone(place), options.clone());
         let work = move || match listing {
@@ -285,7 +287,7 @@ fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop)
         Err(_) => (None, Some("listing the tree failed".to_owned())),
     };
     let pause = match tree {
-        // In case the listing is lost immediately because of too many changes.
+        // This applies if the listing is lost immediately because of too many changes.
         Some(_) => (started.elapsed() * limits::LISTING_PART).max(limits::BETWEEN_LISTINGS),
         None => limits::LISTING_FAILED,
     };
@@ -352,7 +354,7 @@ mod tests {
             let place = watched.place(&options).unwrap();
             lock(&place).tree.as_mut().unwrap().mark_suspect(outdated);
             match watched.listing(&options) {
-                // Rule files with another name can change without notice, so they are not relied on.
+                // We can't rely on rule files with another name. They can change without notice.
                 None => assert_ne!(name, "a.rs"),
                 Some(listing) => assert_eq!(paths(&listing), ["a.rs ?", "src/b.rs", "src/c.txt"]),
             }

@@ -1,8 +1,8 @@
-//! Nested worktrees of a repository, which contain the same files again.
+//! Nested worktrees of a repository, which contain copies of the same files.
 //!
 //! `git worktree add` creates a directory with a file `.git` that says `gitdir: …/.git/worktrees/NAME`. If
-//! this refers to the root's own repository, a search of the root should find each file only once. The other
-//! worktree can be searched by naming it.
+//! this refers to the root's own repository, a search of the root should find each file only once. You can
+//! still search the other worktree by naming it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::sys::{self, Directory};
 
-/// The name that marks a directory of git.
+/// The name that marks a git work tree.
 pub(super) const GIT: &[u8] = b".git";
 
 /// The label of files in another worktree.
@@ -25,7 +25,7 @@ pub(super) fn is_of_root(root: &Root, path: &RelPath, directory: &Directory) -> 
     repository(directory, &at).is_some_and(|repository| Some(repository) == of_root(root))
 }
 
-/// Returns the repository of the root: its own `.git`, or the repository that it is a worktree of.
+/// Finds the repository of the root: its own `.git`, or the repository that it is a worktree of.
 pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
     let directory = sys::open_directory(root.handle(), &RelPath::root()).ok()?;
     match sys::node_kind(&directory, GIT).ok()? {
@@ -35,7 +35,7 @@ pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
     }
 }
 
-/// Returns the repository of a worktree at this path. Reads only the content of its `.git` file.
+/// Finds the repository of the worktree at this path. This reads only the content of its `.git` file.
 fn repository(directory: &Directory, at: &Path) -> Option<PathBuf> {
     let own = folded(&at.join(git_directory(directory)?))?;
     let worktrees = own.parent()?;
@@ -54,15 +54,15 @@ pub(crate) fn git_info(directory: &Directory) -> io::Result<Directory> {
     }
 }
 
-/// Returns the paths outside of a work tree that are read to apply git's rules there; empty unless it is a
-/// linked worktree.
+/// Lists the paths outside of a work tree that we read in order to apply git's rules there. There are none
+/// unless it is a linked worktree.
 pub fn files_of_worktree(path: &Path) -> Vec<PathBuf> {
     let linked = sys::open_root(path).ok().and_then(|directory| linked(&directory));
     linked.map_or(Vec::new(), |(own, repository)| vec![own, repository.join("info")])
 }
 
-/// Returns the directories of a linked worktree and of its repository. A hostile tree can name any
-/// repository, so the repository must name the worktree too.
+/// Finds the directories of a linked worktree and of its repository. A hostile tree can name any repository,
+/// so the repository must name the worktree too.
 fn linked(directory: &Directory) -> Option<(PathBuf, PathBuf)> {
     // Git writes an absolute path by default.
     let own = PathBuf::from(git_directory(directory)?);
@@ -74,7 +74,7 @@ fn linked(directory: &Directory) -> Option<(PathBuf, PathBuf)> {
     Some((own, repository))
 }
 
-/// Returns the path in the `.git` file of a worktree.
+/// Parses the path in the `.git` file of a worktree.
 fn git_directory(directory: &Directory) -> Option<String> {
     Some(text(directory, GIT)?.strip_prefix("gitdir:")?.trim().to_owned())
 }

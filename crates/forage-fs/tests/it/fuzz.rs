@@ -28,10 +28,10 @@ const FILES: [&str; 14] = [
     "[ab].c",
 ];
 
-/// Files of ripgrep's own kinds; `git_rules` compares those of git.
+/// Ignore files of ripgrep's own kinds. Those of git are compared in `git_rules`.
 const PLACES: [&str; 3] = [".ignore", "src/.ignore", "src/deep/.rgignore"];
 
-/// Returns the files that a walk visits, or `None` if it warns that it has ignored a rule.
+/// Lists the files that a walk visits, or returns `None` if the walk warns that it has ignored a rule.
 fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     let visit =
@@ -47,7 +47,7 @@ fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
     report.warnings.is_empty().then_some(found)
 }
 
-/// Returns the same from the crate that implements ripgrep's rules.
+/// Lists the same files with the crate that implements ripgrep's rules.
 fn expected(root: &Root) -> Vec<Vec<u8>> {
     let mut builder = WalkBuilder::new(root.path());
     builder.parents(false).git_global(false).add_custom_ignore_filename(".rgignore");
@@ -84,13 +84,13 @@ fn ripgrep_rules_decide_like_ripgrep() {
     ]);
     let (mut compared, mut before) = (0_u64, PLACES[0]);
     target!(&seeds, |input| {
-        // One place at a time, so that rules in one do not hide those in another.
+        // We use one place at a time, so that rules in one do not hide those in another.
         let place = PLACES[input.len() % PLACES.len()];
         fs::write(directory.path().join(before), "").unwrap();
         fs::write(directory.path().join(place), input).unwrap();
         before = place;
         let found = walked(&root);
-        // For the other walk, a line that is not UTF-8 ends the file.
+        // For the other walk, a line that is not UTF-8 ends the file, so we can't compare such input.
         if let Some(found) = found.filter(|_| std::str::from_utf8(input).is_ok()) {
             let shown = |paths: Vec<Vec<u8>>| String::from_utf8(paths.join(&b'\n')).unwrap();
             assert_eq!(shown(found), shown(expected(&root)), "{place}");

@@ -16,7 +16,7 @@ use crate::{files, open};
 /// The locations of rules.
 const PLACES: [&str; 3] = [".gitignore", "app/.gitignore", ".git/info/exclude"];
 
-/// Parts of rules that ripgrep's crate interprets differently in some position, and the names that they can
+/// Parts of rules that ripgrep's crate interprets differently in some position, and names that they can
 /// match.
 const PIECES: [&str; 46] = [
     "a",
@@ -79,7 +79,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the files that git considers part of the project.
+/// Lists the files that git considers part of the project.
 fn of_git(directory: &Path) -> BTreeSet<String> {
     let listed = git(directory, &["ls-files", "--others", "--exclude-standard", "-z"]);
     listed.split_terminator('\0').map(str::to_owned).collect()
@@ -121,7 +121,7 @@ fn git_rules_decide_like_git() {
             fs::write(directory.path().join(place), lines.join("\n")).unwrap();
         }
         let (ours, theirs) = (of_forage(directory.path()), of_git(directory.path()));
-        // Files that rules include in a search would otherwise be hidden by their names.
+        // We hide rule files by their names unless a rule includes them, so we must not compare these.
         let is_hidden = |path: &&String| path.contains(".gitignore");
         let differ: Vec<&String> =
             ours.symmetric_difference(&theirs).filter(|path| !is_hidden(path)).collect();
@@ -131,8 +131,8 @@ fn git_rules_decide_like_git() {
     compared.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// A worktree has no `exclude` of its own, so that of its repository applies. On systems without directory
-/// identities we can't check that the repository names the worktree.
+/// A worktree has no `exclude` of its own, so the one in its repository must apply. On systems without
+/// directory identities we can't check that the repository names the worktree.
 #[cfg(not(portable_disk))]
 #[test]
 fn repository_exclude_applies_in_worktrees() {
@@ -148,7 +148,7 @@ fn repository_exclude_applies_in_worktrees() {
     assert!(!of_repository.contains("a") && of_repository.contains("b"), "{of_repository:?}");
     assert_eq!(of_repository, of_git(&worktree));
 
-    // A tree that names the repository is not trusted, because the repository does not name it.
+    // A tree that names the repository must not be trusted if the repository does not name it.
     let copy = outside.path().join("copy");
     fs::create_dir(&copy).unwrap();
     for name in [".git", "a"] {

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fuzz;
-// The compared names include some that other systems forbid.
+// Some of the compared names are forbidden on other systems.
 #[cfg(unix)]
 mod git_rules;
 
@@ -40,12 +40,12 @@ fn names(entry: &Entry<'_>) -> WalkStep<RelPath> {
     WalkStep::Item(entry.path.clone(), 1)
 }
 
-/// Returns all files in the order of a walk with `count` threads.
+/// Lists all files in the order of a walk with `count` threads.
 fn everything(root: &Arc<Root>, count: usize) -> Vec<RelPath> {
     files(root, &threads(count))
 }
 
-/// Returns the files of a walk, in its order.
+/// Lists the files of a walk, in its order.
 fn files(root: &Arc<Root>, options: &WalkOptions) -> Vec<RelPath> {
     let mut seen = Vec::new();
     walk(
@@ -74,8 +74,8 @@ fn results_arrive_once_and_in_order() {
     }
 }
 
-/// Nothing after the first gap is delivered: a caller that continues from the last result must see everything
-/// that is missing.
+/// Nothing after the first gap may be delivered: a caller that continues from the last result must see
+/// everything that is missing.
 #[test]
 fn deadline_leaves_no_gap() {
     let (_keep, root) = tree(300);
@@ -90,7 +90,7 @@ fn deadline_leaves_no_gap() {
             &stop,
             || (),
             |(), entry, _: &mut Skipped| {
-                // The first batch is slow, the later ones are fast.
+                // The first batch is slow, and the later ones are fast.
                 if visited.fetch_add(1, Ordering::Relaxed) < 80 {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -162,7 +162,7 @@ fn waiting_results_are_limited() {
         || (),
         |(), entry, _: &mut Skipped| {
             visited.fetch_add(1, Ordering::Relaxed);
-            // It claims 4 MiB, so one batch exceeds the limit immediately.
+            // Each item claims 4 MiB, so one batch exceeds the limit immediately.
             WalkStep::Item(entry.path.clone(), 4 << 20)
         },
         |_| {

@@ -19,7 +19,7 @@ fn version(entry: TreeEntry<'_>) -> Option<FileVersion> {
 }
 
 impl Repository {
-    /// Returns the files in which two trees differ, in the order of the bytes of their paths.
+    /// Finds the files in which two trees differ, in byte order of their paths.
     pub(crate) fn compare_trees(
         &mut self,
         before: Option<ObjectId>,
@@ -60,7 +60,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// Returns the bytes of a tree; of none, nothing.
+    /// Reads a tree. Without an id, the tree is empty.
     pub(crate) fn tree(&mut self, id: Option<ObjectId>) -> Result<Rc<[u8]>, ObjectError> {
         match id {
             Some(id) => self.object(&id, ObjectKind::Tree),
@@ -69,7 +69,7 @@ impl Repository {
     }
 
     /// Calls `give` for the files of a tree, and `enter` for its directories, which are entered if it returns
-    /// true. Both get whole paths; the order is arbitrary.
+    /// true. Both get whole paths, in arbitrary order.
     pub(crate) fn for_each_file(
         &mut self,
         tree: ObjectId,
@@ -115,11 +115,12 @@ pub enum StoredEntry {
 }
 
 impl Repository {
-    /// Returns the entry of a commit at a path, or `None` if there is none. The empty path is the top.
+    /// Looks up the entry of a commit at a path. Returns `None` if it does not exist. The empty path is the
+    /// top.
     ///
     /// # Errors
     ///
-    /// Returns an error if an object can't be read, or if the call had to end.
+    /// Fails if an object can't be read, or if the call had to end.
     pub fn entry(&mut self, commit: &ObjectId, path: &[u8]) -> Result<Option<StoredEntry>, ObjectError> {
         Ok(self.find(commit, path)?.map(|(kind, id)| match kind {
             TreeEntryKind::Directory => StoredEntry::Directory,
@@ -127,11 +128,11 @@ impl Repository {
         }))
     }
 
-    /// Returns the files of a commit below a directory: their paths, modes and contents, in arbitrary order.
+    /// Lists the files of a commit below a directory: their paths, modes and contents, in arbitrary order.
     ///
     /// # Errors
     ///
-    /// Returns an error if an object can't be read, there are too many, or if the call had to end.
+    /// Fails if an object can't be read, if there are too many files, or if the call had to end.
     pub fn files_below(
         &mut self,
         commit: &ObjectId,

@@ -18,20 +18,20 @@ use crate::limits;
 use crate::repository::{Repository, read_small};
 use crate::tree::{FileMode, TreeEntryKind};
 
-/// The changed files, the untracked ones, and true if these are all.
+/// The changed files, the untracked ones, and true if the untracked ones are complete.
 type Found = (Vec<FileChange>, Vec<FileChange>, bool);
 
 /// How files of the working tree are compared with the index.
 struct Reading<'a> {
     root: &'a Root,
-    /// The time of the index: a file that is not older may have changed since.
+    /// The time of the index. A file that is not older may have changed since.
     written: (u32, u32),
     records_modes: bool,
     id_bytes: usize,
 }
 
 impl Repository {
-    /// Returns the files in which the working tree differs from a tree.
+    /// Finds the files in which the working tree differs from a tree.
     pub(super) fn compare_working_tree(&mut self, tree: ObjectId) -> Result<Found, RevisionError> {
         let (index, written) = self.index()?;
         let root = Arc::clone(self.root());
@@ -65,7 +65,8 @@ impl Repository {
         Ok((files, untracked, is_whole))
     }
 
-    /// Reads the index and the time at which it was written.
+    /// Reads the index and the time at which it was written. If there is no index, this reads as an empty
+    /// one.
     fn index(&mut self) -> Result<(GitIndex, (u32, u32)), RevisionError> {
         let path = self.git().join(b"index");
         let bytes = match read_small(self.root(), &path, limits::GIT_INDEX_BYTES) {
@@ -102,8 +103,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Returns the files of a tree as far as they differ from the index. Directories that the index knows to be
-    /// equal are not read.
+    /// Finds the versions of files in a tree, both those of the index and others. We do not read directories
+    /// that the index knows to be equal.
     fn versions_in(&mut self, tree: ObjectId, index: &GitIndex) -> Result<TreeVersions, ObjectError> {
         let mut found = TreeVersions { of_index: vec![None; index.entries.len()], others: Vec::new() };
         let mut trees: HashMap<Vec<u8>, ObjectId> = HashMap::new();
@@ -147,7 +148,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// Returns the files that are neither in the index nor left out by ignore rules, and true if these are all.
+    /// Finds the files that are neither in the index nor ignored. The second value is true if these are all.
     fn untracked(&mut self, index: &GitIndex) -> Result<(Vec<FileChange>, bool), RevisionError> {
         let options = WalkOptions { hidden: true, all_entries: true, ..WalkOptions::default() };
         let mut found: Vec<(RelPath, EntryKind)> = Vec::new();
@@ -191,9 +192,9 @@ impl Repository {
     }
 }
 
-/// The files of a tree.
+/// The versions of files in a tree.
 struct TreeVersions {
-    /// Those of the entries of the index.
+    /// The version of each entry of the index.
     of_index: Vec<Option<FileVersion>>,
     /// Files that are not in the index.
     others: Vec<(Vec<u8>, FileVersion)>,
@@ -225,13 +226,14 @@ fn is_nested(root: &Root, path: &RelPath, known: &mut HashMap<RelPath, bool>) ->
     nested
 }
 
-/// Cuts a time to the size that the index has for it.
+/// Truncates a time to the size of the fields in the index.
 fn cut((seconds, nanoseconds): (i64, u32)) -> (u32, u32) {
     (seconds as u32, nanoseconds)
 }
 
 impl Reading<'_> {
-    /// Returns the versions of the files of the index in the working tree, `None` for one that is gone.
+    /// Determines the versions that files of the index have in the working tree; `None` for a file that is
+    /// gone.
     fn versions(&self, index: &GitIndex, repository: &Repository) -> Vec<Option<FileVersion>> {
         let mut directories: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (number, entry) in index.entries.iter().enumerate() {
@@ -260,7 +262,7 @@ impl Reading<'_> {
     fn version(&self, entry: &IndexEntry, names: Option<&Names<'_>>) -> Option<FileVersion> {
         let mode = entry.mode()?;
         let of_index = Some(FileVersion { mode, id: Some(entry.id) });
-        // A submodule is another repository, which is not looked at.
+        // A submodule is another repository, so we must not look at it.
         if entry.is_assumed || mode == FileMode::Submodule {
             return of_index;
         }
@@ -288,11 +290,11 @@ impl Reading<'_> {
         Some(FileVersion { mode, id })
     }
 
-    /// Returns true if a file is as the index knows it.
+    /// Returns true if a file still has the state that the index knows.
     fn is_same(&self, entry: &IndexEntry, status: &NameStatus) -> bool {
         let IndexStat { changed, modified, inode, size } = entry.stat;
         let is_young = modified >= self.written;
-        // A time of the last metadata change or an inode of zero was not recorded, or is unknown here.
+        // A change time or an inode of zero was not recorded, or is unknown here.
         let has_changed = changed == (0, 0) || status.changed == (0, 0) || changed == cut(status.changed);
         let has_inode = inode == 0 || status.inode == 0 || inode == status.inode as u32;
         !entry.is_intended
@@ -309,7 +311,7 @@ impl Reading<'_> {
         (contents == Contents::Whole).then(|| buffer.to_vec())
     }
 
-    /// Returns the id of a file with this content.
+    /// Computes the id of a file with this content.
     fn id_of(&self, bytes: &[u8]) -> Option<ObjectId> {
         use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
         let algorithm = if self.id_bytes == 32 { &SHA256 } else { &SHA1_FOR_LEGACY_USE_ONLY };

@@ -88,7 +88,7 @@ fn edit(random: &mut Random, at: &Path) {
             write(at, path, &text);
         }
         2 if is_file(path) => {
-            // One line is replaced, or one is added.
+            // This replaces or adds one line.
             let text = fs::read(at.join(path)).unwrap();
             let text = String::from_utf8_lossy(&text).into_owned();
             let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -120,7 +120,7 @@ fn edit(random: &mut Random, at: &Path) {
             std::os::unix::fs::symlink(["target", "other"][random.below(2)], at.join(path)).unwrap();
         }
         _ if is_file(path) => {
-            // The same content with another time.
+            // This writes the same content, with another time.
             let text = fs::read(at.join(path)).unwrap();
             fs::write(at.join(path), text).unwrap();
         }
@@ -212,7 +212,7 @@ fn of_kind(files: &[FileChange], is_untracked: bool) -> BTreeSet<Line> {
     files.iter().filter(|file| (file.kind == ChangeKind::Untracked) == is_untracked).map(line).collect()
 }
 
-/// Compares the changes of a history, and returns those that were seen.
+/// Compares the changes of a history with git, and returns the changes that were seen.
 fn assert_same_changes(at: &Path, seed: u64) -> BTreeSet<Line> {
     let mut seen = BTreeSet::new();
     let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
@@ -270,7 +270,7 @@ fn changes_equal_those_of_git() {
         let directory = history(seed);
         assert_same_changes(directory.path(), seed)
     });
-    // All kinds of changes have occurred.
+    // All kinds of changes must have occurred.
     let seen: Vec<Line> = seen.into_iter().flatten().collect();
     for letter in "AMDTR?".chars() {
         assert!(seen.iter().filter(|line| line.0 == letter).count() > 50, "{letter}");
@@ -340,7 +340,7 @@ fn revisions_follow_upstreams_and_refuse_the_rest() {
     assert_eq!(refused("abcd"), RevisionError::Unknown("abcd".to_owned()));
 }
 
-/// Secret files are not read, not even to see whether they have changed.
+/// Secret files must not be read, not even to find out whether they have changed.
 #[test]
 fn changes_of_secret_files_are_not_read() {
     let directory = tempfile::tempdir().unwrap();

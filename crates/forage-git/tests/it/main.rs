@@ -51,8 +51,8 @@ fn commit(directory: &Path, message: &str) {
     git(directory, &["commit", "-q", "--allow-empty", "-m", message]);
 }
 
-/// Creates a history with files that change in part, so that packs contain delta chains, with directories
-/// that become files, and with a merge.
+/// Creates a history with files that change in part, so that packs contain delta chains. It also has
+/// directories that become files, and a merge.
 fn repository(format: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
@@ -174,7 +174,7 @@ fn a_shallow_clone_ends_where_it_is_cut_off() {
         id = commit.parents[0];
     }
     let last = repository.commit(&id).unwrap();
-    // We don't know which few files it changed; it must not report all of its files.
+    // We don't know which few files it changed, but it must not report all of its files.
     assert!(last.is_cut_off && last.parents.is_empty());
     assert_eq!(repository.changed_files(&last, 100).unwrap(), None);
 }

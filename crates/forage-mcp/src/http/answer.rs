@@ -1,4 +1,4 @@
-//! The body of an answer, which determines how long its call counts as running.
+//! The body of an answer. It determines how long the call counts as running.
 
 use std::convert::Infallible;
 use std::pin::Pin;

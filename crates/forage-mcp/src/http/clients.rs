@@ -10,13 +10,13 @@ use crate::caller::Caller;
 use crate::limits;
 
 /// The permits of authenticated connections. When all are taken, the connection that has been idle longest is
-/// evicted for the next one. A connection with a running call is never evicted.
+/// evicted for the next one. We must never evict a connection with a running call.
 #[derive(Clone)]
 pub(super) struct Clients(Arc<Table>);
 
 struct Table {
     most: usize,
-    /// Maximum permits for the holder of one token.
+    /// Maximum number of permits for the holder of one token.
     share: usize,
     connections: Mutex<ClientConnections>,
 }
@@ -50,13 +50,13 @@ impl Connection {
 }
 
 impl Clients {
-    /// Creates `most` permits, of which one token gets at most `share`.
+    /// Creates `most` permits. One token gets at most `share` of them.
     pub(super) fn new(most: usize, share: usize) -> Self {
         Self(Arc::new(Table { most, share, connections: Mutex::default() }))
     }
 
-    /// Returns a permit, or `None` if every connection has a running call or `most` connections are being
-    /// evicted. If the holder of a token has used its share, one of its own connections is evicted.
+    /// Takes a permit. Returns `None` if every connection has a running call or `most` connections are being
+    /// evicted. If the holder of a token has used its share, this evicts one of its own connections.
     pub(super) fn admit(&self, holder: Option<&Arc<Caller>>) -> Option<ConnectionPermit> {
         let evicted = CancellationToken::new();
         let mut connections = self.0.lock();
@@ -99,7 +99,7 @@ impl Clients {
         }
     }
 
-    /// Waits until all connections are closed, because answers may still be on their way until then.
+    /// Waits until all connections are closed, since answers may still be on their way until then.
     pub(super) async fn gone(&self) {
         while !self.0.lock().open.is_empty() {
             tokio::time::sleep(limits::ANSWERED_PAUSE).await;

@@ -1,8 +1,8 @@
 //! Accepts unauthenticated connections.
 //!
-//! We spend as little on them as possible: one thread for all of them, one request head each, no parsing of
-//! bodies, one short answer to those that are refused, then the end. Accepting a connection never waits for
-//! anything else.
+//! We spend as little on them as possible: one thread for all of them, one request head each, and no parsing
+//! of bodies. A refused connection gets one short answer before we close it. Accepting a connection never
+//! waits for anything else.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,8 +43,7 @@ pub(super) fn open<H: ServerHandler + Clone>(
             let mut accepting = tokio::spawn(accept(listener, front, clients));
             tokio::select! {
                 ended = &mut accepting => return ended.map_err(io::Error::other),
-                // Aborting the task closes the listener. Connections that are already open are still
-                // answered.
+                // Aborting the task closes the listener. We still answer connections that are already open.
                 () = ending.cancelled() => accepting.abort(),
                 () = shutdown.cancelled() => return Ok(()),
             }
@@ -125,8 +124,8 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
             let message = "the head of the request is too large";
             return Some(Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
         }
-        // The first bytes already show if this is not HTTP. After that we only parse when a head may be
-        // complete so that a client that sends single bytes costs little.
+        // The first bytes already show whether this is HTTP. After that we parse only when a head may be
+        // complete, so that a client that sends single bytes costs little.
         if before == 0 || ends_head(&read[before.saturating_sub(2)..]) {
             match head(read) {
                 Ok(None) => {}
@@ -222,7 +221,7 @@ impl Strangers {
         connections.open.insert(key, task.abort_handle());
     }
 
-    /// Evicts the first connection. Returns false if there is none.
+    /// Evicts the first connection. Returns false if there are no connections.
     fn evict(&self) -> bool {
         let first = self.lock().open.pop_first();
         first.inspect(|(_, task)| task.abort()).is_some()

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits;
 
-/// A check that calls can be answered. Its error is a reason for the server's operator. It may block.
+/// Checks whether calls can be answered. An error is a reason for the server's operator. The check may block.
 #[derive(Clone)]
 pub struct ReadyCheck(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
 
@@ -27,7 +27,7 @@ impl fmt::Debug for ReadyCheck {
     }
 }
 
-/// The cached result of the check. Anyone may ask, so one check answers all requests.
+/// The cached result of the check. Anyone may ask, so one check must answer all requests.
 pub(super) struct Readiness {
     check: Option<ReadyCheck>,
     ending: CancellationToken,
@@ -62,7 +62,7 @@ impl LastFound {
 }
 
 impl Readiness {
-    /// Creates the readiness state. It is not ready from the moment `ending` is cancelled.
+    /// Creates the readiness state. Once `ending` is cancelled, the server is not ready.
     pub(super) fn new(check: Option<ReadyCheck>, ending: CancellationToken) -> Self {
         Self { check, ending, found: Arc::default() }
     }

@@ -13,7 +13,7 @@ use super::super::caller::CallerLimit;
 use super::super::limits;
 use super::Body;
 
-/// The page that a person sees who opens the server's address in a browser.
+/// The page for a person who opens the server's address in a browser.
 const FRONT_PAGE: &str = "\
 This is Forage: code search for coding agents, over the Model Context Protocol.
 
@@ -113,7 +113,7 @@ impl ShortAnswer {
         }
     }
 
-    /// Returns the reason of a refusal as one word for the metrics, or `None` if the request was answered.
+    /// Describes a refusal in one word for the metrics. Returns `None` if the request was answered.
     pub(super) fn reason(&self) -> Option<&'static str> {
         match (self.status, &self.content) {
             (_, ShortContent::Text(_) | ShortContent::Metrics(_)) => None,
@@ -149,7 +149,7 @@ impl ShortAnswer {
         }
     }
 
-    /// Returns the header that this answer has in addition to the common ones.
+    /// The header that this answer has in addition to the common ones.
     fn header(&self) -> Option<(HeaderName, Cow<'static, str>)> {
         if let Some(seconds) = self.retry_after {
             return Some((RETRY_AFTER, seconds.to_string().into()));
@@ -169,13 +169,13 @@ impl ShortAnswer {
         *response.status_mut() = self.status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         if let Some((name, value)) = self.header() {
-            // All values are ASCII, so this does not fail.
+            // All values are ASCII, so this can't fail.
             response.headers_mut().extend(HeaderValue::from_str(&value).map(|value| (name, value)).ok());
         }
         response
     }
 
-    /// Returns the complete answer, for a connection that ends with it. An answer to `HEAD` has no content.
+    /// Formats the complete answer for a connection that ends with it. An answer to `HEAD` has no content.
     pub(super) fn to_bytes(&self, is_to_head: bool) -> Vec<u8> {
         let (body, status) = (self.body(), self.status);
         let reason = status.canonical_reason().unwrap_or_default();

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::caller::Caller;
 
-/// A secret that admits its holder. Only its hash is kept.
+/// A secret that admits its holder. We keep only its hash.
 #[derive(Clone)]
 pub struct AccessToken {
     digest: TokenDigest,
@@ -33,7 +33,7 @@ impl AccessToken {
         Self { digest, holder: Some(Arc::new(holder)), reads_metrics }
     }
 
-    /// Returns the hash.
+    /// The hash of the token.
     pub fn digest(&self) -> &TokenDigest {
         &self.digest
     }

@@ -1,24 +1,25 @@
-//! Weights of rules fitted to queries by coordinate ascent, and whether they hold for repositories that were not seen.
+//! Fits the weights of the rules by coordinate ascent, and tests whether they hold for unseen repositories.
 
 use forage_rank::evaluation::AnsweredQuery;
 use forage_rank::{Effect, RULES, RuleWeights};
 
-/// Folds of the cross-validation by repository.
+/// Number of folds of the cross-validation by repository.
 const FOLDS: usize = 5;
 
-/// Factors that a weight is multiplied by in search of a better one.
+/// Factors by which we multiply a weight in search of a better one.
 const STEPS: [f32; 6] = [0.0, 0.5, 0.8, 1.25, 2.0, 3.0];
 
-/// Price of moving a weight away from its start: without a price the fit learns the repositories.
+/// Price of moving a weight away from its start. Without a price, the fit would learn the repositories by
+/// heart.
 const PRICE: f64 = 0.001;
 
-/// The largest weights of rules that lower a file and of those that add to it.
+/// The maximum weights of rules that lower a score, and of rules that add to it.
 const MOST: (f32, f32) = (0.9, 10.0);
 
-/// Difference of scores that is one for the smooth gain.
+/// The difference between scores that counts as one for the smooth gain.
 const TEMPERATURE: f32 = 0.12;
 
-/// Mean NDCG@10 of the chosen queries.
+/// Computes the mean NDCG@10 of the chosen queries.
 pub(crate) fn mean(
     queries: &[AnsweredQuery],
     rules: &RuleWeights,
@@ -29,7 +30,8 @@ pub(crate) fn mean(
     gains.iter().sum::<f64>() / gains.len().max(1) as f64
 }
 
-/// Fits on all, and on each fold's complement; prints the gain of the fold with those weights, with and without each rule.
+/// Fits on all queries, and on the complement of each fold. Prints the gain of each fold with these weights,
+/// with and without each rule.
 pub(crate) fn folds(queries: &[AnsweredQuery], start: &RuleWeights) {
     let mut names: Vec<&str> = queries.iter().map(|query| query.repository.as_str()).collect();
     names.dedup();
@@ -104,8 +106,9 @@ fn fit(
     best
 }
 
-/// The gain with smooth ranks (Qin, Liu and Li, «A general approximation framework for direct optimization of information
-/// retrieval measures», 2010), so that no weight depends on one near miss.
+/// Computes the gain with smooth ranks (Qin, Liu and Li, “A general approximation framework for direct
+/// optimization of information retrieval measures”, 2010), so that a weight doesn't depend on a single near
+/// miss.
 fn smooth_gain(query: &AnsweredQuery, rules: &RuleWeights) -> f64 {
     let candidates = &query.candidates;
     let scores: Vec<f32> = candidates.iter().map(|found| rules.score(&found.values)).collect();

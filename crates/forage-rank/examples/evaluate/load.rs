@@ -1,4 +1,4 @@
-//! Checkouts into indexes, queries into candidates.
+//! Indexes checkouts and answers queries on them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_rank::evaluation::{self, AnsweredQuery, Places, QuerySet};
 use forage_rank::{RankIndex, RankWeights, RankedSearch, RuleWeights, search};
 
-/// Threads that read, and threads that write.
+/// Number of threads that read, and of threads that write.
 const THREADS: usize = 2;
 
 /// An indexed checkout.
@@ -96,7 +96,7 @@ pub(crate) fn answer(loaded: &[Loaded], weights: &RankWeights) -> Vec<AnsweredQu
     answered
 }
 
-/// Targets with their ranks, and the first files.
+/// Describes the ranks of a query's targets, and returns the first files.
 pub(crate) fn shown(query: &AnsweredQuery, rules: &RuleWeights) -> (String, Vec<String>) {
     let order = query.order(rules);
     let rank = |target| query.rank(&order, target).map_or("-".to_owned(), |rank| rank.to_string());
@@ -105,7 +105,7 @@ pub(crate) fn shown(query: &AnsweredQuery, rules: &RuleWeights) -> (String, Vec<
     (ranks.collect::<Vec<_>>().join("  "), top)
 }
 
-/// Ranks of each query's targets, null for what is not among the candidates.
+/// Returns the ranks of each query's targets as JSON. A target that isn't among the candidates has rank null.
 pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_json::Value {
     let of_query = |query: &AnsweredQuery| {
         let order = query.order(rules);
@@ -115,8 +115,8 @@ pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_jso
     queries.iter().map(of_query).collect()
 }
 
-/// What somebody might search for who has read each query: its first line, and the words of all of it that weigh most
-/// in the ranking. As cases for `bench/reports.py`.
+/// Turns each query into what someone who has read it might search for: its first line, and the words with
+/// the greatest weights in the ranking. Returns these as cases for `bench/reports.py`.
 pub(crate) fn terms(loaded: &[Loaded], most: usize) -> serde_json::Value {
     let mut cases = Vec::new();
     for Loaded { set, index, .. } in loaded {

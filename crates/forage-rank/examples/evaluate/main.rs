@@ -1,17 +1,28 @@
-//! How good the ranking is: `evaluate SETS CHECKOUTS [OPTION…]`.
+//! Measures the quality of the ranking: `evaluate SETS CHECKOUTS [OPTION…]`.
 //!
-//! SETS is a JSON list of query sets, CHECKOUTS a directory with a checkout per set, by name. Options: `--worst N`
-//! (queries), `--ablate` (what each rule gives, with the others refitted or not), `--fit` (weights on all, and on
-//! folds by repository), `--neutral` (weights that know nothing of the sets, to fit from), `--set NAME=VALUE` (a
-//! weight), `--weights NAME=VALUE,…`, `--sweep NAME=A,B,…`, `--repository NAME`, `--explain PART` (of a query),
-//! `--strength WHOLE` (of answers to the repository's own queries and to the others', and to passages of
-//! documentation, which are read from the whole checkouts in WHOLE), `--lead` (how often the first file is right, by how
-//! far it is ahead), `--ranks FILE` (of the targets of each query, as
-//! JSON; of a sweep into FILE.NAME=VALUE), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as
-//! cases for `bench/reports.py`).
+//! SETS is a JSON list of query sets. CHECKOUTS is a directory with one checkout per set, by name. The
+//! options are:
 //!
-//! `evaluate --paths LISTS` prints what the rules about paths find: LISTS is a JSON object of lists of paths by project, of which
-//! git tracks those of a project called `git:…`. `bench/paths.py` makes it, and the table of their precision.
+//! - `--worst N`: prints the N worst queries
+//! - `--ablate`: prints the effect of each rule, both with and without refitting the others
+//! - `--fit`: fits the weights on all queries, and on folds by repository
+//! - `--neutral`: starts from weights that know nothing of the sets
+//! - `--set NAME=VALUE`: changes a weight
+//! - `--weights NAME=VALUE,…`: changes several weights
+//! - `--sweep NAME=A,B,…`: tries several values of a weight
+//! - `--repository NAME`: only uses this repository
+//! - `--explain PART`: explains the results of the query that contains PART
+//! - `--strength WHOLE`: prints the strength of answers to a repository's own queries, to those of the
+//!   others, and to passages of documentation from the whole checkouts in WHOLE
+//! - `--lead`: prints how often the first file is right, by its lead over the second
+//! - `--ranks FILE`: writes the ranks of each query's targets as JSON, or one FILE.NAME=VALUE per value of a
+//!   sweep
+//! - `--terms N=FILE`: only writes the N words of each query with the greatest weights, as cases for
+//!   `bench/reports.py`
+//!
+//! `evaluate --paths LISTS` prints the findings of the path rules. LISTS is a JSON object with a list of
+//! paths per project. If the name of a project starts with `git:`, git tracks all of its paths.
+//! `bench/paths.py` creates this object, and the table of the rules' precision.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -140,7 +151,7 @@ fn set(weights: &mut RankWeights, name: &str, value: f32) {
     *place = value;
 }
 
-/// Prints the findings of the rules about paths as JSON, one a line.
+/// Prints the findings of the path rules as JSON, one per line.
 fn print_paths(lists: &Path) {
     let lists: BTreeMap<String, Vec<String>> =
         serde_json::from_slice(&std::fs::read(lists).unwrap()).unwrap();

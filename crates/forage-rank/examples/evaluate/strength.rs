@@ -1,4 +1,5 @@
-//! How strong answers are to queries that have one, and to those that have none.
+//! Measures the strength of answers to queries that have an answer in a repository, and to queries that
+//! don't.
 
 use std::path::Path;
 
@@ -8,17 +9,17 @@ use forage_rank::{RankedSearch, RuleWeights, search};
 
 use crate::load::{Loaded, list};
 
-/// Words of a passage that is asked as a report would be.
+/// Number of words in a passage, which makes it as long as a bug report.
 const PASSAGE_WORDS: usize = 150;
 
-/// Passages of a repository at most.
+/// Maximum number of passages per repository.
 const PASSAGES: usize = 20;
 
-/// Of the queries and passages of each other repository one in so many.
+/// Of each other repository, we only use one query or passage in this many.
 const STEP: usize = 20;
 
-/// Puts each repository's queries to itself and to the others, which have no answer to them; then so passages of its
-/// documentation, as long as reports, from whole checkouts.
+/// Asks each repository its own queries and those of the others, which it can't answer. Then does the same
+/// with passages of documentation from whole checkouts, which are as long as reports.
 pub(crate) fn print(loaded: &[Loaded], checkouts: &Path) {
     let short = loaded
         .iter()
@@ -30,7 +31,8 @@ pub(crate) fn print(loaded: &[Loaded], checkouts: &Path) {
 
 fn print_of(what: &str, loaded: &[Loaded], asked: &[Vec<String>]) {
     let (mut own, mut foreign) = (Vec::new(), Vec::new());
-    // Of answers with a right file among the first ten, those that are marked all the same.
+    // Number of answers with a right file among the first ten, and how many of these are still marked as
+    // weak.
     let (mut right, mut wronged) = (0, 0);
     for (nth, repository) in loaded.iter().enumerate() {
         for (other, asked) in asked.iter().enumerate() {
@@ -72,7 +74,7 @@ fn print_of(what: &str, loaded: &[Loaded], asked: &[Vec<String>]) {
     }
 }
 
-/// Passages of a repository's documentation, of files that aren't indexed.
+/// Returns passages of a repository's documentation, from files that aren't indexed.
 fn passages(repository: &Loaded, checkouts: &Path) -> Vec<String> {
     let root = checkouts.join(&repository.set.name);
     let mut files = Vec::new();
@@ -85,7 +87,7 @@ fn passages(repository: &Loaded, checkouts: &Path) -> Vec<String> {
     for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md" || end == "rst")) {
         let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
         let words: Vec<&str> = text.split_whitespace().collect();
-        // The head of a file says least.
+        // The head of a file says the least about it.
         let passages = words.chunks_exact(PASSAGE_WORDS).skip(1).take(2);
         found.extend(passages.map(|words| words.join(" ")));
     }
@@ -93,14 +95,14 @@ fn passages(repository: &Loaded, checkouts: &Path) -> Vec<String> {
     found
 }
 
-/// Words of a query from which on it counts as a report, as in `search_index`.
+/// Minimum number of words that make a query a report, as in `search_index`.
 const REPORT_WORDS: usize = 40;
 
-/// The least lead of each group.
+/// The minimum lead of each group.
 const LEADS: [f32; 12] = [0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.2, 0.15, 0.1, 0.05, 0.0];
 
-/// Prints how often the first file is a target, by how far its score is ahead of the second's, as a share of its own: for
-/// questions and for reports.
+/// Prints how often the first file is a target, by its lead over the second, relative to its own score.
+/// Questions and reports are counted separately.
 pub(crate) fn print_lead(queries: &[AnsweredQuery], rules: &RuleWeights) {
     for (kind, are_reports) in [("questions", false), ("reports", true)] {
         let mut parts = LEADS.map(|least| (least, 0, 0));

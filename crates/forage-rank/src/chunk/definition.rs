@@ -131,7 +131,7 @@ const MODIFIERS: &[&str] = &[
     "auto",
 ];
 
-/// Returns the definition that begins on a line, if any. `line` is code without its comment.
+/// Parses the definition that begins on a line, if there is one. `line` must be code without its comment.
 pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<SymbolDefinition<'a>> {
     let line = &line[..line.floor_char_boundary(limits::DEFINITION_BYTES)];
     let trimmed = line.trim();
@@ -210,8 +210,8 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
     Some(SymbolDefinition { name: found, kind })
 }
 
-/// Returns the kind for the last of the leading keywords, true if there are modifiers, and the rest of the
-/// line.
+/// Parses the leading keywords and modifiers. Returns the kind for the last keyword, true if there are
+/// modifiers, and the rest of the line.
 fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKind>, bool, &'a str) {
     let mut rest = trimmed;
     let mut found = None;
@@ -261,7 +261,7 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
             continue;
         }
         if word.starts_with('@') && rest.len() > word.len() && !word.contains('(') {
-            // An annotation before its target.
+            // An annotation comes before its target.
             rest = rest[word.len()..].trim_start();
             continue;
         }
@@ -269,13 +269,13 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
     }
 }
 
-/// Searches the list. Comparing first letters rejects most words quickly.
+/// Searches a list. Comparing first letters rejects most words quickly.
 fn is_one_of(list: &[&str], word: &str) -> bool {
     let first = word.as_bytes().first();
     list.iter().any(|known| known.as_bytes().first() == first && *known == word)
 }
 
-/// Returns the text after a bracket that `text` begins with. Empty if the bracket is not closed on the line.
+/// Skips the bracket that `text` begins with. The rest is empty if this bracket isn't closed on the line.
 fn after_bracket(text: &str, open: char, close: char) -> &str {
     let mut depth = 0;
     for (at, character) in text.char_indices() {
@@ -291,7 +291,7 @@ fn after_bracket(text: &str, open: char, close: char) -> &str {
     ""
 }
 
-/// Returns the definition named after a keyword.
+/// Parses the definition after its keyword.
 fn named<'a>(
     rest: &'a str,
     kind: DefinitionKind,
@@ -301,7 +301,7 @@ fn named<'a>(
 ) -> Option<SymbolDefinition<'a>> {
     let mut rest = rest;
     match language.style {
-        // We leave out local variables because no query looks for them.
+        // We leave out local variables, as no query looks for them.
         CommentStyle::JavaScript | CommentStyle::C if kind == DefinitionKind::Constant && !outermost => {
             return None;
         }
@@ -315,7 +315,7 @@ fn named<'a>(
             let kind = if is_type { DefinitionKind::Type } else { DefinitionKind::Constant };
             return kept.then_some(SymbolDefinition { name, kind });
         }
-        // Members of a type, but nothing within functions.
+        // We only want members of a type, and nothing within functions.
         CommentStyle::Keywords
             if kind == DefinitionKind::Constant
                 && line.len() - line.trim_start().len() > language.members_to() =>
@@ -409,8 +409,8 @@ fn created(trimmed: &str) -> Option<SymbolDefinition<'_>> {
         .map(|name| SymbolDefinition { name: name.trim_start_matches(['"', '`', '[']), kind })
 }
 
-/// Returns the type that `impl Trait for Type<T>`, `extension Type: Protocol` or `instance Class Type`
-/// extends.
+/// Parses the type that is extended by `impl Trait for Type<T>`, `extension Type: Protocol` or
+/// `instance Class Type`.
 fn extended(rest: &str) -> Option<&str> {
     let mut target = rest.split(" for ").nth(1).unwrap_or(rest).trim_start_matches(['&', '(', ' ']);
     if target.starts_with('\'') {
@@ -424,14 +424,14 @@ fn extended(rest: &str) -> Option<&str> {
     last_name(target[..end].trim_end_matches([':', '.']))
 }
 
-/// Returns the last of several names separated by dots or colons, without trailing marks.
+/// Finds the last of several names that are separated by dots or colons, without trailing marks.
 fn last_name(name: &str) -> Option<&str> {
     let last = name[last_name_start(name)..].trim_end_matches(['?', '!', '=']);
     last.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$').then_some(last)
 }
 
-/// Returns the offset of the last of several names. The length of the name would not give it because trailing
-/// marks are removed.
+/// Returns the offset of the last of several names. The length of this name doesn't give the offset because
+/// trailing marks are removed.
 fn last_name_start(name: &str) -> usize {
     name.rfind(['.', ':', '>', ' ']).map_or(0, |at| at + 1)
 }
@@ -442,7 +442,7 @@ fn identifier(text: &str) -> Option<&str> {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$').then_some(name)
 }
 
-/// Returns the name that is assigned to, if it is the only text before the sign.
+/// Parses the name that is assigned to, if only this name comes before the sign.
 fn assigned<'a>(trimmed: &'a str, sign: &str) -> Option<&'a str> {
     let name = identifier(trimmed)?;
     let after = trimmed[name.len()..].trim_start();
@@ -508,15 +508,15 @@ fn c_type<'a>(
     Some(SymbolDefinition { name, kind })
 }
 
-/// Returns true if the text between the keyword of a type and a bracket is a type followed by a function
-/// name, such as `Type *name`.
+/// Checks whether the text between the keyword of a type and a bracket is a type followed by the name of a
+/// function, e.g. `Type *name`.
 fn is_returned(head: &str) -> bool {
     let head = head.trim_end();
     let start = head.rfind(['*', '&', ' ']).map_or(0, |at| at + 1);
     start > 0 && !head.contains('<')
 }
 
-/// Returns the text after `__attribute__((…))`, `alignas(…)` and similar macros.
+/// Skips `__attribute__((…))`, `alignas(…)` and similar macros.
 fn without_attributes(rest: &str) -> &str {
     let name = identifier(rest).unwrap_or_default();
     let is_attribute = matches!(name, "__attribute__" | "alignas" | "__declspec")
@@ -529,7 +529,7 @@ fn without_attributes(rest: &str) -> &str {
 
 /// Matches `type name(`, either not indented or indented with a body.
 fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
-    // Most lines are indented and open no body, so we check this first.
+    // Most lines are indented and don't open a body, so we check this first.
     if !outermost && !trimmed.ends_with(['{', '}']) {
         return None;
     }

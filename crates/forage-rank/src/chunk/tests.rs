@@ -20,12 +20,12 @@ fn documentation_above_a_blank_line_is_of_the_definition_below() {
     };
     let documentation = "/**\n * Counts.\n */\n";
     assert_eq!(starts(documentation), [1, 18]);
-    // A comment about something else, or two blank lines.
+    // Here the comment is about something else, or two blank lines follow.
     assert_eq!(starts("// Section\n"), [1, 20]);
     assert_eq!(starts(&format!("{documentation}\n")), [1, 23]);
 }
 
-/// Lines that look like a definition of another kind.
+/// Lines that look like a definition of another kind than they are.
 #[test]
 fn odd_shapes() {
     for (path, text, wanted) in [

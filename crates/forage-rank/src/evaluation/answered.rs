@@ -18,22 +18,22 @@ pub struct Places {
     paths: HashSet<String>,
     /// The indexed directory, which may be part of the targets' paths.
     below: String,
-    /// If true, a target that is not in the index still counts as expected, and a target with an exact match
-    /// does not match other files.
+    /// True if a target that isn't in the index still counts as expected, and a target with an exact match
+    /// must not match other files.
     is_strict: bool,
 }
 
 impl Places {
-    /// Counts like semble's benchmark: a path may be relative to a deeper directory, and a target that is not
-    /// in the index is not expected.
+    /// Counts like semble's benchmark: a path may be relative to a deeper directory, and we don't expect
+    /// targets that aren't in the index.
     #[must_use]
     pub fn of_benchmark(files: Vec<(String, u32)>) -> Self {
         Self { files, paths: HashSet::new(), below: String::new(), is_strict: false }
     }
 
-    /// Creates the places of an index of the directory `below` (empty for the whole repository). A target
-    /// that is not in the index counts as not found. If a file has exactly the path of a target, other files
-    /// with the same path suffix do not match.
+    /// Creates the places of an index of the directory `below`, or of the whole repository if it is empty. A
+    /// target that isn't in the index counts as not found. If a file has exactly the path of a target, other
+    /// files that end with this path don't match.
     #[must_use]
     pub fn of_index(index: &RankIndex, below: &str) -> Self {
         let (mut files, mut paths) = (Vec::new(), HashSet::new());
@@ -44,7 +44,7 @@ impl Places {
         Self { files, paths, below: below.trim_matches('/').to_owned(), is_strict: true }
     }
 
-    /// Returns the file's path in the index if it exactly matches the target's path.
+    /// Finds the path in the index that matches the target's path exactly, if there is one.
     fn exact<'a>(&self, target: &'a EvaluationTarget) -> Option<&'a str> {
         let path = target.path();
         let below = || path.strip_prefix(self.below.as_str())?.strip_prefix('/');
@@ -64,9 +64,9 @@ pub struct AnsweredQuery {
     pub repository: String,
     /// The language of the set.
     pub language: String,
-    /// The category of the query.
+    /// The category of this query.
     pub category: String,
-    /// The text of the query.
+    /// The text of this query.
     pub query: String,
     /// Candidates in the order of their ranks.
     pub candidates: Vec<RankedCandidate>,
@@ -83,7 +83,7 @@ pub struct AnsweredQuery {
 /// A ranked file.
 #[derive(Clone, Debug)]
 pub struct RankedCandidate {
-    /// The path of the file.
+    /// The path of this file.
     pub path: String,
     /// The values of the rules, in the order of [`RULES`].
     pub values: [f32; RULES.len()],
@@ -92,7 +92,7 @@ pub struct RankedCandidate {
     pub targets: u64,
 }
 
-/// Answers a query of a set. At most [`limits::TARGETS`] targets are looked up.
+/// Answers a query of a set. We only look up the first [`limits::TARGETS`] targets.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub fn answer(
         history: !index.knows_commit(&known.commit),
         ..RankedSearch::new(&known.query, limits::CANDIDATES)
     };
-    // A first run to warm up.
+    // Run once to warm up.
     search(index, &request)?;
     let began = Instant::now();
     let ranking = search(index, &request)?;
@@ -147,8 +147,8 @@ pub fn answer(
 }
 
 impl AnsweredQuery {
-    /// Returns the indexes of the candidates, best first. The penalty of the rule `twin` is the one computed
-    /// with the weights that the query was answered with.
+    /// Returns the indexes of the candidates, best first. Note that the penalty of the rule `twin` isn't
+    /// recomputed: it depends on the weights with which the query was answered.
     #[must_use]
     pub fn order(&self, rules: &RuleWeights) -> Vec<usize> {
         let scores: Vec<f32> = self.candidates.iter().map(|found| rules.score(&found.values)).collect();
@@ -160,21 +160,21 @@ impl AnsweredQuery {
         order
     }
 
-    /// Returns the 1-based ranks of the targets that were found.
+    /// Computes the 1-based ranks of the targets that were found.
     #[must_use]
     pub fn ranks(&self, rules: &RuleWeights) -> Vec<usize> {
         let order = self.order(rules);
         (0..self.targets.len()).filter_map(|target| self.rank(&order, target)).collect()
     }
 
-    /// Returns the rank of a target in an order.
+    /// Looks up the rank of a target in an order.
     #[must_use]
     pub fn rank(&self, order: &[usize], target: usize) -> Option<usize> {
         let at = order.iter().position(|&nth| self.candidates[nth].targets & (1 << target) != 0)?;
         Some(at + 1)
     }
 
-    /// Returns the NDCG of the first [`NDCG_CUT`] files.
+    /// Computes the NDCG of the first [`NDCG_CUT`] files.
     #[must_use]
     pub fn ndcg(&self, rules: &RuleWeights) -> f64 {
         ndcg(&self.ranks(rules), self.expected, NDCG_CUT)

@@ -48,11 +48,11 @@ impl Figures {
 pub struct Ablated {
     /// The rule.
     pub rule: &'static RankingRule,
-    /// The weight of the rule.
+    /// The weight of this rule.
     pub weight: f32,
-    /// Mean NDCG without the rule.
+    /// Mean NDCG without this rule.
     pub ndcg: f64,
-    /// Difference to the mean NDCG with all rules: negative for a rule that helps.
+    /// Difference to the mean NDCG with all rules. This is negative for a rule that helps.
     pub difference: f64,
 }
 
@@ -76,7 +76,8 @@ pub fn ablate(queries: &[AnsweredQuery], rules: &RuleWeights) -> Vec<Ablated> {
     ablated
 }
 
-/// Returns the value below which a share (0 to 1) of the values lie; `None` if there are no values.
+/// Computes a percentile: the value below which this share (0 to 1) of the values falls. `None` if there are
+/// no values.
 #[must_use]
 pub fn percentile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();

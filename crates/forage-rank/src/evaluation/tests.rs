@@ -11,7 +11,7 @@ fn gains_are_discounted_and_normalised() {
     close(ndcg(&[11], 1, 10), 0.0);
     close(ndcg(&[1, 2], 2, 10), 1.0);
     close(ndcg(&[1], 2, 10), 0.6131);
-    // Two targets at one rank count as one gain, like in the reference.
+    // Two targets at one rank count as one gain, as in the reference.
     close(ndcg(&[1, 1], 2, 10), 0.6131);
     close(ndcg(&[], 0, 10), 0.0);
     close(recall(&[1, 12], 2, 10), 0.5);
@@ -33,7 +33,7 @@ fn targets_are_files_or_lines() {
     assert!(!lines.covers(10, 20) && !lines.covers(1, 4));
 }
 
-/// Creates a query whose candidates have one value each, for the rule `file`, and match these targets.
+/// Creates a query whose candidates only have a value for the rule `file`, and match these targets.
 fn answered(repository: &str, query: &str, candidates: &[(f32, u64)], expected: usize) -> AnsweredQuery {
     let file = RULES.iter().position(|rule| rule.name == "file").unwrap();
     let candidates = candidates.iter().enumerate().map(|(nth, (value, targets))| {
@@ -128,7 +128,7 @@ fn targets_that_are_missing_count_as_the_caller_says() {
         (found, answered.expected, answered.missing)
     };
     let gone = vec!["src/gone.rs".to_owned()];
-    // `lib.rs` in the directory `src`, and no other file.
+    // This should match `lib.rs` in the directory `src` and no other file.
     assert_eq!(ask(&Places::of_index(&index, "src/")), (vec!["lib.rs".to_owned()], 2, gone.clone()));
     let files = ["lib.rs", "net/lib.rs", "net/other.rs"].map(|path| (path.to_owned(), 3));
     // In the benchmark, a path may be relative to a deeper directory, like `lib.rs`.

@@ -20,14 +20,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{History, KnownCommit, SortedTexts};
 use crate::limits;
 
-/// Must be incremented when the data taken from a commit changes: its words, the choice of its files, or
-/// their number.
+/// This must be incremented if we take other data from a commit: other words, another choice of files, or
+/// other numbers of them.
 const MAGIC: &[u8] = b"forage history 2\n";
 
 const HASH_BYTES: usize = 8;
 
 impl History {
-    /// Serialises the history. The result is empty if it exceeds [`limits::HISTORY_BYTES`].
+    /// Serialises this history. The result is empty if it exceeds [`limits::HISTORY_BYTES`].
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         match &self.state {
@@ -76,7 +76,7 @@ impl History {
         bytes
     }
 
-    /// Parses a stored history; `None` for anything else.
+    /// Parses a stored history. `None` if it is damaged, or of another version.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
         if xxh3_64(content).to_le_bytes() != hash {
@@ -85,7 +85,7 @@ impl History {
         Self::from_content(content)
     }
 
-    /// Like `from_bytes`, but without the hash, which detects data that we did not write.
+    /// Like `from_bytes`, but without the hash, which otherwise detects all data that we didn't write.
     pub(super) fn from_content(content: &[u8]) -> Option<Self> {
         let mut reader = HistoryReader { rest: content.strip_prefix(MAGIC)? };
         let id_bytes = reader.count(32)?;
@@ -99,7 +99,7 @@ impl History {
         let (words, paths) = (reader.texts()?, reader.texts()?);
         let mut history = Self { state, is_whole, unread, packs, words, paths, ..Self::default() };
         let commits = reader.count(2 * limits::WALKED_COMMITS)?;
-        // Parents as indexes or as ids.
+        // Each parent is either an index or an id.
         let mut parents: Vec<Vec<(usize, Option<ObjectId>)>> = Vec::new();
         for _ in 0..commits {
             let id = reader.id(id_bytes)?;

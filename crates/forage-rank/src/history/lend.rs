@@ -30,7 +30,7 @@ struct MessageHit {
 }
 
 impl History {
-    /// Computes the scores of the files for a query.
+    /// Scores the files of this history for a query.
     pub(crate) fn lend(&self, query: &RankQuery, pace: &HaltPace<'_>) -> Result<Lent<'_>, HaltReason> {
         let mut values = vec![0.0_f32; self.paths.len()];
         let scores = self.scores(query, pace)?;

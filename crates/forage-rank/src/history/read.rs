@@ -12,8 +12,8 @@ use hashbrown::{HashMap, HashSet};
 use super::{CommitContents, History, HistoryBuilder, KnownCommit, message_words};
 use crate::limits;
 
-/// A commit in the queue, newest first. Among equal times the greatest id comes first, so that the order is
-/// unique.
+/// A commit in the queue. The newest one comes first, and among equal times the greatest id, so that the
+/// order is unique.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct NextCommit {
     time: i64,
@@ -27,7 +27,7 @@ struct WalkedCommit {
     content: CommitContent,
 }
 
-/// The location of the rest of a commit.
+/// Where the rest of a commit can be found.
 enum CommitContent {
     /// Among the known commits, at this index.
     Known(usize),
@@ -35,9 +35,9 @@ enum CommitContent {
     Read(CommitObject),
 }
 
-/// Reads the history of the checked-out commit as far as time permits. Commits in `known` are not read again.
-/// Returns `None` if `known` is already that history. Only files `below` a directory of the root are
-/// included, with paths relative to it.
+/// Reads the history of the checked-out commit as far as time permits, without reading commits in `known`
+/// again. Returns `None` if `known` already is that history. We only include files `below` a directory of the
+/// root, with paths relative to that directory.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(crate) fn read(
     let left = stop.deadline().map(|deadline| deadline.saturating_duration_since(now) / limits::HISTORY_PART);
     let stop = stop.within(left.unwrap_or(limits::HISTORY_TIME).min(limits::HISTORY_TIME));
     let mut repository = Repository::open(root, &stop)?;
-    // A clone with another shallow boundary has other parents for the same commits.
+    // If the clone has another shallow boundary, the same commits have other parents, so we can't reuse them.
     let is_known = known.state.is_some_and(|known| known.ends == repository.state().ends);
     let commits = known.commits.iter().enumerate().filter(|_| is_known);
     let places = commits.map(|(nth, commit)| (commit.id, nth)).collect();
@@ -83,7 +83,7 @@ impl CommitWalk<'_> {
         let result = self.meet(state.head, &mut queue).and_then(|()| self.walk(&mut queue, &mut builder));
         builder.history.is_whole = result.is_ok();
         if result.is_err() {
-            // Previously known commits are used until the next call continues.
+            // The previously known commits should be used until the next call continues.
             let pushed: HashSet<ObjectId> = builder.history.commits.iter().map(|commit| commit.id).collect();
             let others = self.known.commits.iter().filter(|commit| !pushed.contains(&commit.id));
             for commit in others.take(limits::WALKED_COMMITS) {
@@ -96,7 +96,7 @@ impl CommitWalk<'_> {
         builder.finish()
     }
 
-    /// Visits commits, newest first, until there are enough, none are left, or the time is over.
+    /// Visits commits, newest first, until we have enough, none are left, or we run out of time.
     fn walk(&mut self, queue: &mut CommitQueue, builder: &mut HistoryBuilder) -> Result<(), OutOfTime> {
         let most = self.most_used(builder)?;
         let (mut walked, mut used) = (0, 0);
@@ -113,19 +113,19 @@ impl CommitWalk<'_> {
         Ok(())
     }
 
-    /// Returns the maximum number of commits used. It only depends on the tree of the checked-out commit, and
-    /// neither on the content of the index nor on earlier reads.
+    /// Computes the maximum number of commits to use. This must only depend on the tree of the checked-out
+    /// commit, and neither on the content of the index nor on earlier reads.
     fn most_used(&mut self, builder: &mut HistoryBuilder) -> Result<usize, OutOfTime> {
         let (least, most) = limits::COMMITS.into_inner();
         let head = self.repository.head();
-        // Without the commit, there is nothing to use.
+        // Without this commit, there is nothing that we could use.
         let Ok(commit) = self.repository.commit(&head) else {
             return Ok(most);
         };
         match self.repository.count_files(&commit, most.div_ceil(limits::COMMITS_PER_FILE)) {
             Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, most)),
             Err(ObjectError::Stopped) => Err(OutOfTime),
-            // It may be readable another time.
+            // It may be readable next time.
             Err(_) => {
                 builder.history.unread += 1;
                 Ok(most)
@@ -177,7 +177,7 @@ impl CommitWalk<'_> {
             }
             CommitContent::Read(commit) => commit,
         };
-        // The commits that a merge joins already describe its changes.
+        // The commits that a merge joins already describe its changes, so we don't use the merge itself.
         let files = match parents.len() {
             0 | 1 => self.repository.changed_files(&commit, limits::COMMIT_FILES),
             _ => Ok(None),
@@ -185,7 +185,7 @@ impl CommitWalk<'_> {
         let files = match files {
             Ok(files) => files.unwrap_or_default(),
             Err(ObjectError::Stopped) => return Err(OutOfTime),
-            // It may be readable another time.
+            // It may be readable next time.
             Err(_) => {
                 builder.history.unread += 1;
                 return Ok(false);
@@ -206,7 +206,7 @@ impl CommitWalk<'_> {
     }
 }
 
-/// The error if the time is over before everything was read.
+/// The error for running out of time before everything was read.
 struct OutOfTime;
 
 /// The queue of commits to visit.

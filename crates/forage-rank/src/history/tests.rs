@@ -67,7 +67,7 @@ impl Project {
     }
 }
 
-/// The values of the rule `generated` for the files of a question, in the order of their paths.
+/// Returns the values of the rule `generated` for the files of a question, ordered by path.
 fn generated(index: &RankIndex, query: &str) -> Vec<(String, f32)> {
     let at = crate::RULES.iter().position(|rule| rule.name == "generated").unwrap();
     let ranking = search(index, &RankedSearch::new(query, 50)).unwrap();
@@ -89,7 +89,7 @@ fn build_directory_is_source_once_git_tracks_it() {
     update(&index);
     let values = |build: f32| vec![("build/evaluate.c".to_owned(), build), ("src/main.c".to_owned(), 0.0)];
     assert_eq!(generated(&index, "evaluate"), values(1.0));
-    // The files stay as they are; the commit is another.
+    // The files stay the same, but the commit changes.
     project.git("add build");
     project.git("commit -q -m Sources");
     update(&index);
@@ -97,7 +97,8 @@ fn build_directory_is_source_once_git_tracks_it() {
     let anew = RankIndex::in_memory().unwrap();
     update(&anew);
     assert_eq!(generated(&anew, "evaluate"), values(0.0));
-    // A repository that is not readable here, as that of a linked worktree: ignored files are not in the index.
+    // A repository that we can't read, like that of a linked worktree. Ignored files still aren't in the
+    // index.
     std::fs::rename(project.at().join(".git"), project.at().join("elsewhere.git")).unwrap();
     project.write(".git", "gitdir: elsewhere.git\n");
     std::fs::remove_dir_all(project.at().join("elsewhere.git")).unwrap();
@@ -122,7 +123,7 @@ fn files_are_found_by_the_words_of_those_who_changed_them() {
     for nth in 0..4 {
         project.write("src/delta.rs", &format!("pub fn delta_loop() {{ retry({nth}); }}\n"));
         project.commit("Do not hang when the modem retry is unplugged\n\nReported-by: Zeppelin <z@z>");
-        // Changed as often, but for another reason.
+        // A file that is changed as often, but for another reason.
         project.write("src/alpha.rs", &format!("pub fn alpha_loop() {{ retry({nth}); }}\n"));
         project.commit("Count from one");
     }
@@ -135,7 +136,7 @@ fn files_are_found_by_the_words_of_those_who_changed_them() {
     let query = "retry hangs when a modem is unplugged";
     assert_eq!(found(query, true)[0], "src/delta.rs");
     assert_ne!(found(query, false)[0], "src/delta.rs");
-    // The name of the reporter is not one of the message's words.
+    // The name of the reporter must not count as a word of the message.
     assert_eq!(found("loop Zeppelin", true), found("loop Zeppelin", false));
     assert!(index.history_note().starts_with("messages of 9 commits"), "{}", index.history_note());
 }
@@ -204,7 +205,7 @@ fn how_many_commits_are_used_the_tree_that_is_checked_out_decides() {
     let few = project.anew();
     assert_eq!(few.used(), 1_000);
 
-    // More files than a commit with a useful message has, so this one is not used.
+    // This commit has too many files for its message to be useful, so it must not be used.
     for nth in 0..399 {
         project.write(&format!("d{}/f{nth}.txt", nth % 5), "x");
     }

@@ -1,6 +1,6 @@
-//! Checks that an index with any damage to its files either answers like a new one or reports the damage.
+//! Checks that an index with damaged files either answers like an intact one or reports the damage.
 //!
-//! `FORAGE_TEST_DAMAGES` sets the number of damages; the default is a few hundred.
+//! `FORAGE_TEST_DAMAGES` sets the number of random damages. By default, there are a few hundred.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -178,11 +178,12 @@ fn no_damage_gives_a_wrong_answer_or_reaches_the_engine() {
     let outcome = damages(count, Trust::Nothing);
     println!("{count} damages: {outcome:?}");
     assert_eq!((outcome.panics, &outcome.wrong[..]), (0, &[][..]), "{outcome:?}");
-    // Only damages that leave a file unchanged.
+    // Only damages that leave a file unchanged may go unnoticed.
     assert!(outcome.right * 20 < count, "{outcome:?}");
 }
 
-/// Control: without the check, the same damages make the engine panic and return wrong answers.
+/// This is the control: without the check, the same damages must make the engine panic and return wrong
+/// answers.
 #[test]
 fn without_the_check_damage_reaches_the_engine() {
     let outcome = damages(DAMAGES, Trust::Written);

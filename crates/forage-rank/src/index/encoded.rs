@@ -1,12 +1,12 @@
 //! Encodes tokens as text for the engine.
 //!
-//! The engine takes text and a tokenizer. We already have the tokens, with positions that count across all
-//! fields of a file, so we write them as text: each token once, a line feed, the steps between its positions
-//! as one character each, and a line feed.
+//! The engine wants text and a tokenizer. But we already have the tokens, with positions that count across
+//! all fields of a file. So we write each token once, then a line feed, the steps between its positions as
+//! one character each, and another line feed.
 //!
 //! The engine looks up every occurrence in a table of all terms of a segment, which is far larger than the
-//! processor's caches. Consecutive occurrences of one token find their entry in the cache, so building an
-//! index takes a quarter less time than in the order of the text.
+//! processor's caches. If all occurrences of a token are consecutive, they find their entry in the cache. So
+//! building an index takes a quarter less time than in the order of the text.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher as _;
@@ -16,12 +16,12 @@ use super::record::{number, write_number};
 use crate::latent::{LatentPlace, LatentText, PATH_SHARE, TextKind};
 use crate::tokens::{TokenParts, stem, words};
 
-/// The name that the schema has for the tokenizer that reads encoded text. The number is that of the format: of what
-/// words there are in a text, how they are encoded, and what a record has. Whoever changes one of them counts on, and
-/// an index of before is refused; a test holds a sample of all three.
+/// The schema's name for the tokenizer that reads encoded text. It ends with the version of the format, which
+/// covers how text is split into words, how these are encoded, and what a record contains. If you change any
+/// of these, you must increment it, so that older indexes are refused. A test compares a sample of all three.
 pub const TOKENIZER: &str = "forage_encoded_10";
 
-/// Added to every step so that none is a line feed.
+/// Added to every step, so that a step can't be a line feed.
 const FIRST_STEP: u32 = 0x20;
 
 /// Texts by number, in the order of their first occurrence.
@@ -40,7 +40,7 @@ impl Interner {
         &self.text[start..self.ends[nth]]
     }
 
-    /// Returns the number of a text, and true if it is new.
+    /// Looks up the number of a text. Also returns true if the text is new.
     fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = self.hasher.hash_one(text);
         if let Some(&nth) = self.numbers.find(hash, |&nth| self.get(nth) == text) {
@@ -73,7 +73,7 @@ pub(super) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the tokens of a word: none, one, or the whole of a compound and its parts.
+    /// Looks up the tokens of a word: none, one, or the whole of a compound followed by its parts.
     fn tokens_of(&mut self, word: &str) -> &[u32] {
         let (nth, is_new) = self.words.intern(word);
         if is_new {
@@ -99,7 +99,7 @@ pub(super) struct Occurrences {
 }
 
 impl Occurrences {
-    /// Adds the words of a text, and returns the position after the last one.
+    /// Adds the words of a text to this field, and returns the position after the last one.
     pub(super) fn push_words(&mut self, vocabulary: &mut Vocabulary, text: &str, mut position: u32) -> u32 {
         for (_, word) in words(text) {
             match vocabulary.tokens_of(word) {
@@ -118,15 +118,15 @@ impl Occurrences {
     }
 
     fn push(&mut self, token: u32, position: u32) {
-        // Positions must be ascending. A token before the last position is moved there: this displaces the
-        // word a little, but otherwise the difference would become a step of billions.
+        // The engine needs ascending positions. So we move a token that comes before the last position there.
+        // This displaces the word a little, but otherwise the difference would become a step of billions.
         self.last = self.last.max(position);
         self.found.push((token, self.last));
     }
 
-    /// Returns the text for the engine's tokenizer.
+    /// Encodes these occurrences as text for the engine's tokenizer.
     pub(super) fn to_text(&self, vocabulary: &Vocabulary) -> String {
-        // A counting sort, because tokens are consecutive numbers from 0.
+        // We use a counting sort because tokens are consecutive numbers from 0.
         let mut starts = vec![0_usize; vocabulary.tokens.ends.len() + 1];
         self.found.iter().for_each(|&(token, _)| starts[token as usize + 1] += 1);
         (1..starts.len()).for_each(|nth| starts[nth] += starts[nth - 1]);
@@ -173,7 +173,7 @@ pub(super) fn latent_place(
     text.place()
 }
 
-/// Returns the tokenizers of an index: this one, and the engine's own for fields with a single term.
+/// Returns the tokenizers of an index: ours, and the engine's own for fields with a single term.
 pub(super) fn tokenizers() -> TokenizerManager {
     let tokenizers = TokenizerManager::default();
     tokenizers.register(TOKENIZER, TextAnalyzer::from(Decoder::default()));

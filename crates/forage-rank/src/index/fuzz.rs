@@ -35,11 +35,11 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
         while stream.advance() {
             tokens += 1;
         }
-        // Each token takes at least one character for any text. Only intact text guarantees the order of
-        // positions.
+        // For any text, each token takes at least one character. We can't expect ascending positions, which
+        // only intact text has.
         assert!(tokens <= text.chars().count());
         let Some(record) = StoredFile::from_text(&text) else { return };
-        // Derived values must be within the bounds of the record.
+        // Derived values must not exceed the bounds of the record.
         for chunk in 0..record.chunks.len() {
             assert!(record.chunk_length(chunk) <= record.end_position);
         }

@@ -54,23 +54,23 @@ impl StoredFile {
         });
     }
 
-    /// Returns the name of one of its symbols.
+    /// Looks up the name of one of its symbols.
     pub(crate) fn name(&self, symbol: &RecordSymbol) -> &str {
         self.names.get(symbol.name.0 as usize..symbol.name.1 as usize).unwrap_or_default()
     }
 
-    /// Returns the number of words in a chunk.
+    /// Computes the number of words in a chunk of this file.
     pub(crate) fn chunk_length(&self, chunk: usize) -> u32 {
         let end = self.chunks.get(chunk + 1).map_or(self.end_position, |next| next.position);
         end - self.chunks[chunk].position
     }
 
-    /// Returns the chunk that contains a 0-based line.
+    /// Finds the chunk of this file that contains a 0-based line.
     pub(crate) fn chunk_of_line(&self, line: u32) -> usize {
         self.chunks.partition_point(|chunk| chunk.start_line <= line + 1).saturating_sub(1)
     }
 
-    /// Serialises the record as text, because the engine reads text at once but bytes one by one.
+    /// Serialises this record. We use text because the engine reads text at once but bytes one by one.
     pub(crate) fn to_text(&self) -> String {
         let mut text =
             String::with_capacity(64 + self.names.len() + 8 * self.chunks.len() + 8 * self.symbols.len());
@@ -99,7 +99,7 @@ impl StoredFile {
         text
     }
 
-    /// Parses a record; `None` for any other text.
+    /// Parses a record. `None` if the text isn't one.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let mut rest = text;
         let mut record = Self { path: read_text(&mut rest)?.to_owned(), ..Self::default() };
@@ -130,8 +130,8 @@ impl StoredFile {
         (nothing_behind && record.is_sound()).then_some(record)
     }
 
-    /// Returns true if all derived values are within bounds. Damage that parses as numbers must still be
-    /// detected.
+    /// Checks that all derived values are within bounds. This must be checked: damaged text may still parse
+    /// as numbers.
     fn is_sound(&self) -> bool {
         let lines = self.chunks.last().map_or(0, |chunk| chunk.end_line);
         let chunks = self.chunks.iter().all(|chunk| {
@@ -149,12 +149,12 @@ impl StoredFile {
     }
 }
 
-/// Start and length of the surrogates, which are not valid characters. Numbers from here on are shifted past
-/// them.
+/// The first surrogate and the number of surrogates. These aren't valid characters, so we shift all numbers
+/// from here on.
 const SURROGATES: (u32, u32) = (0xD800, 0x800);
 
-/// Writes a number as one character. All numbers for a file of at most [`crate::limits::FILE_BYTES`] are
-/// small enough.
+/// Writes a number as one character. A file of at most [`crate::limits::FILE_BYTES`] can't have a number that
+/// is too large for this.
 pub(super) fn write_number(text: &mut String, number: u32) {
     let shifted = if number < SURROGATES.0 { number } else { number.saturating_add(SURROGATES.1) };
     text.push(char::from_u32(shifted).unwrap_or(char::MAX));

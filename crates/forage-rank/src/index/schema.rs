@@ -8,14 +8,15 @@ use crate::latent::COLUMNS;
 /// Number of fields in which words are looked up.
 pub(crate) const FIELD_COUNT: usize = 4;
 
-/// The term for files that rank after others with the same score when candidates are chosen. Otherwise a
+/// The term for files that rank below others of the same score when candidates are chosen. Without it, a
 /// project's documentation in ten languages would leave no room for its code.
 pub(crate) const ASIDE: &str = "aside";
 
-/// The term of files below directories whose names are a sign only where the project bears them out.
+/// The term for files below directories whose names are only a sign if the project bears them out.
 pub(crate) const DOUBTFUL: &str = "doubtful";
 
-/// The term of files of which nothing is known but that they are there: they have no words, and count for nothing.
+/// The term for files that we know to exist but can't read as text. They have no words and don't count as
+/// documents.
 pub(crate) const WORDLESS: &str = "wordless";
 
 /// The term for files whose beginning is indexed but not the rest.
@@ -34,8 +35,8 @@ pub(super) fn latent_names() -> [String; COLUMNS] {
 pub(crate) struct Fields {
     /// The path as one term, used to delete documents.
     pub(crate) key: Field,
-    /// [`ASIDE`] for what is seldom asked for: tests, documentation, data; [`DOUBTFUL`]; the terms of
-    /// [`ShareGroup::ALL`](crate::kinds::ShareGroup::ALL); [`WORDLESS`]; [`BEGINNING`].
+    /// [`ASIDE`] for files that are seldom asked for, e.g. tests, documentation and data; [`DOUBTFUL`]; the
+    /// terms of [`ShareGroup::ALL`](crate::kinds::ShareGroup::ALL); [`WORDLESS`]; [`BEGINNING`].
     pub(crate) place: Field,
     /// Words of the path.
     pub(crate) path: Field,
@@ -54,7 +55,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Returns the fields in which words are looked up, in the order of all arrays of them.
+    /// Returns the fields in which words are looked up, in the order that all arrays of [`FIELD_COUNT`] use.
     pub(crate) fn words(&self) -> [Field; FIELD_COUNT] {
         [self.path, self.definitions, self.body, self.comments]
     }

@@ -53,7 +53,7 @@ impl RankedSegment {
         Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
     }
 
-    /// Returns the same segment with fewer living documents.
+    /// Returns this segment with fewer living documents.
     pub(super) fn with_alive(
         &self,
         entry: SegmentEntry,
@@ -67,7 +67,7 @@ impl RankedSegment {
         Ok(Self { entry, engine, alive: Some(alive), reader, paths, states, totals, latent })
     }
 
-    /// Returns the same segment with other states of its documents.
+    /// Returns this segment with other states of its documents.
     pub(super) fn with_states(&self, entry: SegmentEntry, states: Arc<[u64]>) -> Result<Self, IndexError> {
         let reader = SegmentReader::open_with_custom_alive_set(&self.engine, self.alive.clone())?;
         let (engine, alive, paths) = (self.engine.clone(), self.alive.clone(), Arc::clone(&self.paths));
@@ -75,29 +75,29 @@ impl RankedSegment {
         Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
     }
 
-    /// Living documents below directories with doubtful names.
+    /// Returns this segment's living documents below directories with doubtful names.
     pub(super) fn doubtful(&self) -> impl Iterator<Item = DocId> {
         self.only_living(&self.paths.doubtful)
     }
 
-    /// How many living documents are of a group.
+    /// Counts this segment's living documents of a group.
     pub(super) fn count_group(&self, group: ShareGroup) -> usize {
         self.only_living(&self.paths.groups[group as usize]).count()
     }
 
-    /// The living documents, as a set that more can be removed from.
+    /// Returns the living documents, as a set from which more can be removed.
     pub(super) fn living_set(&self) -> BitSet {
         living(&self.reader)
     }
 
-    /// Returns the stamp of a document's file.
+    /// Returns the current stamp of a document's file.
     pub(super) fn stamp(&self, document: DocId) -> Stamp {
         let stamp = self.paths.stamps[document as usize];
         let state = self.states.as_ref().map_or(stamp.state, |states| states[document as usize]);
         Stamp { state, ..stamp }
     }
 
-    /// Returns the number of living documents with words.
+    /// Counts the living documents with words.
     pub(super) fn files_with_words(&self) -> u32 {
         self.reader.num_docs().saturating_sub(self.wordless().count() as u32)
     }
@@ -160,17 +160,17 @@ pub(crate) struct Paths {
     wordless: Vec<DocId>,
     /// Documents that are only indexed up to a limit, in order.
     beginnings: Vec<DocId>,
-    /// Documents that are seldom asked for, whatever the project says.
+    /// Documents that are seldom asked for in any project.
     aside: Vec<DocId>,
     /// Documents below directories with doubtful names.
     doubtful: Vec<DocId>,
-    /// Other documents of each group.
+    /// Other documents, by the group that they belong to.
     groups: [Vec<DocId>; ShareGroup::ALL.len()],
 }
 
 impl Paths {
-    /// Reads the paths from the terms used to delete documents, because reading the documents would take
-    /// longer.
+    /// Reads the paths from the terms that are used to delete documents, because reading the documents
+    /// themselves would take longer.
     fn read(reader: &SegmentReader, fields: &Fields, stop: &Stop) -> Result<Self, IndexError> {
         let size = reader.max_doc() as usize;
         let mut paths = Self {
@@ -234,8 +234,8 @@ impl Paths {
         Ok(paths)
     }
 
-    /// Documents that are seldom asked for in a project, living or not, in no order. Those that depend on the project are
-    /// looked at only if they are `wanted`.
+    /// Returns the documents that are seldom asked for in a project, living or not, in no particular order.
+    /// If a document depends on the project, we only examine it if it is `wanted`.
     pub(crate) fn aside(
         &self,
         evidence: &ProjectEvidence,

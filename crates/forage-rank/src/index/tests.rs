@@ -43,7 +43,7 @@ fn paths(ranking: &Ranking) -> Vec<&str> {
     ranking.files.iter().map(|file| file.path.as_str()).collect()
 }
 
-/// Returns the whole content of an answer.
+/// Formats the whole content of an answer.
 fn told(index: &RankIndex, query: &str) -> String {
     format!("{:?}", search(index, query, 50).unwrap())
 }
@@ -88,7 +88,7 @@ fn file_name_finds_that_file_first() {
     ] {
         assert_eq!(paths(&search(&index, query, 10).unwrap())[0], wanted, "{query}");
     }
-    // Among other words it is a matter that the query is about.
+    // Among other words, the file is only part of the subject.
     let about = "parsing user_service.ts statically to extract requirements";
     assert_ne!(paths(&search(&index, about, 10).unwrap())[0], "app/user_service.ts");
 }
@@ -133,7 +133,7 @@ fn nonsense_finds_nothing() {
     let index = filled(FILES);
     for nonsense in ["xyzzy", "frobnicate the quux", "", "   ", "?!", "\"", "the", "größe"] {
         let ranking = search(&index, nonsense, 10).unwrap();
-        // `the` occurs in one text here, and a query with no other word must find it.
+        // One text here contains `the`, and a query without any other word must find it.
         let wanted: &[&str] = if nonsense == "the" { &["README.md"] } else { &[] };
         assert_eq!(paths(&ranking), wanted, "{nonsense}");
     }
@@ -164,7 +164,7 @@ fn an_index_that_was_changed_answers_as_one_made_anew() {
         FILES[3],
     ]);
     for (path, text) in FILES.iter().filter(|(path, _)| *path != "app/view.py") {
-        // One commit each, so that there are many segments with deletions.
+        // We commit each file separately to get many segments with deletions.
         let writer = changed.writer(1).unwrap();
         writer.add(path, "something else about router and session\n", Stamp::default()).unwrap();
         writer.commit().unwrap();
@@ -201,7 +201,7 @@ fn an_index_in_a_directory_is_opened_again() {
     let writer = again.writer(1).unwrap();
     writer.remove("src/router.rs").unwrap();
     writer.commit().unwrap();
-    // A reader sees the change when it reloads.
+    // A reader must reload before it sees the change.
     assert_eq!(index.files(), FILES.len() as u64);
     index.reload().unwrap();
     assert_eq!(index.files(), FILES.len() as u64 - 1);
@@ -284,7 +284,7 @@ proptest::proptest! {
             }
             indexed.sort();
             proptest::prop_assert_eq!(&decoded, &indexed);
-            // A step is one character. A step of thousands of bytes would mean an overflow.
+            // A step is one character, so thousands of bytes would mean an overflow.
             let definitions: usize = stored(fields.definitions).len();
             assert!(definitions <= 8 * text.len() + 64, "{definitions} bytes");
         }
@@ -304,7 +304,7 @@ fn a_name_with_more_parts_than_its_line_displaces_nothing() {
 
 #[test]
 fn the_format_is_what_its_number_says() {
-    // If you change this, increment the version in `encoded::TOKENIZER`.
+    // If you change this, you must increment the version in `encoded::TOKENIZER`.
     let (_, fields) = Fields::schema();
     let text = "// Reads URLs.\npub struct HttpServer { größe: u8 }\n\nfn run() { 配置 } // “end”\n";
     let document = document(&fields, "src/http_server.rs", text);

@@ -1,9 +1,9 @@
 //! Writes changes to an index.
 //!
-//! The threads that add files each write their own segments, and the thread that finishes merges them. The
-//! engine runs no threads of its own, because a panic there would end the process and we could not stop them.
-//! Documents are written directly to a segment, without a queue. A whole segment becomes part of the index in
-//! one step, with the manifest.
+//! Each thread that adds files writes its own segments, and the thread that finishes merges them. The engine
+//! must not run threads of its own: a panic there would end the process, and we couldn't stop them. Documents
+//! are written directly to a segment, without a queue. A segment becomes part of the index as a whole,
+//! together with the manifest.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -38,9 +38,9 @@ pub struct Writer<'a> {
     gathered: Vec<Mutex<Option<GatheredSegment>>>,
     /// The slot at which the next file is tried first.
     turn: AtomicUsize,
-    /// The future state of the index.
+    /// The state that this index will have.
     parts: Mutex<IndexParts>,
-    /// Set if buffered documents must be written now to finish in time.
+    /// Set once buffered documents must be written to finish in time.
     is_late: AtomicBool,
     /// Number of documents in segments that could not be written in time.
     lost: AtomicU64,
@@ -90,8 +90,8 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, IndexError> {
     mutex.lock().map_err(|_| IndexError::Panicked("while the index was written".to_owned()))
 }
 
-/// Classifies the error of writing a segment. The engine's writers of stored fields and of columns report a
-/// system error, for example a full disk, as an internal one.
+/// Classifies an error of writing a segment. Note that the engine's writers of stored fields and columns
+/// report a system error, for example a full disk, as an internal error.
 pub(super) fn failure(error: TantivyError) -> IndexError {
     match error {
         TantivyError::IoError(_) | TantivyError::OpenWriteError(_) | TantivyError::InternalError(_) => {
@@ -132,7 +132,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Adds a file in its current state and replaces its previous version. It can be called from several
+    /// Adds a file in its current state and replaces its previous version. This may be called from several
     /// threads, but only once per file.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
         self.add_new(path, text, stamp)
     }
 
-    /// Like `add`, but without words: the index knows the file, but no search finds it.
+    /// Like `add`, but without words: the index then knows the file, but searches can't find it.
     ///
     /// # Errors
     ///
@@ -153,23 +153,23 @@ impl<'a> Writer<'a> {
         self.add_new_wordless(path, stamp)
     }
 
-    /// Adds a file that is not in the index.
+    /// Adds a file that must not be in the index yet.
     pub(crate) fn add_new(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
-        // This includes text that became longer than its file by decoding.
+        // Decoding may have made the text longer than its file.
         if text.len() > limits::FILE_BYTES {
             return self.add_new_beginning(path, text, stamp);
         }
         self.push(document(&self.index.fields, path, text), stamp)
     }
 
-    /// Like `add_new`, for a file that begins with `text` and is longer.
+    /// Like `add_new`, for a longer file that begins with `text`.
     pub(crate) fn add_new_beginning(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
         let mut document = document(&self.index.fields, path, text);
         document.add_text(self.index.fields.place, BEGINNING);
         self.push(document, stamp)
     }
 
-    /// Like `add_new`, without words.
+    /// Like `add_new`, but without words.
     pub(crate) fn add_new_wordless(&self, path: &str, stamp: Stamp) -> Result<(), IndexError> {
         let fields = &self.index.fields;
         let mut document = TantivyDocument::new();
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns true if no more documents should be added, so that the buffered ones can be written in time.
+    /// Returns true if you should stop adding documents, so that the buffered ones can be written in time.
     pub(crate) fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed) || self.stop.check().is_some()
     }
@@ -254,7 +254,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Locks a slot that no other thread is adding to.
+    /// Locks a slot, if possible one that no other thread is using.
     fn free_slot(&self) -> Result<MutexGuard<'_, Option<GatheredSegment>>, IndexError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let slots = (0..self.gathered.len()).map(|nth| &self.gathered[(turn + nth) % self.gathered.len()]);
@@ -288,7 +288,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Lets the engine write a segment, and opens it; `None` if there was no time.
+    /// Lets the engine write a segment, and opens it. Returns `None` if there was no time.
     fn finish_segment(
         &self,
         staged: &Staged,
@@ -302,7 +302,7 @@ impl<'a> Writer<'a> {
             Ok(segment) => Ok(Some(segment)),
             Err(error) => {
                 staged.discard();
-                // A stop makes the engine return an error that is not caused by the disk.
+                // If we stop the engine, it returns an error that isn't caused by the disk.
                 if self.stop.check().is_some() && !error.is_damage() { Ok(None) } else { Err(error) }
             }
         }
@@ -343,13 +343,13 @@ impl<'a> Writer<'a> {
         let newer = Manifest { commit, segments, ..Manifest::default() };
         self.index.files.replace_manifest(FORMAT, &newer).map_err(written)?;
         let older = std::mem::replace(manifest, newer);
-        // In memory, searches on the previous state may still open files.
+        // For an index in memory, searches on the previous state may still open these files.
         let gone: HashSet<&str> = &older.names() - &manifest.names();
         self.index.files.remove(gone);
         Ok(())
     }
 
-    /// Makes the changes visible to searches.
+    /// Makes these changes visible to searches.
     ///
     /// # Errors
     ///
@@ -358,8 +358,8 @@ impl<'a> Writer<'a> {
         self.finish(true).map(drop)
     }
 
-    /// Like `commit`, with or without the merges that are due, which may take as long as rewriting the whole
-    /// index. Returns the number of added documents that were lost because there was no time to write them.
+    /// Like `commit`, but only performs due merges if `merges` is true. These may take as long as rewriting
+    /// the whole index. Returns the number of added documents that were lost for lack of time to write them.
     pub(crate) fn finish(self, merges: bool) -> Result<u64, IndexError> {
         self.write_gathered()?;
         self.save()?;
@@ -387,10 +387,10 @@ impl<'a> Writer<'a> {
         map_in_threads(gathered, self.gathered.len(), |segment| self.write(segment)).into_iter().collect()
     }
 
-    /// Performs one round of merges that are due. Returns false if none are, or if there is no time.
+    /// Performs one round of due merges. Returns false if there are none, or if there is no time.
     fn merge(&self) -> Result<bool, IndexError> {
-        // By default, all segments of fewer than 10,000 files are merged as if they had the same size, so
-        // that every eighth changed file would cause a rewrite of a whole repository.
+        // By default, the engine merges all segments of fewer than 10,000 files as if they had the same size.
+        // Then every eighth changed file would cause a rewrite of a whole repository.
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(limits::SMALL_SEGMENT);
         policy.set_max_docs_before_merge(limits::LARGE_SEGMENT);
@@ -406,7 +406,7 @@ impl<'a> Writer<'a> {
             let is_one = |segment: &&Arc<RankedSegment>| candidate.0.contains(&segment.engine.id());
             segments.iter().filter(is_one).map(Arc::clone).collect::<Vec<_>>()
         });
-        // Rewriting a single segment without deleted documents would not change it.
+        // Rewriting a single segment without deleted documents wouldn't change it.
         let is_better = |together: &Vec<Arc<RankedSegment>>| {
             together.len() > 1 || together.iter().any(|one| one.alive.is_some())
         };
@@ -424,7 +424,7 @@ impl<'a> Writer<'a> {
         Ok(all)
     }
 
-    /// Replaces segments by one. Returns false if there was no time or no disk space, which leaves them
+    /// Replaces several segments by one. If there is no time or no disk space, returns false and leaves them
     /// unchanged.
     fn merge_together(&self, together: &[Arc<RankedSegment>]) -> Result<bool, IndexError> {
         let engines: Vec<tantivy::Segment> = together.iter().map(|segment| segment.engine.clone()).collect();
@@ -436,7 +436,7 @@ impl<'a> Writer<'a> {
             Ok(None) | Err(IndexError::Write(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
-        // The engine only has the states from when the segments were written.
+        // The engine only knows the states at the time when the segments were written.
         let later = together.iter().filter(|segment| segment.states.is_some());
         let later: HashMap<&str, u64> =
             later.flat_map(|segment| segment.living()).map(|(_, path, stamp)| (path, stamp.state)).collect();

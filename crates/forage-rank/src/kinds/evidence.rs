@@ -1,4 +1,4 @@
-//! What a project says of the signs in its paths.
+//! Gathers evidence for the signs in a project's paths.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,14 +6,15 @@ use super::table::{is_numbered_test, is_test_name};
 use super::{Needs, PathRule, ShareGroup, path_signs};
 use crate::limits;
 
-/// Evidence for and against the signs in a project's paths. Nothing is known of a project that was not read.
+/// Evidence for and against the signs in a project's paths. The default is that of a project we know nothing
+/// about.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ProjectEvidence {
     /// The groups that have a fair share of the project.
     fair: [bool; ShareGroup::ALL.len()],
-    /// Directories with a doubtful name, and whether it is a sign there.
+    /// Directories with a doubtful name; true if the name is a sign there.
     directories: HashMap<String, bool>,
-    /// Directories that hold a license or minified files, below those that git tracks.
+    /// Directories that contain a license or minified files, and so are third-party even if git tracks them.
     foreign: HashSet<String>,
 }
 
@@ -26,8 +27,9 @@ struct SeenDirectory {
 }
 
 impl ProjectEvidence {
-    /// Gathers evidence from the paths of files below directories with doubtful names, and from the number of files of each
-    /// group among all files. `tracks` returns whether git tracks a directory, and nothing where there is no repository.
+    /// Gathers evidence from the paths of files below directories with doubtful names, and from the number of
+    /// files in each group among all files. `tracks` must return true if git tracks a directory, and `None`
+    /// if there is no repository.
     pub(crate) fn new<'a>(
         doubtful: impl Iterator<Item = &'a str>,
         counts: [usize; ShareGroup::ALL.len()],
@@ -73,7 +75,7 @@ impl ProjectEvidence {
         self.fair[group as usize]
     }
 
-    /// Returns whether a directory's name is a sign for a file below it.
+    /// Returns true if a directory's name is a sign for a file below it.
     pub(super) fn bears_out(&self, rule: &PathRule, path: &str, end: usize) -> bool {
         let directory = &path[..end];
         let is_sign = self.directories.get(directory).copied().unwrap_or_else(|| match rule.needs {
@@ -84,7 +86,8 @@ impl ProjectEvidence {
         is_sign || rule.needs == Needs::Untracked && self.is_foreign(path, end)
     }
 
-    /// Returns whether a file lies in a directory from elsewhere, below a directory that ends at a place of its path.
+    /// Returns true if a file is in a third-party directory, which must be at or below the first `end` bytes
+    /// of its path.
     fn is_foreign(&self, path: &str, end: usize) -> bool {
         if self.foreign.is_empty() {
             return false;
@@ -100,10 +103,10 @@ impl ProjectEvidence {
     }
 }
 
-/// Of so many files in a directory of tests one at least is named as a test is.
+/// In a directory of tests, at least one file in this many has a name that tests have.
 const NAMED_TESTS_OF: usize = 3;
 
-/// Directories of tests that a library for testing has.
+/// Names of test directories, which a testing library contains as well.
 const TEST_DIRECTORIES: &[&str] = &["test", "tests", "__tests__", "spec"];
 
 fn has_test_name(path: &str) -> bool {
@@ -112,14 +115,16 @@ fn has_test_name(path: &str) -> bool {
     is_test_name(&name, own) || is_numbered_test(&name)
 }
 
-/// Returns whether a directory lies below `src` and is not called `gen`, as what is committed there is generated mostly.
+/// Returns true if a directory is below `src` and isn't called `gen`. Code in a `gen` directory is usually
+/// generated.
 fn is_source_place(directory: &str) -> bool {
     let mut names = directory.rsplit('/');
     let is_gen = names.next().is_some_and(|name| name.eq_ignore_ascii_case("gen"));
     !is_gen && names.any(|name| name.eq_ignore_ascii_case("src"))
 }
 
-/// Returns whether a file says that its directory was copied or built: a license, something minified, a map of sources.
+/// Checks whether a file shows that its directory was copied or built, e.g. a license, a minified file or a
+/// source map.
 fn is_from_elsewhere(name: &str) -> bool {
     let is_license = ["license", "licence", "copying", "copyright"].iter().any(|start| {
         let rest = name.strip_prefix(start);

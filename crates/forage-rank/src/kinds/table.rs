@@ -1,4 +1,4 @@
-//! The table of signs in paths. Each rule's precision is measured (`docs/rank.md`).
+//! The table of signs in paths. The precision of each rule is measured (`docs/rank.md`).
 
 use super::{FileKind, Needs, ShareGroup, has_part, is_among};
 
@@ -7,21 +7,21 @@ use super::{FileKind, Needs, ShareGroup, has_part, is_among};
 pub(crate) struct PathRule {
     /// The name of the rule.
     pub(super) name: &'static str,
-    /// The kind that it is a sign of.
+    /// The kind that the sign stands for.
     pub(super) kind: FileKind,
     pub(super) sign: PathSign,
     /// The evidence that it needs.
     pub(super) needs: Needs,
 }
 
-/// Where a sign is, and how it looks. In lower case unless it says otherwise.
+/// The position and the form of a sign. We compare in lower case unless a variant says otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PathSign {
-    /// The name of a directory.
+    /// The whole name of a directory.
     Directory(&'static [&'static str]),
     /// The name of a directory at the top of the project.
     TopDirectory(&'static str),
-    /// The name of a directory, letter for letter.
+    /// The exact name of a directory, including case.
     ExactDirectory(&'static str),
     /// The beginning of the name of a directory.
     DirectoryStart(&'static [&'static str]),
@@ -40,7 +40,7 @@ use PathSign::{
 };
 
 impl PathRule {
-    /// Returns whether a directory, as it is and in lower case, has the sign.
+    /// Returns true if a directory has the sign, given its name as written and in lower case.
     pub(super) fn is_of_directory(&self, own: &str, lower: &str, is_top: bool) -> bool {
         let ends = |ends: &[&str]| ends.iter().any(|end| lower.len() > end.len() && lower.ends_with(end));
         match self.sign {
@@ -48,7 +48,7 @@ impl PathRule {
             TopDirectory(name) => is_top && lower == name,
             ExactDirectory(name) => own == name,
             DirectoryStart(starts) => starts.iter().any(|start| lower.starts_with(start)),
-            // `_pytest` is a package, `__tests__` is in a list.
+            // `_pytest` is a package, and `__tests__` has its own entry in a list.
             DirectoryEnd(list) => !lower.starts_with('_') && ends(list),
             DirectoryWord(words) => words.iter().any(|word| {
                 let before = own.strip_suffix(word).and_then(|before| before.chars().next_back());
@@ -143,7 +143,7 @@ pub(super) const PATH_RULES: &[PathRule] = &[
             "thirdparty",
             "3rdparty",
             "node_modules",
-            // Of libraries that are all headers: the headers in one.
+            // For header-only libraries: all headers in one file.
             "single_include",
             "single_header",
             "amalgamation",
@@ -157,7 +157,7 @@ pub(super) const PATH_RULES: &[PathRule] = &[
         Directory(&["docs", "doc", "documentation", "man", "manpages", "manual", "website"]),
         Needs::Nothing,
     ),
-    // Sources of documentation: `docs-site`, `docs_src`.
+    // For sources of documentation, e.g. `docs-site` and `docs_src`.
     rule("docs-X", FileKind::Prose, DirectoryStart(&["docs-", "docs_"]), Needs::Nothing),
     rule(
         "internal",
@@ -194,7 +194,7 @@ pub(super) const EXTENSION_RULES: &[PathRule] = &[
         ]),
         Needs::Nothing,
     ),
-    // Listings of a library's public names, as Kotlin's validator writes them.
+    // Lists of a library's public names, as written by Kotlin's validator.
     rule("X.api", FileKind::Generated, End(&[".api"]), Needs::Nothing),
     rule("X.expect", FileKind::Test, End(&[".expect", ".bats"]), Needs::Nothing),
     rule(
@@ -207,10 +207,10 @@ pub(super) const EXTENSION_RULES: &[PathRule] = &[
     rule("declarations", FileKind::Declarations, End(&[".d.ts", ".d.mts", ".d.cts", ".pyi"]), Needs::Nothing),
 ];
 
-/// Whether a file's name is of a kind, in lower case and as it is.
+/// A function that decides whether a file's name is of a kind, given this name in lower case and as written.
 type IsOfKind = fn(&str, &str) -> bool;
 
-/// Signs in the names of files that take more than a list.
+/// Signs in the names of files that need more than a list.
 pub(super) const NAME_RULES: &[(FileKind, IsOfKind)] = &[
     (FileKind::Test, is_test_name),
     (FileKind::Generated, |name, _| is_release(name) || is_written(name)),
@@ -219,18 +219,19 @@ pub(super) const NAME_RULES: &[(FileKind, IsOfKind)] = &[
     (FileKind::Legacy, |_, own| has_part(own, &["deprecated", "compat", "legacy", "obsolete"])),
 ];
 
-/// Scripts there describe the options of programs to a shell; they have all of their words.
+/// Directories of scripts that describe the options of programs to a shell, and so contain all of a program's
+/// words.
 pub(super) const COMPLETION_DIRECTORIES: &[&str] = &["complete", "completion", "completions"];
-/// Languages of such scripts; what has no extension has no name.
+/// Languages of such scripts. An empty name stands for files without an extension.
 pub(super) const SHELLS: &[&str] = &["bash", "powershell", ""];
-/// Directories whose data are translations.
+/// Directories in which data files are translations.
 pub(super) const TRANSLATION_DIRECTORIES: &[&str] =
     &["i18n", "l10n", "lang", "locale", "locales", "translations"];
 pub(super) const TRANSLATION_DATA: &[&str] = &["json", "properties", "yaml", "yml"];
 const LOCK_FILES: &[&str] =
     &["go.sum", "npm-shrinkwrap.json", "package-lock.json", "packages.lock.json", "pnpm-lock.yaml"];
 
-/// Returns whether a file is named as a test is, by its name in lower case and as it is.
+/// Returns true if a file has a name that tests have, given the name in lower case and as written.
 pub(super) fn is_test_name(name: &str, own: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     let own = own.split('.').next().unwrap_or(own);
@@ -248,13 +249,14 @@ pub(super) fn is_test_name(name: &str, own: &str) -> bool {
         || own.ends_with("Suite")
 }
 
-/// Returns whether a file is numbered as those of a directory `t` are, or has their extension: `t0001-init.sh`, `basic.t`.
+/// Checks whether a file is numbered like those of a directory `t`, or has their extension, e.g.
+/// `t0001-init.sh` and `basic.t`.
 pub(super) fn is_numbered_test(name: &str) -> bool {
     let digits = name.strip_prefix('t').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
     name.ends_with(".t") || digits >= 2 || name.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Returns whether a script or a style is a release of something else: `jquery-3.5.1.js`.
+/// Recognises a script or a stylesheet that is a release of another project, e.g. `jquery-3.5.1.js`.
 fn is_release(name: &str) -> bool {
     let Some(bare) = [".js", ".mjs", ".css"].iter().find_map(|end| name.strip_suffix(end)) else {
         return false;
@@ -267,15 +269,15 @@ fn is_release(name: &str) -> bool {
     })
 }
 
-/// Returns whether a program says before the extension that it wrote the file: `user.g.dart`, `schema.gen.go`. A task of
-/// Elixir is called by what it does: `phx.gen.ex`.
+/// Recognises a mark before the extension which says that a program wrote this file, e.g. `user.g.dart` and
+/// `schema.gen.go`. Elixir is an exception: its tasks are named after their actions, e.g. `phx.gen.ex`.
 fn is_written(name: &str) -> bool {
     let Some((bare, extension)) = name.rsplit_once('.') else { return false };
     let bare = bare.strip_suffix(".klib").unwrap_or(bare);
     bare.ends_with(".g") || bare.ends_with(".gen") && !matches!(extension, "ex" | "exs")
 }
 
-/// Returns whether a file is a page of a manual: `git.1`, `tool.1.in`, but not `lgpl-2.1`.
+/// Returns true if a file is a manual page, e.g. `git.1` and `tool.1.in`, but not `lgpl-2.1`.
 fn is_manual_page(name: &str) -> bool {
     let name = name.strip_suffix(".in").unwrap_or(name);
     let Some((bare, section)) = name.rsplit_once('.') else { return false };

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The kinds of a file among the paths of a project, of which git tracks some directories.
+/// Classifies a file among the paths of a project in which git tracks some directories.
 fn kinds_in(paths: &[&str], tracked: Option<&[&str]>, path: &str) -> FileKinds {
     let signs: Vec<(&str, PathSigns)> = paths.iter().map(|path| (*path, path_signs(path))).collect();
     let doubtful = signs.iter().filter(|(_, signs)| signs.is_doubtful()).map(|(path, _)| *path);
@@ -22,7 +22,7 @@ fn tracked_build_directory_holds_sources() {
         let untracked = kinds_in(&paths, Some(&[]), path);
         assert!(untracked.has(FileKind::Generated) || untracked.has(FileKind::Vendored), "{path}");
     }
-    // Of an archive nothing is known but where the directory lies.
+    // Without a repository, we only know where a directory is.
     assert!(!kinds_in(&paths, None, "src/Build/Evaluator.cs").is_aside());
     assert!(kinds_in(&paths, None, "dist/index.js").has(FileKind::Generated));
     assert!(kinds_in(&["src/gen/visit.rs"], None, "src/gen/visit.rs").has(FileKind::Generated));
@@ -61,7 +61,7 @@ fn fair_share_of_files_is_source() {
         assert!(kinds_in(&few, None, &own).has(FileKind::Data), "{extension}");
         let many: Vec<&str> = code.iter().chain(&data).map(String::as_str).collect();
         assert!(!kinds_in(&many, None, &own).is_aside(), "{extension}");
-        // Those of tests are no share.
+        // Files of tests don't count towards the share.
         let tests = ["tests/a", "tests/b", "tests/c"].map(|name| format!("{name}.{extension}"));
         let tested: Vec<&str> = code.iter().chain(&tests).map(String::as_str).collect();
         assert!(kinds_in(&tested, None, &own).has(FileKind::Data), "{extension}");

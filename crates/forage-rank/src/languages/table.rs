@@ -1,4 +1,4 @@
-//! What is known of each language.
+//! The table of languages.
 
 use super::DefinitionKind::{Constant, Declaration, Extension, Function, Module, Type};
 use super::Habit::{
@@ -11,7 +11,7 @@ const SLASHES: &[&str] = &["//"];
 const HASH: &[&str] = &["#"];
 const STARS: &[(&str, &str)] = &[("/*", "*/")];
 
-/// What most languages have not.
+/// A language without any of these features, as the base of all rows.
 const PLAIN: LanguageRow = LanguageRow {
     name: "",
     aliases: &[],
@@ -33,7 +33,7 @@ const DATA: LanguageRow = LanguageRow { is_data: true, ..HASHED };
 
 const PROSE: LanguageRow = LanguageRow { style: CommentStyle::Prose, ..PLAIN };
 
-/// Scripts within a page.
+/// The base of languages that embed scripts in a page.
 const MARKED_UP: LanguageRow = LanguageRow {
     block_comments: &[("/*", "*/"), ("<!--", "-->")],
     keywords: JAVASCRIPT,
@@ -42,14 +42,14 @@ const MARKED_UP: LanguageRow = LanguageRow {
     ..SLASHED
 };
 
-/// Data of kinds that nobody asks for by a name.
+/// The name of data files in formats that queries don't ask for by name.
 pub(super) const DATA_NAME: &str = "data";
 
-/// What is known of a file whose language isn't: words that begin definitions in many.
+/// The row of files in an unknown language, with keywords that many languages use for definitions.
 pub(super) const OTHER: LanguageRow =
     LanguageRow { keywords: &[(Function, &["function", "def"]), (Type, &["class"])], ..HASHED };
 
-/// All languages. An extension, a name and an alias belong to one of them.
+/// All languages. An extension, a file name or an alias must belong to only one of them.
 pub(crate) const LANGUAGES: &[LanguageRow] = &[
     LanguageRow {
         name: "rust",
@@ -311,7 +311,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         keywords: &[(Function, &["proc", "func", "template", "macro", "iterator"]), (Type, &["type"])],
         ..HASHED
     },
-    // Their definitions are only known from syntax trees.
+    // We can only find definitions in these with syntax trees.
     LanguageRow { name: "ada", extensions: &["adb", "ads"], ..OTHER },
     LanguageRow { name: "fortran", extensions: &["f77", "f90", "f95", "f03", "f08"], ..OTHER },
     LanguageRow { name: "jupyter", aliases: &["notebook"], extensions: &["ipynb"], ..OTHER },

@@ -4,10 +4,10 @@ use super::*;
 fn nothing_belongs_to_two_languages() {
     let mut seen = std::collections::HashSet::new();
     for language in LANGUAGES {
-        // The text of a `.m` file says that it is MATLAB.
+        // The text of a `.m` file decides whether it is MATLAB.
         let has_extension = !language.extensions.is_empty() || language.name == "matlab";
         assert!(!language.name.is_empty() && has_extension);
-        // What a language is called may be its extension too (`go`, `less`), but no other's.
+        // A name of a language may be its own extension too (`go`, `less`), but not that of another language.
         let mut own: Vec<&str> = [&[language.name], language.aliases, language.extensions].concat();
         own.sort_unstable();
         own.dedup();

@@ -1,4 +1,4 @@
-//! Places of words and texts.
+//! Tests of the latent vectors of words and texts.
 
 use super::*;
 use crate::tokens::stem;
@@ -17,7 +17,7 @@ fn file(words: &str) -> LatentPlace {
 fn the_table_is_whole() {
     let words = learned().unwrap();
     assert!(words.len() > 5_000, "{}", words.len());
-    // Of words as the index has them: what was learned of other stems would never be found.
+    // The vocabulary must use the same stems as the index. Words with other stems would never be found.
     let stems = ["configur", "delet", "pars", "password", "serial"];
     assert!(stems.iter().all(|stem| words.contains_key(stem)));
     assert!(words.values().all(|word| word.place.iter().any(|part| *part != 0)));

@@ -1,14 +1,14 @@
-//! Which lines may define a name: only their files are parsed to find its definitions.
+//! Decides which lines may define a name. Only files with such a line are parsed to find its definitions.
 //!
-//! We look at each line by itself, at what is before and after the name. Where that is not enough, the answer is
-//! yes: one file too many takes time to parse, while one too few is a definition that is missing in an answer.
-//! The rules come from 273,561 definitions in 18 projects. They missed 157, most of them names that a parser
-//! takes from invalid code.
+//! We look at each line on its own, before and after the name. When in doubt, the answer must be yes: parsing
+//! one file too many costs time, but with one too few the answer lacks a definition. The rules come from
+//! 273,561 definitions in 18 projects. They missed 157, most of them names that a parser takes from invalid
+//! code.
 
 use crate::chunk::{self, LineClassifier, LineKind};
 use crate::languages::LanguageRow;
 
-/// Words after which a name is defined, in any language.
+/// Words before a name that is being defined, in any language.
 const DECLARING: &[&str] = &[
     "actor",
     "alias",
@@ -50,7 +50,7 @@ const DECLARING: &[&str] = &[
     "var",
 ];
 
-/// Words after which a name is used.
+/// Words before a name that is being used.
 const USING: &[&str] = &[
     "return",
     "new",
@@ -95,10 +95,10 @@ const FOLLOWING: &[&str] = &[
     "with",
 ];
 
-/// Operators after which a name is an operand.
+/// Operators before a name that is an operand.
 const OPERATORS: &[&str] = &["==", "!=", "&&", "||", "+", "-", "/", "%"];
 
-/// First words of Ruby's lines that define the names of their symbols.
+/// First words of lines in Ruby that define the names of their symbols.
 const RUBY_MACROS: &[&str] = &[
     "task",
     "multitask",
@@ -112,12 +112,12 @@ const RUBY_MACROS: &[&str] = &[
     "private",
 ];
 
-/// How languages write definitions.
+/// The style in which a language writes definitions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// A type or a keyword comes before each name, as in Java.
     Typed,
-    /// The same, but declarations may look like calls, as in C.
+    /// Like `Typed`, but declarations may look like calls, as in C.
     TypedC,
     Python,
     Go,
@@ -152,10 +152,10 @@ fn style(language: &LanguageRow) -> Style {
     }
 }
 
-/// Returns whether a line may define a name.
+/// Returns true if a line may define a name.
 pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
     let line = without_lead(line);
-    // Sigils belong to names in some languages.
+    // In some languages, sigils are part of the name.
     let bare = name.trim_start_matches(['$', '@', '%']);
     let name = if bare.starts_with(is_word) { bare } else { name };
     let code = match LineClassifier::new(language).read(line) {
@@ -166,7 +166,7 @@ pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
         LineKind::Code(end) => &line[..end],
     };
     let style = style(language);
-    // Within a comment of several lines. A pointer has no space after its star.
+    // This is a line of a multi-line comment, since a pointer has no space after its star.
     let may_be_method = style == Style::Script && code.trim_end().ends_with(['{', ',', '}']);
     if !matches!(style, Style::Other | Style::Shell) && code.trim_start().starts_with("* ") && !may_be_method
     {
@@ -179,13 +179,14 @@ pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
     }) || chunk::definition(code, language).is_some_and(|definition| definition.name == name)
 }
 
-/// Returns whether the ranking sees a definition of the name in a line, for languages without a grammar.
+/// Returns true if the ranking sees a definition of the name in a line. We use this for languages without a
+/// grammar.
 pub(super) fn is_seen(language: &LanguageRow, line: &str, name: &str) -> bool {
     let found = code_or_comment(language, line).and_then(|code| chunk::definition(code, language));
     found.is_some_and(|definition| definition.name == name)
 }
 
-/// Returns a line without the comment at its end, or a line that is a comment; `None` for a blank line.
+/// Removes a trailing comment. A line that is a comment is returned whole, and `None` means a blank line.
 pub(super) fn code_or_comment<'l>(language: &LanguageRow, line: &'l str) -> Option<&'l str> {
     match LineClassifier::new(language).read(line) {
         LineKind::Blank => None,
@@ -194,8 +195,8 @@ pub(super) fn code_or_comment<'l>(language: &LanguageRow, line: &'l str) -> Opti
     }
 }
 
-/// Removes a comment in `/* … */` or an attribute in `#[…]`, which may look like a comment, at the beginning of a
-/// line.
+/// Removes a comment in `/* … */`, or an attribute in `#[…]` that may look like a comment, from the beginning
+/// of a line.
 fn without_lead(line: &str) -> &str {
     let trimmed = line.trim_start();
     let after = |start, end| trimmed.strip_prefix(start)?.split_once(end);
@@ -222,7 +223,7 @@ fn first_word(text: &str) -> &str {
 struct Candidate<'l> {
     style: Style,
     code: &'l str,
-    /// Where the name begins in the code.
+    /// The offset of the name in the code.
     start: usize,
     before: &'l str,
     after: &'l str,
@@ -270,7 +271,7 @@ impl<'l> Candidate<'l> {
         }
     }
 
-    /// True if the name is the operand of an operator or the receiver of a call.
+    /// Returns true if the name is the operand of an operator or the receiver of a call.
     fn is_operand(self) -> bool {
         if matches!(self.style, Style::Shell | Style::Cmake | Style::Nix) {
             return false;
@@ -288,7 +289,7 @@ impl<'l> Candidate<'l> {
                 && !spaced.starts_with("||=")
     }
 
-    /// Unclosed brackets before the name.
+    /// Counts the unclosed brackets before the name.
     fn depth(self) -> usize {
         let mut depth = 0_usize;
         for c in self.before.chars() {
@@ -305,24 +306,24 @@ impl<'l> Candidate<'l> {
         self.code.trim_end().ends_with(ends)
     }
 
-    /// The first character after the name that is no white space.
+    /// Returns the first character after the name that isn't white space.
     fn next(self) -> Option<char> {
         self.after.trim_start().chars().next()
     }
 
-    /// True if nothing that belongs to the same statement comes before the name.
+    /// Returns true if the name is the first word of its statement.
     fn is_first(self) -> bool {
         self.before.is_empty() || self.before.ends_with(['{', ';', '}'])
     }
 
-    /// True if a single `=` follows.
+    /// Returns true if a single `=` follows.
     fn is_assigned(self) -> bool {
         let after = self.after.trim_start();
         let is_single = after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
         is_single || after.starts_with("||=")
     }
 
-    /// True if the name comes after a comma of a list that declares: `a, b = 1, 2`.
+    /// Returns true if the name follows a comma in a list of declared names, e.g. `a, b = 1, 2`.
     fn is_listed(self) -> bool {
         self.before.ends_with(',') && self.depth() == 0
     }
@@ -330,7 +331,8 @@ impl<'l> Candidate<'l> {
     fn may_define_typed(self) -> bool {
         let Self { style, code, before, .. } = self;
         if self.depth() > 0 {
-            // Records, function types and macros that make functions, such as `TEST(Suite, Name) {`.
+            // This may be a record, a function type, or a macro that creates functions, e.g.
+            // `TEST(Suite, Name) {`.
             let first = first_word(code);
             let is_macro = style == Style::TypedC
                 && before.trim_start().len() > first.len()
@@ -364,7 +366,7 @@ impl<'l> Candidate<'l> {
             || self.may_follow()
     }
 
-    /// True if this is the type of another name that follows.
+    /// Returns true if the name is the type of another name that follows.
     fn is_type(self) -> bool {
         let mut after = self.after.trim_start();
         if let Some(generic) = after.strip_prefix('<') {
@@ -392,8 +394,8 @@ impl<'l> Candidate<'l> {
     }
 
     fn may_define_in_python(self) -> bool {
-        // `(a, b) = …`
-        // Several statements on a line, and the body of a block on the line of its head.
+        // For example `(a, b) = …`. A line may also have several statements, or both the head and the body of
+        // a block.
         let before = self.before.rsplit([';', ':']).next().unwrap_or_default();
         let before = before.trim_start().trim_start_matches(['(', '[']);
         let is_target = before.is_empty() || before.ends_with(',') && !before.contains(['(', '[', '=']);
@@ -493,14 +495,14 @@ impl<'l> Candidate<'l> {
         is_constant || before.ends_with(['&', '\'', '"', '\\']) || last_word(before) == "case"
     }
 
-    /// Returns whether a definition's name may follow what is before it, by the last word or sign alone.
+    /// Returns true if a definition's name may follow the text before it, judging by its last word or sign.
     fn may_follow(self) -> bool {
         let before = self.before;
         match before.chars().next_back() {
             None => true,
             Some(c) if is_word(c) => !USING.contains(&last_word(before)),
-            // Types before the name, blocks, quoted names, attributes, `::` of a method that is defined outside
-            // its class.
+            // For example a type before the name, a block, a quoted name, an attribute, or the `::` of a
+            // method that is defined outside its class.
             Some(
                 '*' | '&' | '>' | ']' | ')' | '{' | '}' | ';' | '"' | '\'' | '`' | '@' | '#' | '~' | '-',
             ) => true,
@@ -522,7 +524,7 @@ mod tests {
     use crate::languages::DefinitionKind;
     use crate::outline::{may_define, outline};
 
-    /// The sources that the grammars are tested with, in all languages.
+    /// Uses the sources with which the grammars are tested, in all languages.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the sources are in the repository")]
     fn every_definition_that_a_parser_finds_may_be_one_by_its_line() {

@@ -8,13 +8,13 @@ use crate::limits;
 pub(crate) struct PathFilter {
     /// In lower case, without a leading `./` or `/`.
     text: String,
-    /// True if it must match at the start of the path.
+    /// True if it may only match at the start of the path.
     anchored: bool,
     pattern: bool,
 }
 
 impl PathFilter {
-    /// Parses a filter; `None` if it is not part of a path, or is longer than paths are.
+    /// Parses a filter. `None` if it can't be part of a path, or is too long.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let lower = text.to_lowercase();
         let bare = lower.trim_start_matches("./").trim_start_matches('/');
@@ -27,7 +27,7 @@ impl PathFilter {
         })
     }
 
-    /// Returns true if the filter matches. `path` must be in lower case.
+    /// Returns true if this filter matches. Note that `path` must be in lower case.
     pub(crate) fn has(&self, path: &str) -> bool {
         if !self.pattern {
             return if self.anchored { path.starts_with(&self.text) } else { path.contains(&self.text) };
@@ -36,9 +36,9 @@ impl PathFilter {
     }
 }
 
-/// Returns true if a pattern matches a whole path or a directory above it, from the start of the path or of
-/// any of its components. `*` and `?` do not cross a component, `**` does. Each character of the pattern is
-/// one step over the set of reachable positions, so no pattern is slow.
+/// Checks whether a pattern matches a whole path or a directory above it, from the start of the path or of
+/// any of its components. `*` and `?` don't match a `/`, but `**` does. Each character of the pattern takes
+/// one step over the set of reachable positions, so that no pattern can be slow.
 fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
     let path = path.as_bytes();
     let begins_name = |at: usize| at == 0 || path[at - 1] == b'/';
@@ -47,7 +47,7 @@ fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
     let mut rest = pattern.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         if let Some(after) = rest.strip_prefix(b"**/") {
-            // Any number of directories, including none.
+            // This matches any number of directories, including none.
             rest = after;
             let from = reached.iter().position(|reached| *reached).unwrap_or(path.len());
             (from..path.len()).for_each(|at| reached[at] |= begins_name(at));
@@ -92,7 +92,7 @@ impl Filters {
             && self.without_languages.is_empty()
     }
 
-    /// Returns true if a file may be a result. `lower` is a buffer for its path in lower case.
+    /// Returns true if a file may be a result. `lower` is only a buffer for its path in lower case.
     pub(crate) fn allow(&self, path: &str, lower: &mut String) -> bool {
         lower.clear();
         if path.is_ascii() {

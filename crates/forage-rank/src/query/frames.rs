@@ -1,8 +1,7 @@
 //! Finds the files that a text mentions: in the frames of stack traces, and in its prose.
 //!
-//! A frame is recognised by a file with a line number, in the notations of various languages. The directory
-//! in which a file was when the program was built or installed means little, so a file is identified by the
-//! last components of its path.
+//! A frame is a file with a line number, in the notation of any of several languages. A program may have been
+//! built or installed in any directory, so we identify a file by the last components of its path.
 
 use crate::languages::{CommentStyle, language};
 use crate::limits;
@@ -10,12 +9,13 @@ use crate::limits;
 /// A file that a text mentions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReportedFile {
-    /// The components of its path in lower case, file name first. For a class without a file name, it has no
-    /// extension.
+    /// The components of its path in lower case, file name first. If we only know a class, the file name has
+    /// no extension.
     pub(crate) names: Vec<String>,
     /// The function of a frame, if its file may have been generated from other files.
     pub(crate) function: Option<String>,
-    /// The trace that contains the frame. Frames of one trace are ordered by their distance from the failure.
+    /// The trace that contains the frame. The frames of a trace are ordered by their distance from the
+    /// failure.
     pub(crate) trace: Option<usize>,
 }
 
@@ -24,14 +24,14 @@ pub(crate) struct ReportedFile {
 struct TraceFrame<'a> {
     names: Vec<&'a str>,
     function: Option<&'a str>,
-    /// True for Python's format, in which traces end with the failure and have a line of code after each
-    /// frame.
+    /// True for Python's format, in which a trace ends with the failure, and each frame is followed by a line
+    /// of code.
     is_python: bool,
     /// True if the line contains more than a location.
     tells: bool,
 }
 
-/// Parses the lines of a text in order.
+/// Parses the lines of a text one by one. They must be given in order.
 #[derive(Debug, Default)]
 pub(super) struct TraceReader<'a> {
     /// Files from frames.
@@ -42,14 +42,14 @@ pub(super) struct TraceReader<'a> {
     open: Vec<TraceFrame<'a>>,
     /// Number of lines since the last frame.
     since: usize,
-    /// The order of the frames according to a line before the trace.
+    /// The order of the frames, if a line before the trace states it: true if the failure comes last.
     ends_with_last: Option<bool>,
     traces: usize,
 }
 
 impl<'a> TraceReader<'a> {
-    /// Parses the next line. Files outside of frames only count if the line was written by the author of the
-    /// text. Returns true if the line is part of a trace.
+    /// Parses the next line. Files outside of frames only count if the author of the text wrote the line.
+    /// Returns true if the line is part of a trace.
     pub(super) fn read(&mut self, line: &'a str, is_writers: bool) -> bool {
         if let Some(frame) = frame(line) {
             let tells = frame.tells;
@@ -57,7 +57,7 @@ impl<'a> TraceReader<'a> {
             if self.open.len() < limits::TRACE_FRAMES {
                 self.open.push(frame);
             } else if frame.is_python {
-                // The failure comes last.
+                // The failure comes last, so we drop the first frame.
                 self.open.remove(0);
                 self.open.push(frame);
             }
@@ -103,7 +103,7 @@ impl<'a> TraceReader<'a> {
         self.traces += 1;
     }
 
-    /// Returns the files of the text, those of frames first.
+    /// Finishes the text and returns its files, those of frames first.
     pub(super) fn finish(mut self) -> Vec<ReportedFile> {
         self.close();
         self.files.append(&mut self.mentioned);
@@ -118,7 +118,7 @@ fn push(files: &mut Vec<ReportedFile>, file: ReportedFile) {
     }
 }
 
-/// Parses a line as a frame. A file with a line number in the middle of a sentence is not a frame.
+/// Parses a line as a frame. Note that a file with a line number in the middle of a sentence isn't a frame.
 fn frame(line: &str) -> Option<TraceFrame<'_>> {
     let text = line.trim();
     if let Some(rest) = text.strip_prefix("File \"") {
@@ -139,15 +139,15 @@ fn frame(line: &str) -> Option<TraceFrame<'_>> {
             return None;
         }
         let mut names = names(&text[start..end]);
-        // Java names the class, and the file without its directory.
+        // Java names the class, and the file without its directory, so we add the package.
         if let Some(called) = text[..start].strip_suffix('(').filter(|_| names.len() == 1) {
             names.extend(package(called));
         }
-        // `name.c:12:3: error: …` is a reported error.
+        // `name.c:12:3: error: …` is an error message.
         let tells = beside > limits::FRAME_WORDS && (start == 0 || is_told);
         return Some(TraceFrame { names, function: function(text), is_python: false, tells });
     }
-    // C# without file names: `at Name.Space.Class.Method(Int32 count)`.
+    // In C# without file names: `at Name.Space.Class.Method(Int32 count)`.
     let called = qualified(text.strip_prefix("at ")?.split_once('(')?.0);
     let mut parts = called.rsplit('.');
     let function = parts.next();
@@ -159,8 +159,8 @@ fn frame(line: &str) -> Option<TraceFrame<'_>> {
     (names.len() > 1).then_some(TraceFrame { names, function, is_python: false, tells: false })
 }
 
-/// Returns the function of a frame of the form `at function (location)`. Languages with this form are often
-/// compiled into files with other names.
+/// Parses the function of a frame of the form `at function (location)`. Languages with this form are often
+/// compiled to files with other names.
 fn function(text: &str) -> Option<&str> {
     let called = text.strip_prefix("at ")?;
     let called = called.split([' ', '(']).find(|word| !matches!(*word, "async" | "new"))?;
@@ -169,7 +169,7 @@ fn function(text: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Returns the directories of the class in a call, innermost first. For example, `io.netty.Channel.close` is
+/// Parses the directories of the class in a call, innermost first. For example, `io.netty.Channel.close` is
 /// in `netty`, which is in `io`.
 fn package(called: &str) -> Vec<&str> {
     let called = qualified(called);
@@ -183,8 +183,8 @@ fn package(called: &str) -> Vec<&str> {
     names
 }
 
-/// Returns the range of the first file on a line that is followed by a line number, and true if words mark it
-/// as a file.
+/// Finds the first file on a line that is followed by a line number, as a range. Also returns true if words
+/// mark it as a file.
 fn file_with_line(text: &str) -> Option<(usize, usize, bool)> {
     const BEHIND: [&str; 5] = [":", "(", ":line ", " on line ", "\", line "];
     for (at, _) in text.match_indices([':', '(', ' ', '"']) {
@@ -202,7 +202,7 @@ fn file_with_line(text: &str) -> Option<(usize, usize, bool)> {
     None
 }
 
-/// Returns the files that a line of prose mentions.
+/// Finds the files that a line of prose mentions.
 fn mentions(line: &str) -> impl Iterator<Item = ReportedFile> + '_ {
     let words = line.split(|c| !is_of_path(c)).map(|word| word.trim_matches('.'));
     words.filter(|word| is_code(word)).map(|word| ReportedFile {
@@ -212,7 +212,7 @@ fn mentions(line: &str) -> impl Iterator<Item = ReportedFile> + '_ {
     })
 }
 
-/// Returns the qualified name at the end of a text.
+/// Finds the qualified name at the end of a text.
 fn qualified(text: &str) -> &str {
     end_of(text, |c| c.is_alphanumeric() || "._$<>`+".contains(c))
 }
@@ -221,7 +221,7 @@ fn is_of_path(c: char) -> bool {
     c.is_alphanumeric() || "_./\\@+~$-".contains(c)
 }
 
-/// Returns the longest suffix of a text that only consists of such characters.
+/// Finds the longest suffix of a text that only consists of accepted characters.
 fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
     text.char_indices().rev().take_while(|(_, c)| is_part(*c)).last().map_or("", |(at, _)| &text[at..])
 }
@@ -230,7 +230,7 @@ fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
 fn is_code(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((bare, _)) = name.rsplit_once('.') else { return false };
-    // Longer than any file name.
+    // This is longer than a file name can be.
     if name.len() > limits::FILE_NAME_BYTES {
         return false;
     }
@@ -238,7 +238,7 @@ fn is_code(path: &str) -> bool {
     !bare.is_empty() && !language.name.is_empty() && language.style != CommentStyle::Prose
 }
 
-/// Returns the components of a path, last first.
+/// Splits a path into its components, last first.
 fn names(path: &str) -> Vec<&str> {
     let tells = |name: &&str| !matches!(*name, "" | "." | ".." | "~");
     path.rsplit(['/', '\\']).filter(tells).take(limits::NAMED_FILE_NAMES).collect()

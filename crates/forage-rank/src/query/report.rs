@@ -1,7 +1,7 @@
 //! Splits a bug report into the text of its author and the parts that come from a template, a tracker or a
 //! machine.
 //!
-//! The words of a template occur in every report, and lead to files about versions, environments and
+//! The words of a template occur in every report, and would lead to files about versions, environments and
 //! contributing. A text of one line, or without the marks of a report, is treated as prose.
 
 /// A piece of a text.
@@ -46,7 +46,7 @@ const ASIDE_HEADINGS: &[&str] = &[
     "willing",
 ];
 
-/// Like `ASIDE_HEADINGS`, for headings with no other words.
+/// Like `ASIDE_HEADINGS`, but only for headings without other words.
 const ALONE_ASIDE: &[&str] = &[
     "system",
     "info",
@@ -183,7 +183,7 @@ const INSTRUCTED: &[&str] = &[
     "see above",
 ];
 
-/// Returns the parts of a text that count, in order, and the files that it mentions.
+/// Splits a text into the parts that count, in order, and finds the files that it mentions.
 pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     let text = text.trim();
     let Some((title, rest)) = text.split_once('\n') else {
@@ -191,7 +191,7 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
         traces.read(text, true);
         return (vec![ReportPart { text, share: 1.0, is_title: false }], traces.finish());
     };
-    // A long first line is a paragraph.
+    // If the first line is long, it is a paragraph and not a title.
     let is_title = title.split_whitespace().count() <= limits::TITLE_WORDS;
     let share = if is_title { TITLE } else { 1.0 };
     let mut parts = vec![ReportPart { text: title, share, is_title }];
@@ -212,7 +212,7 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     (parts, traces.finish())
 }
 
-/// Adds a line to the parts of a text, or to the last part if it continues that.
+/// Adds a line to the parts of a text, or extends the last part if the line continues it.
 fn push<'a>(text: &'a str, parts: &mut Vec<ReportPart<'a>>, line: &'a str, share: f32) {
     if share == 0.0 {
         return;
@@ -234,16 +234,16 @@ struct ReportForm {
     /// The mark that ends the current code block.
     fence: Option<&'static str>,
     is_in_comment: bool,
-    /// True if comments have an end in this text.
+    /// True if comments in this text are closed.
     has_comments: bool,
-    /// Within a section about the author's machine or about rules.
+    /// True within a section about the author's machine or about rules.
     is_aside: bool,
-    /// Within a paragraph of instructions to the author.
+    /// True within a paragraph of instructions to the author.
     is_instruction: bool,
 }
 
 impl ReportForm {
-    /// Returns the weight of the words of the next line.
+    /// Computes the weight of the words in the next line.
     fn share(&mut self, line: &str) -> f32 {
         let line = line.trim();
         if self.is_in_comment {
@@ -293,7 +293,7 @@ fn is_report(text: &str) -> bool {
     text.lines().any(mark)
 }
 
-/// Returns the text of a heading: `## Text`, `**Text**`, or a few words followed by a colon.
+/// Parses a heading, which may be `## Text`, `**Text**`, or a few words followed by a colon.
 fn heading(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix('#') {
         let text = rest.trim_start_matches('#');
@@ -306,14 +306,14 @@ fn heading(line: &str) -> Option<&str> {
     line.strip_suffix(':').filter(|text| text.split_whitespace().count() <= 4)
 }
 
-/// Returns true if a heading of the form is about the author's machine or about rules.
+/// Recognises a heading about the author's machine or about rules.
 fn is_aside(heading: &str) -> bool {
     let lower = heading.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.clone().any(|word| ASIDE_HEADINGS.contains(&word)) || words.all(|word| ALONE_ASIDE.contains(&word))
 }
 
-/// `- [x] I have read it`
+/// Returns true for a checkbox, e.g. `- [x] I have read it`.
 fn is_box(line: &str) -> bool {
     let item = line.trim_start_matches(['-', '*', '+', ' ']);
     item.len() < line.len() && ["[ ]", "[x]", "[X]"].iter().any(|mark| item.starts_with(mark))
@@ -324,8 +324,8 @@ const ERROR_LEVELS: &[&str] = &["ERROR", "FATAL", "CRITICAL", "SEVERE"];
 /// Lower log levels.
 const LOG_LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING"];
 
-/// Returns true if a line belongs to a log and is not an error: it begins with a level in capitals or with a
-/// time.
+/// Recognises a line that belongs to a log and isn't an error. Such a line begins with a level in capitals or
+/// with a time.
 fn is_log(line: &str) -> bool {
     let line = line.trim_start();
     // A date, a time and the source may precede the level.
@@ -339,7 +339,7 @@ fn is_log(line: &str) -> bool {
     !has(ERROR_LEVELS) && (has_time || has(LOG_LEVELS))
 }
 
-/// `12:30:01`, perhaps with parts of a second.
+/// Returns true for a time such as `12:30:01`, with or without fractions of a second.
 fn is_time(word: &str) -> bool {
     let mut parts = word.splitn(3, ':');
     let two = |part: Option<&str>| {
@@ -348,15 +348,14 @@ fn is_time(word: &str) -> bool {
     two(parts.next()) && two(parts.next()) && parts.next().is_some_and(|part| two(part.get(..2)))
 }
 
-/// Returns true if a line of a diff only names the compared objects. The files are mentioned separately and
-/// count as such.
+/// Recognises a line of a diff that only names the compared objects. We look for mentioned files separately.
 fn is_head_of_diff(line: &str) -> bool {
     ["diff --git ", "--- a/", "+++ b/", "@@ -"].iter().any(|head| line.starts_with(head))
         || line.strip_prefix("index ").is_some_and(|rest| rest.contains(".."))
 }
 
-/// Returns true if a line fills in a form: a checkbox, a property of the machine, a rule, or emphasis that a
-/// template uses for instructions.
+/// Recognises a line that fills in a form. This may be a checkbox, a property of the machine, a rule, or
+/// emphasis that a template uses for instructions.
 fn is_form(line: &str) -> bool {
     if is_box(line) || line.starts_with("---") || line.starts_with("***") || line.starts_with("___") {
         return true;
@@ -368,8 +367,8 @@ fn is_form(line: &str) -> bool {
     is_whole('*') || is_whole('_') || tells_of_machine(line)
 }
 
-/// Returns true if a line is a property of the author's machine with its value: `- Node version: 18.2`,
-/// `| OS | Ubuntu |`.
+/// Recognises a line that is a property of the author's machine with its value, e.g. `- Node version: 18.2`
+/// or `| OS | Ubuntu |`.
 fn tells_of_machine(line: &str) -> bool {
     let is_row = line.starts_with('|');
     let item = line.trim_start_matches(['-', '*', '+', ' ', '|']);
@@ -382,13 +381,13 @@ fn tells_of_machine(line: &str) -> bool {
             && MACHINE_KEYS
                 .iter()
                 .any(|known| key.strip_suffix(known).is_some_and(|rest| rest.ends_with(' ')));
-    // `cargo: error while linking` is output of a program.
+    // For example, `cargo: error while linking` is output of a program and not a version.
     let words = value.split_whitespace().count();
     is_key && (words <= 2 || words <= 8 && value.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns true if a paragraph instructs the author: it begins like an instruction and mentions the text to
-/// be written.
+/// Recognises a paragraph that instructs the author. It must begin like an instruction and mention the text
+/// to write.
 fn instructs(line: &str) -> bool {
     let lower = line.trim_start_matches(['*', '_', '-', '>', '(', ' ']).to_lowercase();
     INSTRUCTIONS.iter().any(|start| lower.starts_with(start))

@@ -194,7 +194,7 @@ fn two_words_have_the_letters_of_their_own() {
         ("read file system", "read", ""),
         ("read file system", "readfile", ""),
         ("regular expression", "regular", "regex"),
-        // In the index's form.
+        // These are stems, as in the index.
         ("cross origin", "cross", "cor"),
         ("server file path system file system", "file", "fs"),
         ("server file path system file system", "path", ""),

@@ -1,4 +1,4 @@
-//! Files that a short query asks for by name, or by the name that only one of them defines.
+//! Puts files first that a short query asks for by name, or that alone define the name that it asks for.
 
 use crate::kinds::FileKind;
 use crate::languages::DefinitionKind;
@@ -7,10 +7,10 @@ use crate::retrieve::FileCandidate;
 
 use super::{Effect, Evidence, Id, RULES};
 
-/// The value of a file whose name differs from the named one in upper and lower case only.
+/// The value of a file whose name only differs in case from the named one.
 const OTHER_CASE: f32 = 0.5;
 
-/// Sets the values of the files that are asked for by name. Nothing lowers such a file.
+/// Sets the values of files that are asked for by name, and clears the rules that would lower them.
 pub(super) fn put_asked_first(query: &RankQuery, candidates: &[FileCandidate], evidence: &mut [Evidence]) {
     for (candidate, evidence) in candidates.iter().zip(&mut *evidence) {
         let values = query.asked_files.iter().filter_map(|file| {
@@ -36,9 +36,10 @@ fn raise(evidence: &mut Evidence, id: Id, value: f32) {
     evidence.values[id as usize] = value;
 }
 
-/// Returns the only candidate that defines the name that is the whole query. A type comes before a function of the same name,
-/// an outer definition before an inner one, as a trait before the types that its implementations give its name, and code
-/// before tests and declarations.
+/// Finds the only candidate that defines the name, if the whole query is one. If there are several, the best
+/// must be unique. A type is better than a function of the same name, and an outer definition is better than
+/// an inner one. For example, a trait is better than the associated types in its implementations. Code is
+/// better than tests and declarations.
 fn sole_definition(query: &RankQuery, candidates: &[FileCandidate]) -> Option<usize> {
     let [name] = query.names.as_slice() else { return None };
     if !query.is_symbol {
@@ -61,7 +62,7 @@ fn sole_definition(query: &RankQuery, candidates: &[FileCandidate]) -> Option<us
     }
 }
 
-/// Returns the order of kinds that define a name; nothing for what only mentions one.
+/// Returns the precedence of a kind that defines a name, or `None` if the kind only mentions a name.
 fn precedence(kind: DefinitionKind) -> Option<u8> {
     match kind {
         DefinitionKind::Type | DefinitionKind::Module => Some(0),

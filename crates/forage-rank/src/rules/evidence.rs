@@ -1,4 +1,4 @@
-//! The values of the rules for one file.
+//! Computes the values of the rules for each file.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::asked::put_asked_first;
 use super::named::named;
 use super::{Id, PathWords, RULES, Values, kind_values};
 
-/// The field of comments among those of hits.
+/// The number of the field of comments in hits.
 const COMMENTS: u8 = 3;
 
-/// The power of a word's rarity in paths, as a share of the rarest's, that it counts for in a file's name.
+/// The exponent for the relative rarity of a word in paths, which gives its weight in a file's name.
 const NAME_RARITY: f32 = 0.35;
 
-/// What the name of the project counts for in a file's name. As much as nothing would lose what the whole rule gains: the file
-/// that is called as a small project is its main one.
+/// The weight of the project's own name in a file's name. This must not be 0, or the rule would lose all that
+/// it gains: the main file of a small project is usually called after the project.
 const OWN_NAME: f32 = 0.5;
 
-/// How much a definition of a kind counts.
+/// The weight of a definition of this kind.
 const fn kind_share(kind: DefinitionKind) -> f32 {
     match kind {
         DefinitionKind::Type | DefinitionKind::Module | DefinitionKind::Heading => 1.0,
@@ -34,36 +34,36 @@ const fn kind_share(kind: DefinitionKind) -> f32 {
     }
 }
 
-/// A chunk of a file and how well it answers.
+/// A chunk of a file with its score.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkScore {
     pub(crate) chunk: usize,
     pub(crate) score: f32,
 }
 
-/// What is known of a file for a query.
+/// The values of a file for a query.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     pub(crate) values: Values,
-    /// The best first.
+    /// The chunks, best first.
     pub(crate) chunks: Vec<ChunkScore>,
 }
 
-/// What is the same for all files of a query.
+/// The data that all files of a query share.
 pub(crate) struct Gatherer<'a> {
     query: &'a RankQuery,
     retrieved: &'a Retrieved,
     weights: &'a FieldWeights,
-    /// Concepts whose absence is a lack.
+    /// Concepts that a file should contain.
     expected: Vec<usize>,
-    /// Sum of their rarities.
+    /// The sum of their idf.
     mass: f32,
-    /// The greatest rarity in paths.
+    /// The greatest idf in paths.
     rarest_name: f32,
     words: Vec<&'a str>,
 }
 
-/// Gathers the values of all rules for all candidates, in their order.
+/// Computes the values of all rules for all candidates, in their order.
 pub(crate) fn gather(
     query: &RankQuery,
     retrieved: &Retrieved,
@@ -75,7 +75,7 @@ pub(crate) fn gather(
         return Ok(Vec::new());
     }
     let concepts = || (0..query.concepts.len()).filter(|&nth| retrieved.idf[nth] > 0.0);
-    // Where the index knows neighbours as one name only, they are what is asked for.
+    // If the index only has neighbouring words joined to one name, we expect this name instead.
     let only_joined = concepts().all(|nth| !query.is_expected(nth));
     let expected: Vec<usize> =
         (0..query.concepts.len()).filter(|&nth| query.is_expected(nth) != only_joined).collect();
@@ -93,7 +93,7 @@ pub(crate) fn gather(
     }
     for evidence in &mut found {
         for value in &mut evidence.values {
-            // A mass of nothing has no shares.
+            // The total idf may be 0, which makes shares meaningless.
             *value = if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
         }
     }
@@ -105,7 +105,7 @@ pub(crate) fn gather(
             evidence.values[Id::History as usize] = lent.of(&candidate.record.path);
         }
     }
-    // Of the first only, so that a longer answer has no other beginning.
+    // We only use the first candidates, so that a longer answer doesn't begin differently.
     let first = &retrieved.candidates[..retrieved.candidates.len().min(limits::CANDIDATES)];
     for (evidence, worth) in found.iter_mut().zip(named(&query.files, first)) {
         evidence.values[Id::Named as usize] = worth;
@@ -126,11 +126,12 @@ pub(crate) fn gather(
     Ok(found)
 }
 
-/// The rank at which what a file is about counts half of what it counts at the first.
+/// The rank by nearness at which the value of the rule is half that of the first.
 const NEAR_RANKS: f32 = 5.0;
 
-/// The candidates that are about what the query is about, each with how many are nearer to it. A rank, for what a cosine means
-/// is another thing in every project and for every question. Of the first only, so that a longer answer has no other beginning.
+/// Ranks the candidates that are near the query in meaning. For each of these, returns how many are nearer.
+/// We use ranks because a cosine isn't comparable between projects or questions. Only the first candidates
+/// are ranked, so that a longer answer doesn't begin differently.
 fn ranks_by_nearness(candidates: &[FileCandidate]) -> Vec<(usize, usize)> {
     let nearness = |nth: usize| candidates[nth].nearness;
     let first = 0..candidates.len().min(limits::CANDIDATES);
@@ -140,7 +141,7 @@ fn ranks_by_nearness(candidates: &[FileCandidate]) -> Vec<(usize, usize)> {
     near.iter().map(|&nth| (nth, nearer(nth))).collect()
 }
 
-/// Values that are shares of the query.
+/// Rules whose values are shares of the query.
 const SHARES: &[Id] = &[
     Id::File,
     Id::Chunk,
@@ -157,14 +158,14 @@ const SHARES: &[Id] = &[
     Id::MainComment,
 ];
 
-/// The greatest value of a rule. Of the first only, so that a longer answer has no other beginning.
+/// Computes the greatest value of a rule. We only use the first candidates, for the same reason as above.
 fn best_of_first(found: &[Evidence], id: Id) -> f32 {
     let first = found.iter().take(limits::CANDIDATES);
     first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max)
 }
 
-/// No file has much of a long text, so that its shares would be nothing beside a name that is one of the words: they
-/// count beside those of the file that has most.
+/// Adjusts the values for a long text. No file contains much of it, so its shares would be negligible next to
+/// a single name among its words. So we compute shares relative to the file that has the most.
 fn weigh_for_text(found: &mut [Evidence]) {
     for &id in SHARES {
         let best = best_of_first(found, id);
@@ -185,7 +186,7 @@ impl Gatherer<'_> {
         self.expected.iter().map(|&nth| self.retrieved.idf[nth] * has(nth)).sum::<f32>() / self.mass
     }
 
-    /// As [`Gatherer::share`], by rarity in names.
+    /// Like [`Gatherer::share`], but weighted by the idf in names.
     fn named_share(&self, place: usize, has: impl Fn(usize) -> f32) -> f32 {
         let (mut sum, mut mass) = (0.0, f32::MIN_POSITIVE);
         for &nth in &self.expected {
@@ -212,7 +213,7 @@ impl Gatherer<'_> {
             let next: f32 = chunks.iter().skip(1).take(3).map(|chunk| chunk.score).sum();
             set(Id::SeveralChunks, next / 3.0);
         }
-        // What is shown first needn't be what is worth most.
+        // The chunk to show first needn't be the one with the highest score.
         self.definition_first(candidate, &mut chunks);
 
         self.path(&candidate.path_words, &mut set);
@@ -261,8 +262,8 @@ impl Gatherer<'_> {
         set(Id::PathCoverage, if total > 0.0 { sum / total } else { 0.0 });
     }
 
-    /// What a word that is in a file's name counts for there: that the file is called as a minor word of the question says less
-    /// than that it is called as the word that few files are called by.
+    /// Computes the weight of a query word in a file's name. A minor word of the question says less about the
+    /// file than the word that few file names contain.
     fn share_of_name(&self, nth: usize) -> f32 {
         let rarity = self.retrieved.named_idf[0][nth];
         if self.query.concepts[nth].is_own_name {
@@ -274,8 +275,8 @@ impl Gatherer<'_> {
         }
     }
 
-    /// How early in the query a word stands that a file has. Words that nearly all files have, the project's
-    /// own name among them, count for nothing.
+    /// Scores how early in the query the first word is that a file has. Words that nearly all files have
+    /// don't count. These usually include the project's own name.
     fn first(&self, has: &[f32]) -> f32 {
         let idf = &self.retrieved.idf;
         let mut place = 0.0;
@@ -287,7 +288,7 @@ impl Gatherer<'_> {
                 continue;
             }
             best = best.max(has / (1.0 + place));
-            // A name stands before its parts, in the place of the first.
+            // A name comes before its parts, and shares the position of the first one.
             if concept.role == PieceRole::Word {
                 place += 1.0;
             }
@@ -356,7 +357,7 @@ impl Gatherer<'_> {
         set(Id::DefinesAsked, if self.query.is_symbol { defined } else { 0.0 });
     }
 
-    /// What depends on where the words stand.
+    /// Sets the values that depend on the positions of words.
     fn places(&self, candidate: &FileCandidate, set: &mut impl FnMut(Id, f32)) {
         let count = self.query.concepts.len();
         let (mut head, mut comments) = (vec![false; count], vec![false; count]);
@@ -377,7 +378,8 @@ impl Gatherer<'_> {
         set(Id::Proximity, self.proximity(candidate));
     }
 
-    /// What the chunk has where the file's main type begins, with its documentation.
+    /// Computes the share of the query in the chunk that begins the file's main type, including its
+    /// documentation.
     fn main_chunk(&self, candidate: &FileCandidate) -> f32 {
         let record = &candidate.record;
         let whole = &candidate.path_words.whole;
@@ -401,7 +403,8 @@ impl Gatherer<'_> {
         self.share(|nth| if seen[nth] { 1.0 } else { 0.0 })
     }
 
-    /// Neighbours of the query that are neighbours in the file, as a share of their rarities.
+    /// Computes the share of the query's neighbouring words that are also neighbours in the file, weighted by
+    /// idf.
     fn proximity(&self, candidate: &FileCandidate) -> f32 {
         let words: Vec<usize> = (0..self.query.concepts.len())
             .filter(|&nth| self.query.concepts[nth].role == PieceRole::Word && self.retrieved.idf[nth] > 0.0)
@@ -414,7 +417,8 @@ impl Gatherer<'_> {
         if near.is_empty() {
             return 0.0;
         }
-        // Names of definitions are counted from the beginning of their lines; they stand in the body as well.
+        // Positions of definition names are relative to the start of their lines. We can skip them because
+        // the body has them too.
         let hits: Vec<_> = candidate.hits.iter().filter(|hit| hit.field != DEFINITIONS).collect();
         for (at, hit) in hits.iter().enumerate() {
             let place = rank[usize::from(hit.concept)];
@@ -464,7 +468,7 @@ impl Gatherer<'_> {
         found
     }
 
-    /// Who asks for a name wants its definition, however short it is.
+    /// Moves the chunk that defines a name of the query to the front, however short it is.
     fn definition_first(&self, candidate: &FileCandidate, chunks: &mut [ChunkScore]) {
         let exact = |name: &str| self.query.names.iter().any(|wanted| wanted == name);
         let defining = candidate
@@ -482,7 +486,7 @@ impl Gatherer<'_> {
     }
 }
 
-/// Whether a file with a name that says nothing defines nothing either.
+/// Checks whether a file with a generic name defines nothing but constants.
 fn hands_on(candidate: &FileCandidate) -> bool {
     let name = candidate.record.path.rsplit('/').next().unwrap_or_default();
     let nameless =

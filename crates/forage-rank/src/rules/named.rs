@@ -1,4 +1,4 @@
-//! Which files a text names.
+//! Scores the files that a text names.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,20 @@ use crate::limits;
 use crate::query::ReportedFile;
 use crate::retrieve::FileCandidate;
 
-/// What a file counts that is named in prose, where the nearest frame of a stack trace has 1: it may be one of the writer's.
+/// The value of a file that is named in prose, relative to the nearest frame of a stack trace. It may be a
+/// file of the author's.
 const MENTIONED: f32 = 0.5;
 
-/// What a file at the root counts for a frame that names directories above it, which it may not be in.
+/// The value of a file at the root if a frame names directories above it. The file may not be in them.
 const AT_ROOT: f32 = 0.5;
 
-/// What a file counts that defines the function of a frame, where the file of the frame is not among them: what was built has
-/// other files than what it was built of.
+/// The value of a file that defines the function of a frame, if the frame's own file isn't a candidate. A
+/// built program may have other files than its sources.
 const FUNCTION: f32 = 0.5;
 
-/// The worth of each file by what a text names: 1 for that of the nearest frame, half for the next file of the same trace, a third
-/// for the one behind it. Files that a name could be of share its worth; frames whose files are none of these do not count.
+/// Scores each file by the names in a text. The file of the nearest frame counts 1, the next file of the same
+/// trace 1/2, the one after it 1/3. If a name matches several files, they share its value. Frames that match
+/// no file are skipped.
 pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec<f32> {
     let mut found = vec![0.0_f32; candidates.len()];
     if files.is_empty() {
@@ -27,7 +29,7 @@ pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec
         candidates.iter().map(|candidate| candidate.record.path.to_lowercase()).collect();
     let defining = defining(files, candidates);
     let mut trace = None;
-    // Of the same trace.
+    // The files already seen in this trace.
     let mut before: Vec<usize> = Vec::new();
     let mut depth = 0;
     for file in files {
@@ -53,8 +55,8 @@ pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec
     found
 }
 
-/// The paths that end with most of the names, and what they count. With two names at least, unless a text names no directory or
-/// the file lies in none.
+/// Finds the paths that end with the most names, with their value. At least two names must match, unless the
+/// text names no directory or the file is at the root.
 fn of_path(names: &[String], paths: &[String]) -> Option<(Vec<usize>, f32)> {
     let same: Vec<usize> = paths.iter().map(|path| same_names(names, path)).collect();
     let most = same.iter().copied().max().filter(|&most| most > 0)?;
@@ -66,7 +68,7 @@ fn of_path(names: &[String], paths: &[String]) -> Option<(Vec<usize>, f32)> {
     (!at_root.is_empty()).then_some((at_root, AT_ROOT))
 }
 
-/// With how many of the names a path ends.
+/// Counts how many of the names a path ends with.
 fn same_names(names: &[String], path: &str) -> usize {
     let mut parts = path.rsplit('/');
     let (Some(name), Some(file)) = (names.first(), parts.next()) else { return 0 };
@@ -77,7 +79,7 @@ fn same_names(names: &[String], path: &str) -> usize {
     1 + names[1..].iter().zip(parts).take_while(|(name, part)| name == part).count()
 }
 
-/// The files that define each of the functions that frames name.
+/// Finds the files that define each function that a frame names.
 fn defining<'a>(files: &'a [ReportedFile], candidates: &[FileCandidate]) -> HashMap<&'a str, Vec<usize>> {
     let functions = files.iter().filter_map(|file| file.function.as_deref());
     let mut defining: HashMap<&str, Vec<usize>> = functions.map(|name| (name, Vec::new())).collect();

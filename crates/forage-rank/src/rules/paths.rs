@@ -1,4 +1,4 @@
-//! Words of a file's path, and the values of the rules that look at its kinds.
+//! The words of a file's path, and the values of the rules about kinds of files.
 
 use crate::kinds::{FileKind, FileKinds, is_among};
 use crate::query::{Concept, PieceRole};
@@ -9,11 +9,12 @@ use super::{Id, Values};
 /// The words of a path.
 #[derive(Debug, Default)]
 pub(crate) struct PathWords {
-    /// Of the file's name without its extension.
+    /// The words of the file's name without its extension.
     pub(crate) stem: Vec<PathWord>,
-    /// Of the directories, the last first.
+    /// The words of the directories, innermost first.
     pub(crate) directories: Vec<PathWord>,
-    /// The name as one word; of the directory where the name says nothing (`mod.rs`, `index.ts`, `__init__.py`).
+    /// The name as one word. If it is generic (`mod.rs`, `index.ts`, `__init__.py`), this is the name of the
+    /// directory.
     pub(crate) whole: String,
 }
 
@@ -22,14 +23,14 @@ pub(crate) struct PathWords {
 pub(crate) struct PathWord {
     text: String,
     stem: String,
-    /// How near to the file's name its directory is: 1 for the nearest, less for those above.
+    /// The nearness of its directory to the file's name: 1 for the innermost, and less for those above.
     pub(crate) nearness: f32,
 }
 
-/// Names that say nothing: the directory is the name.
+/// Generic names, which we replace by that of the directory.
 const NAMELESS: &[&str] = &["mod", "index", "init", "__init__", "lib", "main", "package"];
 
-/// Whether a name without its extension says nothing of what is in the file.
+/// Returns true if a name without its extension says nothing about the contents of the file.
 pub(super) fn is_nameless(bare: &str) -> bool {
     NAMELESS.contains(&bare)
 }
@@ -55,7 +56,8 @@ impl PathWords {
         found
     }
 
-    /// How well a word of the query is one of these: 1 for the word itself, less for relatives.
+    /// Finds the word that matches a concept best, and returns its score and index. The word itself scores 1,
+    /// relatives less.
     pub(crate) fn matches(words: &[PathWord], concept: &Concept) -> (f32, Option<usize>) {
         let mut best = (0.0, None);
         for (nth, word) in words.iter().enumerate() {
@@ -102,17 +104,19 @@ fn similarity(word: &PathWord, concept: &Concept) -> f32 {
     } else if longer.starts_with(shorter.as_str()) {
         0.5
     } else if longer.len() == word.text.len() && longer.contains(shorter.as_str()) {
-        // Words that a name runs together: `fsevents`.
+        // Words that are joined in a name, e.g. `fsevents`.
         0.4
     } else {
         0.0
     }
 }
 
-/// How much of a test a test is that is asked for. Who asks about running tests wants what runs them.
+/// The penalty of a test if tests are asked for. A question about running tests is about the code that runs
+/// them.
 const TEST_ASKED_FOR: f32 = 0.5;
 
-/// Sets the values of the rules that look at the kinds of a file. A word among `asked` that asks for a kind lowers nothing of it.
+/// Sets the values of the rules about kinds of files. If a word in `asked` asks for a kind, files of this
+/// kind aren't lowered.
 pub(crate) fn kind_values(kinds: FileKinds, asked: &[&str], values: &mut Values) {
     let asks = |words: &[&str]| asked.iter().any(|word| is_among(words, word));
     let mut set = |id: Id, on: bool| values[id as usize] = if on { 1.0 } else { 0.0 };
@@ -136,26 +140,26 @@ pub(crate) fn kind_values(kinds: FileKinds, asked: &[&str], values: &mut Values)
     }
 }
 
-/// Whether words of a query ask for tests.
+/// Returns true if words of a query ask for tests.
 pub(crate) fn asks_for_tests(asked: &[&str]) -> bool {
     asked.iter().any(|word| is_among(&["test", "tests", "testing", "spec", "mock", "fixture"], word))
 }
 
-/// A kind of file whose code no answer shows unless the query asks for it.
+/// A kind of file whose code an answer must not show unless the query asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aside {
-    /// A test, or data of tests.
+    /// A test, or data for tests.
     Test,
     /// Texts of the program in other languages.
     Translation,
-    /// Versions of dependencies that a package manager wrote.
+    /// Versions of dependencies, written by a package manager.
     LockFile,
     /// Written by a program.
     Generated,
 }
 
 impl Aside {
-    /// Returns its name for records.
+    /// Returns the name for records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -171,7 +175,7 @@ const ASKS_FOR_TRANSLATIONS: &[&str] =
     &["i18n", "l10n", "language", "locale", "locales", "translation", "translations", "translate"];
 const ASKS_FOR_LOCK_FILES: &[&str] = &["dependencies", "dependency", "lock", "lockfile", "version"];
 
-/// Returns the kind of a file that answers leave out, unless a word among `asked` asks for it.
+/// Returns the kind of a file that answers should leave out, unless a word in `asked` asks for it.
 pub(crate) fn aside(kinds: FileKinds, asked: &[&str]) -> Option<Aside> {
     let asks = |words: &[&str]| asked.iter().any(|word| is_among(words, word));
     if kinds.has(FileKind::Test) {

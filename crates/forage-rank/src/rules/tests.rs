@@ -74,7 +74,7 @@ fn paths_tell_what_a_file_is_for() {
         ("docs_src/router.py", "prose"),
         ("single_include/json.hpp", "generated"),
         ("include/json.hpp", ""),
-        // What no language is known of may be the language of the project.
+        // The project may be written in a language that we don't know.
         ("modules/network.tf", ""),
         ("src/v1/client.rs", ""),
         ("topics/start.topic", "prose"),

@@ -1,4 +1,4 @@
-//! Declarations and what implements them.
+//! Finds declarations and their implementations.
 
 use crate::limits;
 use crate::query::RankQuery;
@@ -7,18 +7,18 @@ use crate::retrieve::FileCandidate;
 use super::paths::is_nameless;
 use super::{Evidence, Id, RuleWeights};
 
-/// How far ahead of its implementation a declaration may be to come behind it: of a question a fifth. Where it is further
-/// ahead it is what is asked for.
+/// The maximum ratio of a declaration's score to its implementation's at which we move the declaration after
+/// it, for a question. If the declaration is further ahead, it is probably what the query asks for.
 const AHEAD: f32 = 1.2;
-/// The same for a report: what is mended is the implementation.
+/// The same for a bug report, where a fix is more likely in the implementation.
 const AHEAD_OF_REPORT: f32 = 1.5;
-/// The share of its implementation's score that a declaration has then.
+/// The score that such a declaration gets, relative to its implementation's.
 const BEHIND: f32 = 0.999;
 
-/// Letters of the shortest type that is told by the name of its interface.
+/// Minimum number of letters of a type that we recognise by the name of its interface.
 const SHORTEST_TYPE: usize = 3;
 
-/// Words of a question that is about declarations.
+/// Words of a question that asks for declarations.
 const ASKED: &[&str] = &[
     "abstract",
     "api",
@@ -36,16 +36,16 @@ const ASKED: &[&str] = &[
     "traits",
 ];
 
-/// Headers, and what implements them.
+/// Extensions of headers, with those of their implementations.
 const HEADERS: &[(&[&str], &[&str])] = &[
     (&["h", "hpp", "hh", "hxx"], &["c", "cc", "cpp", "cxx", "m", "mm", "cu"]),
     (&["pyi"], &["py", "pyx"]),
     (&["d.ts", "d.mts", "d.cts"], &["js", "mjs", "cjs", "jsx", "ts", "tsx"]),
 ];
 
-/// Puts declarations behind their implementations where both answer about as well and the query asks for neither: the rule
-/// `twin` takes off what they are ahead. `name.h` is implemented by `name.c`, `IName.cs`, `NameInterface.php` and
-/// `AbstractName.java` by `Name` and `OtherName`.
+/// Moves declarations after their implementations if both have similar scores and the query asks for neither.
+/// The rule `twin` takes away their lead. For example, `name.c` implements `name.h`. `Name` and `OtherName`
+/// implement `IName.cs`, `NameInterface.php` and `AbstractName.java`.
 pub(crate) fn implementations_first(
     query: &RankQuery,
     candidates: &[FileCandidate],
@@ -73,7 +73,7 @@ pub(crate) fn implementations_first(
     }
 }
 
-/// A file's name, up to its first dot and behind it.
+/// A file's name, split at its first dot.
 #[derive(Clone, Copy, Debug)]
 struct TwinName<'a> {
     directory: &'a str,
@@ -95,7 +95,7 @@ impl<'a> TwinName<'a> {
             .map(|(_, extensions)| *extensions)
     }
 
-    /// The name of what a file declares for others to implement, if its own says so.
+    /// Returns the name of the type that a file declares for others to implement, if its own name shows this.
     fn declared_type(&self) -> Option<&'a str> {
         let begins_name = |name: &&str| name.starts_with(char::is_uppercase) && name.len() >= SHORTEST_TYPE;
         let interface = self.bare.strip_prefix('I').filter(|_| self.extension == "cs");

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use crate::index::Stamp;
 
-/// Files with nothing but a word, and one among tests that has more to say.
+/// Creates many files that only differ in a few words, and a test file with more to say.
 fn filled(count: usize) -> RankIndex {
     let index = RankIndex::in_memory().unwrap();
     let writer = index.writer(1).unwrap();
@@ -31,12 +31,12 @@ fn what_is_not_allowed_takes_no_place() {
     let request = RankedSearch { allow: Some(&allow), ..request };
     let ranking = search(&index, &request).unwrap();
     assert_eq!((paths(&ranking), ranking.matching), (vec!["tests/last.rs"], 1));
-    // The query's own filters count too.
+    // The query's own filters must apply as well.
     let ranking = search(&index, &RankedSearch { query: "router path:src", ..request }).unwrap();
     assert!(ranking.files.is_empty() && ranking.matching == 0 && !ranking.stopped);
 }
 
-/// The most that a query can be: as long as is read, of words that files have.
+/// Creates the most expensive query possible: as long as we read, and full of words that files contain.
 fn hostile() -> String {
     let mut text: String = (0..400).map(|nth| format!("word{nth} ")).collect();
     text.push_str(&"router path other ".repeat(limits::QUERY_BYTES / 18));
@@ -92,7 +92,7 @@ fn a_longer_answer_begins_as_a_shorter_one() {
 
 #[test]
 fn a_phrase_that_stands_too_late_to_be_seen_is_told() {
-    // H5 of the review: such files were left out unsaid.
+    // Regression test: such files were left out without a note.
     let index = RankIndex::in_memory().unwrap();
     let writer = index.writer(1).unwrap();
     let many = "router x\n".repeat(limits::PHRASE_HITS);
@@ -106,7 +106,7 @@ fn a_phrase_that_stands_too_late_to_be_seen_is_told() {
     assert_eq!((ranking.files.len(), &ranking.ignored[..]), (3, &["\"->\"".to_owned()][..]));
 }
 
-/// Two indexes rank their files as one that has them all, score by score.
+/// Two indexes must rank their files like a single one with all files, score by score.
 #[test]
 fn several_indexes_rank_as_one() {
     let files = [
@@ -141,12 +141,12 @@ fn several_indexes_rank_as_one() {
             let nth = files.iter().position(|(path, _)| *path == hit.path).unwrap();
             assert_eq!(hit.index, nth % 2, "{}", hit.path);
         }
-        // What one of them may not give comes from the other alone.
+        // If one index is excluded, all results must come from the other one.
         let allow = |index: usize, _: &str| index == 1;
         let ranking = search_all(&[&even, &odd], &RankedSearch { allow: Some(&allow), ..request }).unwrap();
         assert!(ranking.files.iter().all(|hit| hit.index == 1), "{query}");
     }
-    // The same file in both comes twice, the first index's first.
+    // A file in both indexes must appear twice, first from the first index.
     let ranking = search_all(&[&whole, &whole], &RankedSearch::new("parse_request", 2)).unwrap();
     let places: Vec<_> = ranking.files.iter().map(|hit| (hit.path.as_str(), hit.index)).collect();
     assert_eq!(places, [("src/request.rs", 0), ("src/request.rs", 1)]);
@@ -165,7 +165,7 @@ fn the_files_of_a_stack_trace_come_first() {
         "src/app/cache.py",
     ];
     for path in paths_of {
-        // `decoder.py` is a file of the language too.
+        // `decoder.py` is also part of the standard library.
         let text = format!(
             "def {}():\n    loader_reader_decoder_main_cache(value)\n",
             &path[path.len() - 6..path.len() - 3]

@@ -1,9 +1,9 @@
 //! The files of an index: in memory, or in a directory of the user's cache.
 //!
-//! The engine never opens a file itself. It reads bytes whose length and hash match the [`Manifest`]
-//! ([`Sealed`]). Its output is hashed while it is written ([`Staged`]), and writing ends at once when the
-//! time is over. Only [`Files::sync`] flushes to the disk: files that a power failure leaves incomplete are
-//! handled like any other damage.
+//! The engine never opens a file itself. It only gets bytes whose length and hash match the [`Manifest`]
+//! ([`Sealed`]). We hash its output while it is written ([`Staged`]), and stop writing as soon as the
+//! deadline passes. Only [`Files::sync`] flushes to the disk: files that a power failure leaves incomplete
+//! are detected like any other damage.
 
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
@@ -35,17 +35,17 @@ const MANIFEST: &str = "manifest";
 /// The manifest while it is being written.
 const NEW_MANIFEST: &str = "manifest.new";
 
-/// The known commits of the project. The file names the commit for which it is valid, so it does not depend
+/// The known commits of the project. This file names the commit for which it is valid, so it doesn't depend
 /// on the manifest.
 const HISTORY: &str = "history";
 
-/// The engine's name for the description of an index. We keep it in a file of each segment instead.
+/// The engine's name for the description of an index. We keep one in a file of each segment instead.
 const DESCRIPTION: &str = "meta.json";
 
-/// How far files can be trusted before they are read.
+/// How far we may trust files before reading them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// They are read completely and compared with the manifest.
+    /// We must read them completely and compare them with the manifest.
     Nothing,
     /// This process has just written them.
     Written,
@@ -89,14 +89,15 @@ impl Files {
         }
     }
 
-    /// Maps a file after checking that it is as written.
+    /// Maps a file, after checking that it is as written.
     ///
     /// # Errors
     ///
-    /// Returns [`IndexError::Damaged`] if the file is missing or differs, or an error if the time is over.
+    /// Returns [`IndexError::Damaged`] if the file is missing or differs, and another error if the deadline
+    /// has passed.
     pub fn open(&self, entry: &ManifestEntry, trust: Trust, stop: &Stop) -> Result<OwnedBytes, IndexError> {
         if let Self::Disk { path, .. } = self {
-            // We check this before opening the file because opening a pipe would block forever.
+            // We must check this before opening the file: opening a pipe would block forever.
             let metadata = fs::symlink_metadata(path.join(&entry.name))?;
             if !metadata.is_file() || metadata.len() != entry.length {
                 return Err(IndexError::Damaged);
@@ -113,7 +114,7 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Reads the manifest of this format; `None` if there is no index yet.
+    /// Reads the manifest, which must have this format. `None` if there is no index yet.
     ///
     /// # Errors
     ///
@@ -124,7 +125,7 @@ impl Files {
         Manifest::from_text(format, &text).map(Some)
     }
 
-    /// Reads a whole file; `None` if it does not exist.
+    /// Reads a whole file. `None` if it doesn't exist.
     fn read_short(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, IndexError> {
         let Self::Disk { path, .. } = self else { return Ok(None) };
         let path = path.join(name);
@@ -143,18 +144,18 @@ impl Files {
         }
     }
 
-    /// Returns the stored history of commits, if it is usable.
+    /// Reads the stored history of commits, if it is usable.
     pub fn history(&self) -> Option<Vec<u8>> {
         self.read_short(HISTORY, limits::HISTORY_BYTES).ok().flatten()
     }
 
-    /// Stores the history of commits. If this fails, the history is read again next time.
+    /// Stores the history of commits. If this fails, we will read the history again next time.
     pub fn replace_history(&self, bytes: &[u8]) {
         let Self::Disk { path, .. } = self else { return };
         if bytes.len() as u64 > limits::HISTORY_BYTES {
             return;
         }
-        // No lock is needed because each process writes its own file until it is complete.
+        // We don't need a lock because each process writes to its own file and then renames it.
         let new = path.join(format!("{HISTORY}.{}", std::process::id()));
         let _ = fs::write(&new, bytes).and_then(|()| fs::rename(new, path.join(HISTORY)));
     }
@@ -206,7 +207,7 @@ impl Files {
             return Ok(());
         };
         let from = from.join(&entry.name);
-        // As for all files that we open: it must not be a pipe, and not longer than it was written.
+        // As with all files that we open, it must not be a pipe, and must be as long as written.
         let metadata = fs::symlink_metadata(&from)?;
         if !metadata.is_file() || metadata.len() != entry.length {
             return Err(io::ErrorKind::InvalidData.into());
@@ -214,16 +215,15 @@ impl Files {
         fs::copy(from, to.join(&entry.name)).map(drop)
     }
 
-    /// Removes unreferenced files. Processes that have one open can still read it. If a file cannot be
-    /// removed, we try again next time.
+    /// Removes unreferenced files. Processes that have one of them open can still read it. If we can't remove
+    /// a file, we will try again next time.
     pub fn remove<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         for name in names {
             let _ = self.engine().delete(Path::new(name));
         }
     }
 
-    /// Removes the files of an index that remained because a process was killed while writing. Other files
-    /// are kept.
+    /// Removes the files of an index that a killed process left behind. Files that aren't ours are kept.
     pub fn remove_all_but(&self, known: &HashSet<&str>) {
         let Self::Disk { path, .. } = self else { return };
         for file in fs::read_dir(path).into_iter().flatten().flatten() {
@@ -254,7 +254,7 @@ impl Files {
     }
 }
 
-/// Computes a hash in pieces, so that a large file does not delay the end of the call.
+/// Computes a hash in pieces, so that a large file can't delay the end of the call.
 fn hash_of(bytes: &[u8], stop: &Stop) -> Result<u64, IndexError> {
     let mut hasher = Xxh3::new();
     for piece in bytes.chunks(limits::HASHED_AT_ONCE) {
@@ -270,7 +270,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The engine's view of a segment: a directory that only contains its verified files.
+/// The engine's view of a segment: a directory with nothing but the verified files.
 #[derive(Clone)]
 pub(super) struct Sealed(Arc<HashMap<PathBuf, OwnedBytes>>);
 
@@ -331,7 +331,7 @@ impl Directory for Sealed {
     }
 }
 
-/// A directory into which the engine writes one segment. It hashes the written data.
+/// A directory into which the engine writes one segment. All data is hashed while it is written.
 #[derive(Clone, Debug)]
 pub struct Staged(Arc<Staging>);
 
@@ -384,7 +384,8 @@ impl Staged {
 }
 
 impl Staging {
-    /// Returns true if the time for writing is over. A segment started in time gets a short extension.
+    /// Returns true if the time for writing is over. A segment that was started in time gets a short
+    /// extension.
     fn is_over(&self) -> bool {
         match self.stop.check() {
             None => false,
@@ -474,7 +475,7 @@ impl TerminatingWrite for Hashing {
     fn terminate_ref(&mut self, token: AntiCallToken) -> io::Result<()> {
         match &self.staging.files {
             Files::Memory(_) => self.inner.terminate_ref(token)?,
-            // Terminating the file would sync it.
+            // We must not terminate the file, as this would sync it.
             Files::Disk { .. } => self.inner.flush()?,
         }
         let (name, length, hash) = (self.name.clone(), self.length, self.hasher.digest());

@@ -1,15 +1,15 @@
 //! The manifest: the file that lists the content of an index.
 //!
 //! It records the length and hash of every file, and ends with a hash of itself. So a file from another time
-//! or another index is detected like a modified one. It consists of lines of text:
+//! or another index is detected just like a modified one. The manifest consists of lines of text:
 //!
 //! ```text
-//! forage_encoded_10 17                 the format, and how often there was a commit
-//! note {"vector":"text"}              what the owner of the index keeps with it, if anything
-//! segment 3f…                         one for each, with its files behind it
-//! file 3f….term 1234 a1b2…            the name, bytes, XXH3 in hexadecimal digits
-//! gone 3f….17.gone 64 c3d4…           as a file; documents of the segment that are gone
-//! states 3f….17.states 640 c3d4…      as a file; states of its documents in place of those that it was written with
+//! forage_encoded_10 17                 the format, and the number of commits so far
+//! note {"vector":"text"}              data that the owner of the index stores with it, if any
+//! segment 3f…                         one per segment, followed by its files
+//! file 3f….term 1234 a1b2…            the name, the length in bytes, XXH3 in hexadecimal digits
+//! gone 3f….17.gone 64 c3d4…           like a file; the bit set of the segment's living documents
+//! states 3f….17.states 640 c3d4…      like a file; the states that replace those written with its documents
 //! sum e5f6…                           XXH3 of all lines before
 //! ```
 
@@ -34,9 +34,9 @@ pub struct ManifestEntry {
 /// The files of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SegmentEntry {
-    /// The engine's id of the segment.
+    /// The engine's id of this segment.
     pub id: String,
-    /// The files that were written with the segment.
+    /// The files that were written with this segment.
     pub files: Vec<ManifestEntry>,
     /// The bit set of living documents, if some were removed.
     pub gone: Option<ManifestEntry>,
@@ -57,13 +57,13 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Returns the names of all files except the manifest.
+    /// Returns the names of all files of this index except the manifest.
     #[must_use]
     pub fn names(&self) -> HashSet<&str> {
         self.files().map(|file| file.name.as_str()).collect()
     }
 
-    /// Returns all files except the manifest.
+    /// Returns all files of this index except the manifest.
     pub fn files(&self) -> impl Iterator<Item = &ManifestEntry> {
         self.segments
             .iter()
@@ -134,7 +134,7 @@ fn file(line: &str) -> Option<ManifestEntry> {
     words.next().is_none().then_some(entry)
 }
 
-/// Parses a file name, which must not lead to another directory.
+/// Parses a file name, which must not point to another directory.
 fn name(text: &str) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
     (text.bytes().all(is_plain) && !text.starts_with('.') && !text.is_empty()).then(|| text.to_owned())
@@ -206,11 +206,11 @@ mod tests {
         let seeds = forage_fuzz::seeds([manifest.to_text(FORMAT), Manifest::default().to_text(FORMAT)]);
         forage_fuzz::target!(&seeds, |input| {
             let said = String::from_utf8_lossy(input);
-            // Modified, with the old sum.
+            // The manifest is modified and keeps the old sum.
             if let Ok(read) = Manifest::from_text(FORMAT, &said) {
                 assert!(read == manifest || read == Manifest::default(), "{said}");
             }
-            // Modified, with a correct sum.
+            // The manifest is modified and has a correct sum.
             let body = said.rfind("sum ").map_or(&*said, |at| &said[..at]);
             let sealed = format!("{body}sum {:016x}\n", xxh3_64(body.as_bytes()));
             let Ok(read) = Manifest::from_text(FORMAT, &sealed) else { return };

@@ -1,7 +1,7 @@
 //! Converts panics of the engine to errors.
 //!
-//! The engine assumes that its files are intact. Damaged ones lead to an index out of range or an impossible
-//! length. Files are checked before the engine uses them, so this only handles the remaining cases: later
+//! The engine assumes that its files are intact. Damaged ones cause an index out of range or an impossible
+//! length. We check files before the engine uses them, so this only handles the remaining cases: later
 //! changes in mapped memory, and bugs of the engine.
 
 use std::any::Any;
@@ -16,8 +16,8 @@ thread_local! {
     static GUARDED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs work that uses the engine, and returns an error if it panics, without printing anything. Data that
-/// the work was changing must not be used any more.
+/// Runs work that uses the engine. If it panics, returns an error without printing anything. Data that the
+/// work was changing must not be used any more.
 ///
 /// # Errors
 ///
@@ -31,10 +31,10 @@ pub fn guarded<T, E: From<IndexError>>(work: impl FnOnce() -> Result<T, E>) -> R
 }
 
 /// Installs a panic hook that suppresses the messages of guarded panics and passes all others to the previous
-/// hook. The hook is shared by the whole process, so it checks the state of the panicking thread.
+/// hook. The whole process shares this hook, so it must check the state of the panicking thread.
 fn install() {
     static INSTALLED: Once = Once::new();
-    // A panicking thread cannot replace the hook.
+    // A panicking thread must not replace the hook.
     if std::thread::panicking() {
         return;
     }
@@ -71,7 +71,7 @@ mod tests {
         assert!(catch_unwind(|| guarded::<(), IndexError>(|| Err(IndexError::Busy))).unwrap().is_err());
     }
 
-    /// Runs the test above in its own process, to capture its messages.
+    /// Runs the test above in a process of its own, so that we can capture its messages.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test runs itself")]
     fn only_guarded_panics_are_silent() {

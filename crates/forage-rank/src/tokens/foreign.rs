@@ -1,11 +1,12 @@
 //! Translates programming words of other languages in a query into English.
 //!
-//! Code is mostly English, even if its authors are not. A query in another language keeps its own words and gets
-//! English ones from a table of some 700 senses (`foreign/senses.txt`). [`translate`] replaces words in place, so that
-//! names, paths and punctuation are read as in an English query. Function words become English stop words.
+//! Code is mostly English, whatever language its authors speak. A query in another language keeps its own
+//! words, and gets English ones from a table of some 700 senses (`foreign/senses.txt`). [`translate`]
+//! replaces words in place, so that names, paths and punctuation are parsed as in an English query. Function
+//! words become English stop words.
 //!
-//! Cyrillic, Chinese, Japanese and Korean script shows the language. For Latin script, [`latin_language`] counts
-//! function words and words of the table. English queries never change.
+//! Cyrillic, Chinese, Japanese and Korean scripts identify the language. For Latin script, [`latin_language`]
+//! counts function words and words of the table. English queries must never change.
 
 mod pieces;
 mod table;
@@ -22,8 +23,8 @@ const STOP_WORD: &str = "the";
 /// Replaces a preposition.
 const PREPOSITION: &str = "for";
 
-/// The weight of a word of the English vocabulary as evidence for English, relative to a function word. Other languages
-/// use English terms.
+/// The weight of a word of the English vocabulary as evidence for English, relative to a function word. This
+/// must be low because other languages use English terms.
 const VOCABULARY: f32 = 0.3;
 
 /// A query in English words.
@@ -33,7 +34,7 @@ pub(crate) struct Translation {
     pub(crate) text: String,
     /// The words that were replaced, separated by spaces.
     pub(crate) originals: String,
-    /// Words of the text with other meanings of what they replace.
+    /// Other meanings of replaced words, each with the word of the text that it belongs to.
     pub(crate) others: Vec<(&'static str, &'static str)>,
 }
 
@@ -65,7 +66,7 @@ impl Translation {
     }
 }
 
-/// Translates the foreign words of a query; returns nothing if there are none.
+/// Translates the foreign words of a query. Returns `None` if there are none.
 pub(crate) fn translate(text: &str) -> Option<Translation> {
     let latin = latin_language(text);
     let is_japanese = text.chars().any(|c| unspaced(c) == Some(Language::Japanese));
@@ -77,7 +78,7 @@ pub(crate) fn translate(text: &str) -> Option<Translation> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let script = unspaced(first);
-        // Korean separates its words, and some terms are two of them.
+        // Korean separates its words by spaces, and a term may consist of two of them.
         let is_end = |(at, c): &(usize, char)| {
             let is_space = *c == ' ' && script == Some(Language::Korean);
             let next = if is_space { rest[at + 1..].chars().next().unwrap_or(' ') } else { *c };
@@ -113,7 +114,8 @@ fn ideographic(run: &str, language: Language, found: &mut Translation) {
     }
 }
 
-/// Translates a run of Korean. Particles follow their words without a space, so what follows an entry is dropped.
+/// Translates a run of Korean. Particles follow their word without a space, so we drop the text after an
+/// entry.
 fn korean(run: &str, found: &mut Translation) {
     let Some(lexicon) = Lexicon::of(Language::Korean) else { return found.push_text(run) };
     let mut rest = run;
@@ -153,7 +155,7 @@ fn korean_word(word: &str, found: &mut Translation) {
     }
 }
 
-/// Translates text of words with spaces between them.
+/// Translates text that separates its words by spaces.
 fn spaced(run: &str, latin: Option<Language>, found: &mut Translation) {
     let all: Vec<(usize, &str)> = words(run).collect();
     let folded: Vec<Cow<'_, str>> = all.iter().map(|(_, word)| fold(word)).collect();
@@ -186,7 +188,8 @@ fn spaced(run: &str, latin: Option<Language>, found: &mut Translation) {
         let (last, word) = all[nth + count - 1];
         copied = last + word.len();
         if function.is_none() {
-            // An English word with another meaning, such as the French `file`, would find the wrong files.
+            // We leave out English words with another meaning, e.g. the French `file`, which would find the
+            // wrong files.
             let own = all[nth..nth + count].iter().zip(&folded[nth..]);
             own.filter(|(_, folded)| lexicon.function(folded).is_none() && !is_english(folded))
                 .for_each(|((_, word), _)| found.push_original(word));
@@ -196,7 +199,7 @@ fn spaced(run: &str, latin: Option<Language>, found: &mut Translation) {
     found.push_text(&run[copied..]);
 }
 
-/// Returns true for a word that is written like code: a name of several parts, or part of a path or an expression.
+/// Checks whether a word looks like code: a name of several parts, or part of a path or an expression.
 fn is_code(text: &str, start: usize, word: &str) -> bool {
     let has_shape = word.contains('_')
         || word.bytes().any(|byte| byte.is_ascii_digit())
@@ -213,11 +216,11 @@ fn is_code(text: &str, start: usize, word: &str) -> bool {
         || is_joined(Box::new(after.chars()))
 }
 
-/// Returns the language of the Latin words of a text if it is not English.
+/// Detects the language of the Latin words of a text. `None` means English.
 fn latin_language(text: &str) -> Option<Language> {
     let languages: Vec<(Language, &Lexicon)> =
         latin_languages().filter_map(|language| Some((language, Lexicon::of(language)?))).collect();
-    // How much speaks for each language, and how much for English instead.
+    // The evidence for each language, and for English instead of it.
     let mut scores = vec![(0.0_f32, 0.0_f32); languages.len()];
     for (start, word) in words(text) {
         if !word.chars().all(is_latin) || is_code(text, start, word) {
@@ -235,7 +238,7 @@ fn latin_language(text: &str) -> Option<Language> {
         };
         for ((_, lexicon), (score, against)) in languages.iter().zip(&mut scores) {
             match is_stop_word {
-                // `no` and `do` are function words of both.
+                // For example, `no` and `do` are function words of English as well.
                 true if lexicon.function(&folded).is_some() => {}
                 true => *against += english,
                 false => {
@@ -258,7 +261,8 @@ fn is_cyrillic(c: char) -> bool {
     ('\u{400}'..='\u{4FF}').contains(&c)
 }
 
-/// Returns the language of a script without spaces, or with words that hold particles. Kana is only in Japanese.
+/// Detects the language of a script that has no spaces, or attaches particles to words. Only Japanese has
+/// kana.
 fn unspaced(c: char) -> Option<Language> {
     match c {
         '\u{3041}'..='\u{309F}' | '\u{30A0}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' => {

@@ -1,8 +1,8 @@
 //! Stems English words as programmers use them.
 //!
-//! It is more aggressive than Porter's stemmer for the word families in names of code: `serialize`,
-//! `serializer`, `serialization` and `serializable` have one stem, and so have `connect`, `connection` and
-//! `connector`. Stems are only compared with each other and never shown.
+//! This is more aggressive than Porter's stemmer, to unite the word families in names of code. For example,
+//! `serialize`, `serializer`, `serialization` and `serializable` have one stem, and so do `connect`,
+//! `connection` and `connector`. We only compare stems with each other and never show them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 /// A suffix, its replacement, and the minimum number of letters before it.
 type SuffixRule = (&'static str, &'static str, usize);
 
-/// Suffixes to remove, longer ones first, with their replacement and the minimum number of letters that must
-/// remain.
+/// Suffixes to remove, longer ones first, each with its replacement and the minimum number of letters that
+/// must remain.
 const ENDINGS: &[SuffixRule] = &[
     ("izations", "", 3),
     ("ization", "", 3),
@@ -103,12 +103,13 @@ const ENDINGS: &[SuffixRule] = &[
     ("ed", "", 3),
     ("es", "", 3),
     ("s", "", 3),
-    // `cookie` as `cookies`.
+    // `cookie` must have the stem of `cookies`.
     ("ie", "y", 3),
     ("e", "", 3),
 ];
 
-/// Plurals of words that end in `s` themselves, which the endings would take for those of words in `e` (`databases`).
+/// Plurals of words that end in `s`. The endings would treat these like plurals of words in `e`
+/// (`databases`).
 const PLURALS: &[(&str, &str)] = &[
     ("aliases", "alias"),
     ("atlases", "atlas"),
@@ -117,14 +118,14 @@ const PLURALS: &[(&str, &str)] = &[
     ("lenses", "lens"),
 ];
 
-/// The endings by their last letter: most words are looked at with a handful of them.
+/// The endings by their last letter, so that we only try a handful of them per word.
 static BY_LAST_LETTER: LazyLock<Vec<Vec<&'static SuffixRule>>> = LazyLock::new(|| {
     (b'a'..=b'z')
         .map(|last| ENDINGS.iter().filter(|ending| ending.0.as_bytes().ends_with(&[last])).collect())
         .collect()
 });
 
-/// Returns the stem of a word in lower case.
+/// Stems a word, which must be in lower case.
 #[must_use]
 pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -151,8 +152,8 @@ pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     Cow::Borrowed(word)
 }
 
-/// Normalises the remainder of words such as `running`, `cached` and `cache`: removes a doubled consonant or
-/// a final `e`, so that related words match.
+/// Normalises the remainder of a word, e.g. of `running`, `cached` and `cache`. This removes a doubled
+/// consonant or a final `e`, so that related words match.
 fn settle(rest: &str) -> &str {
     let bytes = rest.as_bytes();
     let [.., before, last] = bytes else { return rest };

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Words with the same meaning in all kinds of programs. The first word of a line is the one people say, the
-/// others are likely in code. Each of the others is a synonym of the first and vice versa. All are looked up
-/// by stem.
+/// Words with the same meaning in all kinds of programs. The first word of a line is the one that people say,
+/// while the others are likely in code. Each of the others is a synonym of the first and vice versa. We look
+/// up all of them by stem.
 const FAMILIES: &[&[&str]] = &[
     &["configuration", "config", "conf", "cfg", "settings", "options"],
     &["settings", "config"],
@@ -171,7 +171,7 @@ const FAMILIES: &[&[&str]] = &[
     &["keyboard", "key"],
 ];
 
-/// Pairs of words that code abbreviates by letters.
+/// Pairs of words that code abbreviates, with the abbreviation.
 const ABBREVIATIONS: &[(&str, &str, &str)] = &[
     ("file", "system", "fs"),
     ("standard", "library", "std"),
@@ -204,13 +204,13 @@ const ABBREVIATIONS: &[(&str, &str, &str)] = &[
     ("user", "id", "uid"),
 ];
 
-/// Returns the abbreviation of two neighbouring words in code.
+/// Looks up the abbreviation that code uses for two neighbouring words.
 pub(crate) fn abbreviation(first: &str, second: &str) -> Option<&'static str> {
     ABBREVIATIONS.iter().find(|(one, other, _)| *one == first && *other == second).map(|(_, _, short)| *short)
 }
 
-/// Stop words of questions; the remaining words are the subject. Words that are also names in code (`get`,
-/// `set`, `run`) are not included.
+/// Stop words of questions; the remaining words are the subject. This must not include words that are also
+/// names in code, e.g. `get`, `set` and `run`.
 const QUESTION_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "before",
     "being", "both", "but", "by", "can", "could", "did", "do", "does", "done", "each", "either", "etc",
@@ -331,7 +331,7 @@ static BY_STEM: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| 
     found
 });
 
-/// Returns the synonyms of a word, unstemmed.
+/// Looks up the synonyms of a word. They aren't stemmed.
 pub(crate) fn synonyms(word: &str) -> impl Iterator<Item = &'static str> {
     BY_STEM.get(super::stem(word).as_ref()).into_iter().flatten().copied()
 }

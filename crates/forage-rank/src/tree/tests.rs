@@ -92,7 +92,7 @@ fn an_index_that_is_kept_answers_as_one_made_anew() {
             for _ in 0..1 + random.below(4) {
                 edit(&mut random, tree.path());
             }
-            // Every other time, opened again, as by another process.
+            // Every other time, the index is reopened, as if by another process.
             let index = RankIndex::in_directory(cache.path(), &Stop::never()).unwrap();
             let listing = watched.as_ref().filter(|_| random.below(2) == 0);
             let listing = listing.and_then(|watched| watched.prepare(&WalkOptions::default()).ok().flatten());
@@ -114,11 +114,11 @@ fn what_has_not_changed_is_neither_read_nor_written() {
         return;
     }
     let index = made_anew(&root);
-    // The content of recently written files is compared.
+    // Recently written files must be compared by content.
     let compare = || compare(&index, &root, None, &effort(&Stop::never())).unwrap();
     assert!(compare().is_empty());
     std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
-    // The files are now old enough for their states to be trusted, which is recorded once.
+    // The files are now old enough for us to trust their states. This is recorded once.
     let changes = compare();
     assert_eq!((changes.read.len(), changes.settled.len()), (0, NAMES.len()));
     assert!(changes.unsettled > 0);
@@ -126,7 +126,7 @@ fn what_has_not_changed_is_neither_read_nor_written() {
     assert!(compare().is_empty() && compare().unsettled == 0);
     let before = told(&index);
 
-    // With the same size and modification time.
+    // The file keeps its size and modification time.
     let path = tree.path().join("a.rs");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     fs::write(&path, b"fn shut() {}\n").unwrap();
@@ -160,7 +160,7 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     assert!(changes.gone.is_empty() && changes.report.stopped.is_some());
 }
 
-/// After a checkout the states of all files are unknown, and their contents are the same.
+/// After a checkout, the states of all files are unknown, but their contents are the same.
 #[test]
 fn many_unchanged_files_are_compared_to_the_end() {
     let tree = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ fn many_unchanged_files_are_compared_to_the_end() {
     assert!(progress.is_large.load(Ordering::Relaxed) && !progress.has_many_changes.load(Ordering::Relaxed));
 }
 
-/// A caller waits for a small update, and gives up immediately on a large one.
+/// A caller waits for a small update, but should give up on a large one immediately.
 #[test]
 fn large_update_ends_at_an_end_of_its_own() {
     let tree = tempfile::tempdir().unwrap();
@@ -207,13 +207,13 @@ fn large_update_ends_at_an_end_of_its_own() {
     let ended = super::update(&index, &root, None, &large, || Ok(())).unwrap_err();
     assert!(matches!(ended, UpdateError::NoTime | UpdateError::Unfinished { .. }), "{ended}");
     assert!(is_large(&large) && index.files() <= few);
-    // Without that end, it is only marked as large.
+    // Without that deadline, the update is only marked as large.
     let waiting = effort(&Stop::never());
     super::update(&index, &root, None, &waiting, || Ok(())).unwrap();
     assert_eq!((index.files(), is_large(&waiting)), (few + 1, true));
 }
 
-/// Runs an update and returns the number of files read for the index.
+/// Runs an update and counts the files that it read for the index.
 fn files_read(index: &RankIndex, root: &Arc<Root>) -> u64 {
     let effort = effort(&Stop::never());
     super::update(index, root, None, &effort, || Ok(())).unwrap();
@@ -237,7 +237,7 @@ fn other_states_of_the_same_files_are_written_down_alone() {
     assert_eq!(files_read(&reopened(), &root), 120);
     settle();
     assert_eq!((files_read(&reopened(), &root), opened(&reopened())), (0, 0));
-    // Touches all files, like switching branches back and forth.
+    // Touch all files, as switching branches back and forth would do.
     for nth in 0..120 {
         let file = fs::File::options().append(true).open(tree.path().join(name(nth))).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
@@ -245,7 +245,7 @@ fn other_states_of_the_same_files_are_written_down_alone() {
     settle();
     assert_eq!(opened(&reopened()), 120);
     assert_eq!((files_read(&reopened(), &root), opened(&reopened())), (0, 0));
-    // Merging segments keeps the states.
+    // Merged segments must keep the states.
     let segments = |index: &RankIndex| index.state().segments.len();
     let mut merged = false;
     for round in 0..40 {
@@ -282,7 +282,7 @@ fn an_index_that_begins_as_another_trees_answers_as_one_made_anew() {
     let index = opened(1);
     assert_eq!(files_read(&index, &second), 12);
     assert_eq!(told(&index), told(&made_anew(&second)));
-    // The first index is unchanged.
+    // The first index must be unchanged.
     assert_eq!(told(&opened(0)), told(&made_anew(&first)));
     let never = Stop::never();
     never.cancel();
@@ -306,12 +306,12 @@ fn what_the_project_calls_itself_weighs_nothing_beside_other_words() {
     };
     let own = || vec!["cobra".to_owned()];
     assert_eq!(ask("cobra runs command"), (own(), "command.go".to_owned()));
-    // A single other word in the files is not enough, because the query may ask for the name.
+    // A single other word isn't enough: the query may ask for the name itself.
     assert_eq!(ask("cobra library unheard").0, [""; 0]);
     assert_eq!(ask("cobra"), (Vec::new(), "cobra.go".to_owned()));
     let text = "when cobra runs a command then a command runs and cobra prints the command twice";
     assert_eq!(ask(text).0, [""; 0]);
-    // Matches the current tree.
+    // The names must match the current tree.
     write(&directory, "README.md", b"# Snake\n");
     assert_eq!(ask("cobra runs command").0, [""; 0]);
     write(&directory, "go.mod", b"module example.com/snake/v2\n");

@@ -20,7 +20,7 @@ pub(crate) static BASH: Row = Row {
         Rule { node: "command", kind: "alias", category: Function, name: Name::With(alias) },
     ],
     wrappers: &["declaration_command"],
-    // Loop variables do not deserve a line in an outline.
+    // We leave out loop variables, which don't deserve a line in an outline.
     local_scopes: &[
         "subshell",
         "command_substitution",

@@ -9,7 +9,7 @@ use crate::language::{BASE, Name, Named, Row, Rule, Site, Source, child, childre
 
 const NAME: Name = Name::Field("name");
 
-/// Words that the grammars mistake for names after an error.
+/// Words that must not become names, although the grammars take them for names after an error.
 const NO_NAMES: &[&str] = &[
     "",
     "__catch",
@@ -107,7 +107,8 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(if is_absent { named.with_kind("function", Declaration) } else { named });
 }
 
-/// Matches `TEST(Suite, name) {` and other macros that define a function named by their arguments.
+/// Matches `TEST(Suite, name) {` and similar macros, which define a function that is named by their
+/// arguments.
 fn test<'tree>(site: Site<'_, 'tree>, declarator: Node<'tree>) -> Option<Named<'tree>> {
     let is_macro = site
         .text_of(declarator.child_by_field_name("declarator")?)
@@ -149,7 +150,7 @@ fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// For `typedef struct { … } name;`, this is the only name of the type.
+/// For `typedef struct { … } name;`, this is the only name that the type has.
 fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let defined = site.node.child_by_field_name("type");
     let unnamed = defined.filter(|node| {
@@ -168,7 +169,7 @@ fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Matches a type with its body, or a statement that only declares it. Elsewhere, `struct name` is a
+/// Matches a type with its body, or a statement that only declares it. Elsewhere, `struct name` is merely a
 /// reference.
 fn tagged<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(named) = site.node.child_by_field_name("name").and_then(|name| named(site, name)) else {
@@ -203,7 +204,7 @@ fn object_macro<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_guarded =
         site.parents.last().filter(|parent| parent.kind() == "preproc_ifdef").is_some_and(|parent| {
             let guarded = parent.child_by_field_name("name");
-            // An `#ifndef` that contains nothing else sets a default and is not a guard.
+            // If an `#ifndef` contains nothing else, it sets a default, so this isn't a guard.
             guarded.is_some_and(|guarded| site.text_of(guarded) == site.text_of(name))
                 && children(*parent).filter(Node::is_named).nth(2).is_some()
         });
@@ -212,8 +213,8 @@ fn object_macro<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns the declared node of a declarator, and true if it is a function. `*name(…)` is a function,
-/// `(*name)(…)` is a pointer to one.
+/// Returns the declared node of a declarator, and true if it is a function. Note that `*name(…)` is a
+/// function, but `(*name)(…)` is a pointer to one.
 fn innermost(declarator: Node<'_>) -> (Node<'_>, bool) {
     let (mut name, mut is_function) = (declarator, false);
     loop {
@@ -251,7 +252,7 @@ fn is_operator_cast(mut name: Node<'_>) -> bool {
     name.kind() == "operator_cast"
 }
 
-/// Returns the name of a declarator or a type, without template arguments.
+/// Returns the name in a declarator or a type, without template arguments.
 fn named<'tree>(site: Site<'_, 'tree>, node: Node<'tree>) -> Option<Named<'tree>> {
     let (mut scope, mut name) = (String::new(), node);
     while name.kind() == "qualified_identifier" {
@@ -260,7 +261,7 @@ fn named<'tree>(site: Site<'_, 'tree>, node: Node<'tree>) -> Option<Named<'tree>
             scope = format!("{scope}{separator}{}", site.text_of(unparameterized(qualifier)));
         }
         let mut cursor = name.walk();
-        // `template` before the name has the same field.
+        // A `template` before the name has the same field, but we want the last one.
         name = name.children_by_field_name("name", &mut cursor).filter(Node::is_named).last()?;
     }
     let scope = (!scope.is_empty()).then_some(scope);
@@ -279,7 +280,7 @@ fn named<'tree>(site: Site<'_, 'tree>, node: Node<'tree>) -> Option<Named<'tree>
             let separator = if operator.starts_with(char::is_alphabetic) { " " } else { "" };
             Some(Named::new(name).with_spelling(scope, format!("operator{separator}{operator}")))
         }
-        // `operator const char *() const`
+        // For example `operator const char *() const`.
         "operator_cast" => {
             let mut parameters = name;
             while let Some(inner) = parameters.child_by_field_name("declarator") {
@@ -304,8 +305,8 @@ fn unparameterized(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// Returns true if a node is within the body of a function, but not within a type that is defined there. The
-/// C grammar reads `namespace name {` as a function without parameters, which does not count.
+/// Checks whether a node is within the body of a function, but not within a type that is defined there. The C
+/// grammar reads `namespace name {` as a function without parameters, which must not count.
 fn is_in_function(site: Site<'_, '_>) -> bool {
     for parent in site.parents.iter().rev() {
         match parent.kind() {
@@ -323,7 +324,7 @@ fn is_in_function(site: Site<'_, '_>) -> bool {
     false
 }
 
-/// Matches an Objective-C class. With a category, it extends a class defined elsewhere.
+/// Matches an Objective-C class. With a category, this extends a class that is defined elsewhere.
 fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = child(site.node, &["identifier"]) else { return };
     let named = Named::new(name);
@@ -343,13 +344,13 @@ fn forward<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(children(site.node).filter(|child| child.kind() == "identifier").map(Named::new));
 }
 
-/// Assembles the selector of a method.
+/// Assembles the selector of a method from its parts.
 fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut selector = String::new();
     for part in children(site.node) {
         match part.kind() {
             "identifier" => selector.push_str(site.text_of(part)),
-            // The parameters after a comma are not part of the selector.
+            // Parameters after a comma aren't part of the selector.
             "," => break,
             "method_parameter" => selector.push(':'),
             _ => {}
@@ -359,7 +360,7 @@ fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name).with_spelling(None, selector)));
 }
 
-/// Matches properties and instance variables: `@property (nonatomic) NSString *title;`.
+/// Matches properties and instance variables, e.g. `@property (nonatomic) NSString *title;`.
 fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(declaration) = child(site.node, &["struct_declaration"]) else { return };
     for declarator in children(declaration).filter(|child| child.kind() == "struct_declarator") {

@@ -35,11 +35,11 @@ const FORMS: &[(&str, Category)] = &[
     ("extend", Extension),
 ];
 
-/// Words that begin like a definition but are not one.
+/// Words that begin like a definition but aren't one.
 const OTHERS: &[&str] = &["default", "defer", "deferred", "deflate", "definitely", "deftest?"];
 
 fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // Quoted, discarded and commented code does not define anything.
+    // Code that is quoted, discarded or commented out doesn't define anything.
     let is_data = site.parents.iter().any(|parent| {
         matches!(parent.kind(), "dis_expr" | "quoting_lit" | "syn_quoting_lit")
             || parent.kind() == "list_lit" && head(site, *parent) == "comment"
@@ -63,7 +63,7 @@ fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         let category = if is_function { Function } else { category };
         names.extend(symbol(second).map(|named| named.with_kind(kind, category)));
     } else if word.starts_with("def") && !OTHERS.contains(&word) && site.parents.len() == 1 {
-        // Macros of libraries, such as `defroutes`.
+        // This may be a library's macro, e.g. `defroutes`.
         names.extend(symbol(second));
     } else if let Some(outer) = site.parents.last().filter(|outer| outer.kind() == "list_lit") {
         let is_signature = matches!(second.kind(), "vec_lit" | "list_lit");
@@ -76,7 +76,7 @@ fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns the elements of a list, without comments and elements discarded by `#_`.
+/// Returns the elements of a list, without comments and without elements that `#_` discards.
 fn values(list: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     children(list)
         .filter(|node| node.is_named() && !matches!(node.kind(), "comment" | "dis_expr" | "meta_lit"))
@@ -94,7 +94,7 @@ fn symbol(node: Node<'_>) -> Option<Named<'_>> {
     Some(Named::new(name).with_scope(node.child_by_field_name("namespace")))
 }
 
-/// Returns `::name` as a name with its colons, and `:space/name` as a name with a scope.
+/// Returns the name of a keyword. `::name` keeps its colons, and `:space/name` gets a scope.
 fn keyword(node: Node<'_>) -> Named<'_> {
     match (node.child_by_field_name("name"), node.child_by_field_name("namespace")) {
         (Some(name), Some(space)) => Named::new(name).with_scope(Some(space)),

@@ -16,7 +16,7 @@ pub(crate) static CMAKE: Row = Row {
     ..BASE
 };
 
-/// Returns the first argument of a command, unless it is computed by the build.
+/// Finds the first argument of a command, unless its value is only known during the build.
 fn first_argument<'tree>(site: Site<'_, 'tree>, command: Node<'tree>) -> Option<Node<'tree>> {
     let list = child(command, &["argument_list"])?;
     child(list, &["argument"]).filter(|name| !site.text_of(*name).contains("${"))
@@ -40,7 +40,7 @@ fn command<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         _ => return,
     };
     let name = first_argument(site, site.node);
-    // `set(ENV{NAME} …)` and `set(CACHE{NAME} …)` modify existing variables.
+    // `set(ENV{NAME} …)` and `set(CACHE{NAME} …)` only modify existing variables.
     let is_name = |name: &Node<'tree>| !site.text_of(*name).contains(['{', '}']);
     names.extend(name.filter(is_name).map(|name| Named::new(name).with_kind(kind, category)));
 }

@@ -56,7 +56,7 @@ fn named<'tree>(site: Site<'_, 'tree>) -> Option<Named<'tree>> {
     Some(Named::new(site.node.child_by_field_name("name")?).with_scope(interface))
 }
 
-/// Matches a property or an event. `int IList.Count` belongs to the interface.
+/// Matches a property or an event. Note that `int IList.Count` belongs to the interface.
 fn member<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(named(site));
 }

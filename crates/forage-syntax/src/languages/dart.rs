@@ -86,7 +86,7 @@ pub(crate) static DART: Row = Row {
     ..BASE
 };
 
-/// Matches a class. One that only applies mixins has no field for its name.
+/// Matches a class. If it only applies mixins, there is no field for its name.
 fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site
         .node
@@ -95,7 +95,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(Named::new));
 }
 
-/// Matches an extension. Without a name, it gets that of the class.
+/// Matches an extension. If it has no name, we use that of the class.
 fn extension<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site
         .node
@@ -141,7 +141,7 @@ fn member<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
             }
             _ => continue,
         };
-        // `Cart.empty` has two names.
+        // A constructor such as `Cart.empty` has two names.
         let mut cursor = signature.walk();
         let parts: Vec<Node<'tree>> =
             signature.children_by_field_name("name", &mut cursor).filter(|part| part.kind() != ".").collect();

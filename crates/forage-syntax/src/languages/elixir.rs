@@ -14,7 +14,7 @@ pub(crate) static ELIXIR: Row = Row {
         Rule { node: "call", kind: "def", category: Function, name: Name::With(definition) },
         Rule { node: "unary_operator", kind: "@", category: Constant, name: Name::With(attribute) },
     ],
-    // `@doc`, `@spec` and `@impl` belong to the next definition.
+    // Attributes such as `@doc`, `@spec` and `@impl` belong to the next definition.
     leading: &["unary_operator"],
     separators: &["."],
     documentation: &["unary_operator"],
@@ -22,7 +22,7 @@ pub(crate) static ELIXIR: Row = Row {
     ..BASE
 };
 
-/// Returns true for `@doc "…"`, `@moduledoc "…"` and `@typedoc "…"`.
+/// Recognises `@doc "…"`, `@moduledoc "…"` and `@typedoc "…"`.
 fn is_documentation(site: Site<'_, '_>) -> bool {
     let text = site.text_of(site.node);
     ["@doc ", "@moduledoc ", "@typedoc "].iter().any(|start| text.starts_with(start))
@@ -93,19 +93,19 @@ fn definition<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns true if a node is the name of a module. The name in `defmodule unquote(name)` is only known at
-/// compile time.
+/// Returns true if a node is the name of a module. This isn't so in `defmodule unquote(name)`, whose name is
+/// only known at compile time.
 fn is_module(node: Node<'_>) -> bool {
     matches!(node.kind(), "alias" | "dot" | "atom")
 }
 
-/// Returns the name in the head of a function: `f(x) when x > 0`, `f`, `a <~> b`, `-a`.
+/// Finds the name in the head of a function, e.g. `f(x) when x > 0`, `f`, `a <~> b` and `-a`.
 fn head_name<'tree>(site: Site<'_, 'tree>, head: Node<'tree>) -> Option<Node<'tree>> {
     let mut head = head;
     loop {
         head = match head.kind() {
             "identifier" => return Some(head),
-            // `unquote(name)` is only known at compile time.
+            // The name in `unquote(name)` is only known at compile time.
             "call" => {
                 head.child_by_field_name("target").filter(|target| site.text_of(*target) != "unquote")?
             }
@@ -122,7 +122,7 @@ fn head_name<'tree>(site: Site<'_, 'tree>, head: Node<'tree>) -> Option<Node<'tr
     }
 }
 
-/// Returns the value of an option, such as `for:`, among the arguments of a call.
+/// Looks up the value of an option among the arguments of a call, e.g. `for:`.
 fn option<'tree>(site: Site<'_, 'tree>, arguments: Node<'tree>, key: &str) -> Option<Node<'tree>> {
     let keywords = child(arguments, &["keywords"])?;
     let is_key = |pair: &Node<'tree>| {
@@ -131,7 +131,7 @@ fn option<'tree>(site: Site<'_, 'tree>, arguments: Node<'tree>, key: &str) -> Op
     children(keywords).find(is_key)?.child_by_field_name("value")
 }
 
-/// Attributes that describe the module or the next definition.
+/// Attributes that only describe the module or the next definition.
 const RESERVED: &[&str] = &[
     "after_compile",
     "after_verify",
@@ -188,7 +188,7 @@ fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
             return;
         }
     };
-    // `name :: type`, possibly with `when` around it.
+    // This is `name :: type`, and a `when` may surround it.
     let mut name = value;
     while name.kind() == "binary_operator" {
         let Some(left) = name.child_by_field_name("left") else { return };

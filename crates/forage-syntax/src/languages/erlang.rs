@@ -16,7 +16,7 @@ pub(crate) static ERLANG: Row = Row {
         Rule { node: "callback", kind: "callback", category: Declaration, name: Name::Field("fun") },
         Rule { node: "fun_decl", kind: "function", category: Function, name: Name::With(function) },
     ],
-    // `-doc` is one of the attributes that the grammar does not know.
+    // `-doc` is one of the attributes that this grammar doesn't know.
     leading: &["spec", "wild_attribute"],
     has_clauses: true,
     ..BASE
@@ -33,7 +33,7 @@ fn type_name<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(Named::new));
 }
 
-/// Matches one clause of a function. `f/1` and `f/2` are different functions.
+/// Matches one clause of a function. We need its arity because `f/1` and `f/2` are different functions.
 fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(clause) = child(site.node, &["function_clause"]) else { return };
     let arity = clause.child_by_field_name("args").map_or(0, |arguments| {

@@ -43,7 +43,7 @@ pub(crate) static FORTRAN: Row = Row {
         Rule { node: "preproc_def", kind: "define", category: Constant, name: Name::Field("name") },
         Rule { node: "preproc_function_def", kind: "define", category: Function, name: Name::Field("name") },
     ],
-    // Procedures of interfaces are declarations, but their variables are also local.
+    // Procedures of interfaces are only declarations, but their variables are local as well.
     local_scopes: &["function", "subroutine", "block_data"],
     ..BASE
 };
@@ -65,8 +65,8 @@ fn procedure<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Matches variables of modules and components of types. Variables of a program are local, like those of
-/// procedures.
+/// Matches variables of modules and components of types. The variables of a program are local, just like
+/// those of procedures.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let kind =
         match site.parents.iter().rev().find(|node| !node.kind().starts_with("preproc")).map(Node::kind) {

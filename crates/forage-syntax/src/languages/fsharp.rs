@@ -58,7 +58,7 @@ fn type_name<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(Named::new));
 }
 
-/// Returns a name without the parentheses of an operator or the backquotes of an unusual name.
+/// Returns a name without the parentheses of an operator, or the backquotes of an unusual name.
 fn named<'tree>(site: Site<'_, 'tree>, name: Node<'tree>) -> Named<'tree> {
     let text = site.text_of(name);
     for (open, close) in [("(", ")"), ("``", "``")] {
@@ -82,7 +82,7 @@ fn bound<'tree>(site: Site<'_, 'tree>, pattern: Node<'tree>, names: &mut Vec<Nam
                     children(node).filter(|name| name.kind() == "active_pattern_op_name").map(Named::new),
                 );
             }
-            // `Some x` binds the part after the constructor. A single name has no arguments.
+            // `Some x` binds the part after the constructor, whereas a single name has no arguments.
             "identifier_pattern" if node.named_child_count() == 1 => open.extend(node.named_child(0)),
             "typed_pattern" => open.extend(node.named_child(0)),
             "value_declaration_left"
@@ -105,7 +105,7 @@ fn bound<'tree>(site: Site<'_, 'tree>, pattern: Node<'tree>, names: &mut Vec<Nam
     }
 }
 
-/// Matches `let` in modules and classes. One node holds all of `let rec f … and g …`.
+/// Matches `let` in modules and classes. Note that all of `let rec f … and g …` is one node.
 fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if is_local(site) {
         return;
@@ -141,12 +141,12 @@ fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns true if a declaration is in the body of a function or in an expression. Those of modules and
-/// classes are not local.
+/// Checks whether a declaration is in the body of a function or in an expression. Declarations of modules and
+/// classes aren't local.
 fn is_local(site: Site<'_, '_>) -> bool {
     for parent in site.parents.iter().rev() {
         match parent.kind() {
-            // Code that the grammar cannot read is most often at the top level of a file.
+            // If the grammar can't read some code, this is most often at the top level of a file.
             "declaration_expression" | "preproc_if" | "preproc_else" | "ERROR" => {}
             "file"
             | "namespace"
@@ -162,7 +162,7 @@ fn is_local(site: Site<'_, '_>) -> bool {
     false
 }
 
-/// Adds the interface that members implement, without its parameters.
+/// Adds the interface that these members implement, without its parameters.
 fn interface<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let kind = child(site.node, &["simple_type", "generic_type"]);
     names.extend(kind.and_then(|kind| child(kind, &["long_identifier"])).map(Named::new));
@@ -210,7 +210,7 @@ fn member<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         "additional_constr_defn" => {
             names.extend(child(inner, &["new"]).map(|name| Named::new(name).with_kind("new", Function)));
         }
-        // `member val Name = …` and `val mutable name : …`.
+        // For example `member val Name = …` and `val mutable name : …`.
         "property_or_ident" => {
             names.extend(name_of(inner).map(|name| named(site, name).with_kind("member", Constant)))
         }

@@ -56,7 +56,8 @@ pub(crate) static GRAPHQL: Row = Row {
     ..BASE
 };
 
-/// Matches fields of an input. The arguments of fields and directives have the same kind of node.
+/// Matches fields of an input. We must exclude arguments of fields and directives, which have the same kind
+/// of node.
 fn input_value<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) == "input_fields_definition" {
         names.extend(child(site.node, &["name"]).map(Named::new));

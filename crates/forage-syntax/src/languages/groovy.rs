@@ -31,7 +31,7 @@ const RULES: &[Rule] = &[
 const SHARED: Row = Row {
     load: || dekobon_tree_sitter_groovy::LANGUAGE.into(),
     local_scopes: &["closure"],
-    // The grammar does not support nested types, and ends the outer type at the end of the inner one.
+    // This grammar doesn't support nested types. It ends the outer type at the end of the inner one.
     mends_by_braces: true,
     ..BASE
 };
@@ -48,7 +48,7 @@ fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Matches fields, and the variables of the script itself. A closure is a function.
+/// Matches fields and the script's own variables. A closure is a function.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.node.kind() == "local_variable_declaration" && site.parent_kind(0) != "source_file" {
         return;
@@ -70,12 +70,12 @@ fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
 }
 
 /// Matches `task name { … }`, `task name(type: …) { … }` and `tasks.register('name', …) { … }`. The grammar
-/// reads each of them as several statements on one line.
+/// reads each of these as several statements on one line.
 fn task<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(first) = site.node.named_child(0) else { return };
     let row = site.node.start_position().row;
     let mut after = site.next_siblings().filter(|node| !node.is_extra() && node.is_named());
-    // A closure belongs to the previous statement if it begins on the line where that ends.
+    // A closure belongs to the previous statement if it begins on the line where this statement ends.
     let closure = |after: Option<Node<'tree>>, before: Node<'tree>| {
         after.filter(|node| {
             let is_closure = node.named_child(0).is_some_and(|inner| inner.kind() == "closure");

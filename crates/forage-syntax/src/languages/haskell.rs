@@ -39,7 +39,8 @@ pub(crate) static HASKELL: Row = Row {
         Rule { node: "function", kind: "function", category: Function, name: Name::With(function) },
         Rule { node: "bind", kind: "function", category: Function, name: Name::With(bind) },
     ],
-    // Signatures without a rule of their own, such as kind signatures, belong to the next definition.
+    // Signatures without a rule of their own belong to the next definition. For example, this includes kind
+    // signatures.
     leading: &["haddock", "pragma", "signature", "kind_signature", "default_signature"],
     has_clauses: true,
     ..BASE
@@ -52,7 +53,7 @@ fn module<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(Named::new(name).with_scope_bytes(scope));
 }
 
-/// Adds the operator or the name of a head: `T a`, `(:+:) a b`, `a :+: b`.
+/// Adds the operator or the name of a head, e.g. `T a`, `(:+:) a b` and `a :+: b`.
 fn head<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let named = head_name(site.node).map(Named::new);
     names.extend(named.map(|named| match site.parent_kind(0) {
@@ -74,7 +75,7 @@ fn head_name(node: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-/// Returns the operator in `(+)`, or the name in the backquotes of an infix one.
+/// Returns the operator in `(+)`, or the name in the backquotes of an infix function.
 fn operator(name: Node<'_>) -> Node<'_> {
     match name.kind() {
         "prefix_id" | "infix_id" => name.named_child(0).unwrap_or(name),
@@ -82,7 +83,8 @@ fn operator(name: Node<'_>) -> Node<'_> {
     }
 }
 
-/// Adds the type that an instance is for, the last one of several. `instance Show (Tree a)` is for `Tree`.
+/// Adds the type that an instance is for, which is the last of several. `instance Show (Tree a)` is for
+/// `Tree`.
 fn instance<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let class = head_name(site.node);
     let patterns = site.node.child_by_field_name("patterns");
@@ -115,8 +117,8 @@ fn foreign<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(signature.and_then(|signature| signature.child_by_field_name("name")).map(Named::new));
 }
 
-/// Matches a signature. It begins the function after it, or the first of them if it has several names. In a
-/// class it declares them.
+/// Matches a signature. It begins the function after it. If it has several names, it begins the first of
+/// these functions. In a class, it only declares them.
 fn signature<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let parent = site.parent_kind(0);
     if parent == "class_declarations" {
@@ -129,7 +131,7 @@ fn signature<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name").map(operator) else { return };
     match parent {
         "declarations" | "instance_declarations" | "ERROR" => names.push(Named::new(name)),
-        // Within functions, only functions with parameters deserve a line.
+        // Within functions, we only list functions with parameters. Others don't deserve a line.
         "local_binds" => {
             let next = site.node.next_named_sibling().filter(|next| next.kind() == "function");
             let is_next =
@@ -141,7 +143,7 @@ fn signature<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
 }
 
 fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // Function types have nodes of this kind, too.
+    // Function types also have nodes of this kind.
     let parent = site.parent_kind(0);
     let is_definition = parent.ends_with("declarations") || matches!(parent, "local_binds" | "ERROR");
     names.extend(head_name(site.node).filter(|_| is_definition).map(Named::new));

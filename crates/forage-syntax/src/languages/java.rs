@@ -42,7 +42,7 @@ pub(crate) static JAVA: Row = Row {
         },
         Rule { node: "enum_constant", kind: "constant", category: Constant, name: Name::With(enum_constant) },
     ],
-    // Fields of anonymous classes.
+    // An anonymous class has fields, too.
     member_scopes: &["class_body"],
     ..BASE
 };

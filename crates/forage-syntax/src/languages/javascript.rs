@@ -54,7 +54,7 @@ const SHARED: Row = Row {
 pub(crate) static JAVASCRIPT: Row =
     Row { name: "javascript", load: || SupportLang::JavaScript.get_ts_language(), ..SHARED };
 
-/// Also used for the scripts of pages.
+/// The scripts of pages use this as well.
 pub(crate) const TYPESCRIPT_ROW: Row =
     Row { name: "typescript", load: || SupportLang::TypeScript.get_ts_language(), ..SHARED };
 
@@ -69,8 +69,8 @@ fn is_function(value: Option<Node<'_>>) -> bool {
     })
 }
 
-/// Matches variables. `const f = () => …` is a function, `const C = class …` is a class. A destructuring
-/// pattern has no name of its own.
+/// Matches variables. `const f = () => …` is a function, and `const C = class …` is a class. We skip
+/// destructuring patterns, which have no name of their own.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name").filter(|node| node.kind() == "identifier") else {
         return;

@@ -23,7 +23,7 @@ pub(crate) static JULIA: Row = Row {
         Rule { node: "assignment", kind: "variable", category: Constant, name: Name::With(assignment) },
         Rule { node: "macrocall_expression", kind: "@enum", category: Type, name: Name::With(enumeration) },
     ],
-    // A string before a definition documents it. The macro in `@inline f(x) = …` belongs to the function.
+    // A string before a definition documents it. In `@inline f(x) = …`, the macro belongs to the function.
     leading: &["string_literal", "prefixed_string_literal", "macro_identifier"],
     wrappers: &["const_statement", "global_statement", "macrocall_expression", "macro_argument_list"],
     local_scopes: &[
@@ -55,7 +55,7 @@ fn head<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(head_name(site.node).map(Named::new));
 }
 
-/// Returns the name in `Name{T} <: Super`.
+/// Returns the name in a head such as `Name{T} <: Super`.
 fn head_name(node: Node<'_>) -> Option<Node<'_>> {
     let mut name = child(node, &["type_head"])?;
     while name.kind() != "identifier" {
@@ -69,13 +69,14 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         return;
     };
     match signature.kind() {
-        // `function f end` only declares the function.
+        // The form `function f end` only declares the function.
         "identifier" => names.push(Named::new(signature).with_kind("function", Declaration)),
         _ => names.extend(callee(signature)),
     }
 }
 
-/// Returns the name in `Base.f(x::T)::R where T`, `Base.:+(a, b)`, `(f::Options)(x)` and `a + b`.
+/// Finds the name of the called function, e.g. in `Base.f(x::T)::R where T`, `Base.:+(a, b)`,
+/// `(f::Options)(x)` and `a + b`.
 fn callee(signature: Node<'_>) -> Option<Named<'_>> {
     let mut node = signature;
     let mut scope = None;
@@ -85,7 +86,7 @@ fn callee(signature: Node<'_>) -> Option<Named<'_>> {
             "identifier" | "operator" if is_called => return Some(Named::new(node).with_scope(scope)),
             "where_expression" => node.named_child(0)?,
             "typed_expression" if !is_called => node.named_child(0)?,
-            // A call of a value of a type.
+            // This defines a call of a type's values, as in `(f::Options)(x)`.
             "typed_expression" | "unary_typed_expression" => children(node).filter(Node::is_named).last()?,
             "call_expression" if !is_called => {
                 is_called = true;
@@ -104,7 +105,8 @@ fn callee(signature: Node<'_>) -> Option<Named<'_>> {
     }
 }
 
-/// Matches `f(x) = …` and variables of modules. Fields of structs have assignments as defaults.
+/// Matches `f(x) = …` and variables of modules. We must exclude fields of structs, whose defaults are
+/// assignments.
 fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(left) = site.node.named_child(0) else { return };
     let kind = if site.parent_kind(0) == "const_statement" { "const" } else { "variable" };
@@ -141,7 +143,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
             let named = variables.into_iter().filter(|name| matches!(name.kind(), "identifier" | "operator"));
             names.extend(named.map(|name| Named::new(name).with_kind(kind, category)));
         }
-        // `@test a ≈ b atol = 1` passes an option.
+        // In `@test a ≈ b atol = 1`, this only passes an option.
         "binary_expression" if site.parent_kind(0) == "macro_argument_list" => {}
         "call_expression" | "where_expression" | "typed_expression" | "binary_expression" => {
             names.extend(callee(left).map(|named| named.with_kind("function", Function)));

@@ -84,8 +84,8 @@ const MODIFIERS: &[&str] = &[
 const DECLARATIONS: &[&str] =
     &["annotation", "class", "companion", "enum", "fun", "interface", "object", "typealias", "val", "var"];
 
-/// Replaces modifiers of declarations by spaces because the grammar reads `actual open class Name {` as a
-/// call.
+/// Replaces modifiers of declarations by spaces. We must do this because the grammar reads
+/// `actual open class Name {` as a call.
 fn mask(text: &str) -> String {
     let mut masked = text.as_bytes().to_vec();
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -123,7 +123,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(child(site.node, &["type_identifier"]).map(|name| Named::new(name).with_kind(kind, Type)));
 }
 
-/// Matches a companion object. Without a name, it is called `Companion`.
+/// Matches a companion object. If it has no name, it is called `Companion`.
 fn companion<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     match child(site.node, &["type_identifier"]) {
         Some(name) => names.push(Named::new(name)),
@@ -160,7 +160,7 @@ fn word(site: Site<'_, '_>) -> Option<&'static str> {
 fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(kind) = word(site) else { return };
     let scope = receiver(site.node);
-    // Accessors on separate lines are separate nodes.
+    // If accessors are on separate lines, they are separate nodes.
     let (mut end, mut next) = (None, site.node.next_named_sibling());
     while let Some(node) = next.filter(|node| node.is_extra() || matches!(node.kind(), "getter" | "setter")) {
         if !node.is_extra() {

@@ -1,4 +1,4 @@
-//! Emacs Lisp. The grammar does not read other Lisps well because it lacks `#|…|#`, `#t` and `#\(`.
+//! Emacs Lisp. The grammar isn't suitable for other Lisps because it lacks `#|…|#`, `#t` and `#\(`.
 
 use tree_sitter::Node;
 
@@ -72,17 +72,17 @@ const FORMS: &[(&str, Category)] = &[
 ];
 
 fn form<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // The code that a macro returns does not define anything yet.
+    // The code that a macro returns doesn't define anything yet.
     if site.parents.iter().any(|parent| parent.kind() == "quote") {
         return;
     }
-    // In the grammar, `defun` and `defvar` are keywords and other words are the first symbol.
+    // In this grammar, `defun` and `defvar` are keywords, while other words are the first symbol.
     let mut elements = children(site.node).filter(|node| !node.is_extra()).skip(1);
     let (Some(head), Some(second)) = (elements.next(), elements.next()) else { return };
     let word = site.text_of(head);
     let is_bodiless = elements.next().is_none_or(|third| third.kind() == ")");
     let Some((kind, category)) = FORMS.iter().find(|(name, _)| *name == word).copied().or_else(|| {
-        // Macros of packages, such as `define-linked-mode`.
+        // This may be a macro of a package, e.g. `define-linked-mode`.
         let is_definition = word.contains("define-") || word.starts_with("def") || word.contains("-def");
         let is_definition = is_definition && !word.contains("default");
         (is_definition && !is_bodiless && site.parents.len() == 1 && second.kind() == "symbol")
@@ -92,7 +92,8 @@ fn form<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     };
     let name = match second.kind() {
         "symbol" => Some(second),
-        // `'name` for a function, `(name option …)` for a structure, `(setf name)` for a method.
+        // The name may be `'name` for a function, `(name option …)` for a structure, or `(setf name)` for a
+        // method.
         "quote" => second.named_child(0).filter(|name| name.kind() == "symbol"),
         "list" => {
             let first = child(second, &["symbol"]);

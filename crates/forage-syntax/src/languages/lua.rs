@@ -64,7 +64,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns the name in `a`, `M.a` and `M["a"]`.
+/// Returns the name in a variable such as `a`, `M.a` and `M["a"]`.
 fn variable(name: Node<'_>) -> Option<Named<'_>> {
     if name.kind() != "bracket_index_expression" {
         return Some(Named::new(name));

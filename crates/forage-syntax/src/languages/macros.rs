@@ -1,7 +1,7 @@
 //! Hides preprocessor constructs from the grammars of C, C++ and Objective-C.
 //!
-//! The grammars parse a file as if it had no macros. `class EXPORT Name {`, `void f() LOCKED(mutex);` and a
-//! function with one head per branch of an `#if` confuse them for many lines. This module replaces such
+//! The grammars parse a file as if it had no macros. So `class EXPORT Name {`, `void f() LOCKED(mutex);`, or
+//! a function with one head per branch of an `#if` may confuse them for many lines. We replace such
 //! constructs by spaces, so that all positions stay the same.
 
 use std::collections::HashSet;
@@ -41,10 +41,10 @@ const ATTRIBUTES: &[&str] = &[
     "UI_APPEARANCE",
 ];
 
-/// Macros that expand to `enum`, with the type's name as their second argument.
+/// Macros that expand to `enum`. Their second argument is the name of the type.
 const ENUMS: &[&str] = &["CF_ENUM", "CF_OPTIONS", "NS_CLOSED_ENUM", "NS_ENUM", "NS_ERROR_ENUM", "NS_OPTIONS"];
 
-/// Maximum number of tokens to look ahead after a macro, so that the time stays linear.
+/// Maximum number of tokens that we look ahead after a macro. This keeps the time linear.
 const LOOKAHEAD: usize = 256;
 
 /// Words that are not names of types or variables.
@@ -108,9 +108,9 @@ struct Token {
     bytes: Range<usize>,
     /// True if it is the first token on its line.
     is_first: bool,
-    /// True if it is within the body of a function or an initializer, where we only look for statements.
+    /// True if it is within the body of a function or an initializer. There, we only look for statements.
     is_body: bool,
-    /// The index of the previous token that is not masked.
+    /// The index of the previous token that isn't masked.
     before: Option<usize>,
 }
 
@@ -124,7 +124,7 @@ pub(super) fn mask(text: &str) -> String {
     masked.into_text()
 }
 
-/// Returns a text of the same length without those branches of an `#if` that split a declaration.
+/// Returns a text of the same length, without branches of an `#if` that split a declaration.
 pub(super) fn resolve_conditionals(text: &str) -> String {
     let mut masked = Mask::new(text);
     masked.scan();
@@ -135,11 +135,11 @@ struct Mask<'t> {
     text: &'t str,
     bytes: Vec<u8>,
     tokens: Vec<Token>,
-    /// Names of classes, which are also the names of constructors.
+    /// Names of classes. Constructors have these names as well.
     classes: HashSet<&'t str>,
 }
 
-/// An `#if` whose `#endif` has not been reached.
+/// An `#if` whose `#endif` hasn't been reached yet.
 struct Conditional {
     branches: Vec<Branch>,
     directives: Vec<Range<usize>>,
@@ -151,7 +151,7 @@ struct Branch {
     end: usize,
     /// The index of its first token.
     first: usize,
-    /// Number of open braces and parentheses minus closed ones.
+    /// The number of open braces and parentheses minus the number of closed ones.
     depth: i32,
     least_depth: i32,
     is_dead: bool,
@@ -193,7 +193,7 @@ impl<'t> Mask<'t> {
     fn find_classes(&mut self) {
         for at in 1..self.tokens.len() {
             if matches!(self.word(at - 1), "class" | "struct" | "union") {
-                // The words before the name are attributes.
+                // All words before the name are attributes.
                 let mut name = at;
                 while is_macro(self.word(name)) {
                     name = self.after_arguments(name + 1);
@@ -203,8 +203,8 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Marks bodies. Braces contain declarations after `class`, `namespace` and similar words, and statements
-    /// otherwise.
+    /// Marks bodies. After `class`, `namespace` and similar words, braces contain declarations; otherwise
+    /// they contain statements.
     fn find_bodies(&mut self) {
         let mut open: Vec<bool> = Vec::new();
         let (mut is_head, mut is_enum) = (false, false);
@@ -235,7 +235,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Masks comments within a macro, because the grammars end it at a comment.
+    /// Masks comments within a macro, or the grammars would end the macro there.
     fn blank_comments(&mut self, line: Range<usize>) {
         let mut start = line.start;
         while let Some(comment) = self.text.get(start..line.end).and_then(|rest| rest.find("/*")) {
@@ -246,8 +246,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Tokenizes the text, and keeps only one branch of each `#if` that the grammar could not read with all
-    /// of them.
+    /// Tokenizes the text. If the grammar could not read an `#if` with all of its branches, we only keep one.
     fn scan(&mut self) {
         let bytes = self.text.as_bytes();
         let (mut at, mut is_first) = (0, true);
@@ -315,7 +314,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Returns the end of a string, including raw strings.
+    /// Finds the end of a string, including raw strings.
     fn string_end(&self, start: usize) -> usize {
         let bytes = self.text.as_bytes();
         let quote = bytes.get(start).copied().unwrap_or_default();
@@ -348,7 +347,7 @@ impl<'t> Mask<'t> {
         let word: &str = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
         let condition = text.get(word.len()..).unwrap_or_default().trim();
         let next = self.tokens.len();
-        // We skip C++ branches because C cannot use them, and `extern "C" {` is useless for both.
+        // We skip branches for C++: C can't use them, and `extern "C" {` is useless in both languages.
         let is_dead = condition == "0" || condition.contains("__cplusplus");
         let branch =
             Branch { start: line.end, end: line.end, first: next, depth: 0, least_depth: 0, is_dead };
@@ -382,8 +381,8 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Keeps all branches if each consists of whole declarations, and otherwise only one. Returns the depth
-    /// after the conditional.
+    /// Keeps all branches if each of them consists of whole declarations, and otherwise only one. Returns the
+    /// depth after the conditional.
     fn resolve(&mut self, conditional: Conditional) -> i32 {
         let Conditional { branches, directives } = conditional;
         let ends = branches.iter().skip(1).map(|branch| branch.first).chain([self.tokens.len()]);
@@ -405,7 +404,7 @@ impl<'t> Mask<'t> {
         for (number, branch) in branches.iter().enumerate() {
             if Some(number) != kept {
                 self.blank(branch.start..branch.end);
-                // The tokens of the branch are among the last ones.
+                // The tokens of this branch must be among the last ones.
                 let first = branches.first().map_or(0, |first| first.first).min(self.tokens.len());
                 let gone = branch.start..branch.end;
                 let rest = self.tokens.split_off(first);
@@ -434,7 +433,8 @@ impl<'t> Mask<'t> {
         self.is_sign(at, b";{}:") || self.is_own_line(at)
     }
 
-    /// Returns the index of the token after the arguments that begin at `at`, or `at` if there are none.
+    /// Skips the arguments that begin at `at`, and returns the index of the next token. Without arguments,
+    /// this is `at`.
     fn after_arguments(&self, at: usize) -> usize {
         if !self.is_sign(at, b"(") {
             return at;
@@ -462,7 +462,7 @@ impl<'t> Mask<'t> {
             let next = self.mask_at(at).max(at + 1);
             if !self.is_blank(at) {
                 before = Some(at);
-                // The arguments of a macro that expands to `enum`.
+                // These are the arguments of a macro that expands to `enum`.
                 for kept in at + 1..next {
                     if let Some(token) = self.tokens.get_mut(kept) {
                         token.before = before;
@@ -479,7 +479,7 @@ impl<'t> Mask<'t> {
         start.is_some_and(|start| self.bytes.get(start) != self.text.as_bytes().get(start))
     }
 
-    /// Returns the index of the token before one that `mask_all` has reached.
+    /// Returns the index of the unmasked token before one that `mask_all` has reached.
     fn before(&self, at: usize) -> Option<usize> {
         self.tokens.get(at).and_then(|token| token.before)
     }
@@ -499,7 +499,7 @@ impl<'t> Mask<'t> {
             return self.mask_enum(at);
         }
         let mut end = self.after_arguments(next);
-        // `if CONSTEXPR (…)`
+        // For example `if CONSTEXPR (…)`.
         let is_condition = self.before(at).is_some_and(|before| self.word(before) == "if") && end > next;
         if is_condition {
             end = next;
@@ -531,7 +531,7 @@ impl<'t> Mask<'t> {
         end
     }
 
-    /// Turns the line of an attribute into a comment, which belongs to the definition after it.
+    /// Turns the line of an attribute into a comment, so that it belongs to the definition after it.
     fn comment_out(&mut self, at: usize, end: usize) {
         let (Some(first), Some(last)) = (self.tokens.get(at), self.tokens.get(end.saturating_sub(1))) else {
             return;
@@ -570,15 +570,15 @@ impl<'t> Mask<'t> {
         matches!(before, "class" | "struct" | "union") && !self.word(end).is_empty()
     }
 
-    /// Matches the macro in `EXPORT type name` (a word of capitals before another word and a name) and
-    /// `int DEPRECATED(1) name`.
+    /// Matches the macro in `EXPORT type name`, i.e. a word of capitals before another word and a name, and
+    /// the one in `int DEPRECATED(1) name`.
     fn is_before_declaration(&self, at: usize, end: usize) -> bool {
         let before = self.before(at);
         if before.is_some_and(|before| self.is_inside(before)) {
             return false;
         }
         let mut next = end;
-        // `CONSTEXPR ~Name()`
+        // For example `CONSTEXPR ~Name()`.
         if self.is_sign(at + 1, b"~") {
             return true;
         }
@@ -590,7 +590,7 @@ impl<'t> Mask<'t> {
             return false;
         }
         let before = before.map_or("", |before| self.word(before));
-        // `int CALLBACK name(…)`
+        // For example `int CALLBACK name(…)`.
         if !before.is_empty() && !KEYWORDS.contains(&before) {
             return true;
         }
@@ -604,7 +604,7 @@ impl<'t> Mask<'t> {
         if self.classes.contains(first) && self.is_sign(next, b"(") {
             return true;
         }
-        // `std::vector<int>`
+        // For example `std::vector<int>`.
         for _ in 0..LOOKAHEAD {
             let is_qualified = self.is_sign(next, b":") && self.is_sign(next + 1, b":");
             if !is_qualified || self.word(next + 2).is_empty() {
@@ -629,7 +629,7 @@ impl<'t> Mask<'t> {
         !self.word(next).is_empty() && !self.is_own_line(next)
     }
 
-    /// Matches `attribute int name` and `attribute type *name`: a declaration with one extra word.
+    /// Matches `attribute int name` and `attribute type *name`, i.e. a declaration with one extra word.
     fn is_plain_attribute(&self, at: usize) -> bool {
         let is_name = |word: &str| !word.is_empty() && !KEYWORDS.contains(&word) && !TYPES.contains(&word);
         let is_first = self.before(at).is_none_or(|before| {
@@ -647,7 +647,7 @@ impl<'t> Mask<'t> {
         if TYPES.contains(&word) || matches!(word, "struct" | "union" | "enum") {
             return true;
         }
-        // `attribute STACK_OF(type) *name`
+        // For example `attribute STACK_OF(type) *name`.
         let mut last = next + 1;
         let end = self.after_arguments(last);
         if is_macro(word) && self.is_sign(end, b"*") {
@@ -657,7 +657,7 @@ impl<'t> Mask<'t> {
             last += 1;
         }
         let word = self.word(last);
-        // `CGImageRef _Nullable name(…)`
+        // For example `CGImageRef _Nullable name(…)`.
         let is_qualifier = ["null", "Null"].iter().any(|part| self.word(next).contains(part));
         let is_attribute = is_macro(word) || word.starts_with("__") || word == "asm";
         is_name(self.word(next)) && !is_qualifier && is_name(word) && !is_attribute
@@ -692,7 +692,7 @@ impl<'t> Mask<'t> {
         {
             return !self.is_sign(end, b"=") || self.is_sign(before, b")");
         }
-        // `ENUMERATOR DEPRECATED(1) = 2`
+        // For example `ENUMERATOR DEPRECATED(1) = 2`.
         let is_enumerator = end > at + 1 && !word.is_empty();
         if is_enumerator && self.before(before).is_some_and(|before| self.is_sign(before, b",{")) {
             return true;
@@ -735,7 +735,7 @@ impl<'t> Mask<'t> {
             && self.before(at).is_none_or(|before| self.ends_statement(before))
     }
 
-    /// Matches a macro alone on its line, without a semicolon and without a body.
+    /// Matches a macro that is alone on its line and has neither a semicolon nor a body.
     fn is_statement(&self, at: usize, end: usize) -> bool {
         let is_line = self.tokens.get(at).is_some_and(|token| token.is_first)
             && self.tokens.get(end).is_none_or(|token| token.is_first);
@@ -748,14 +748,14 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 
-/// Returns true if a word looks like a macro: by convention, macro names only have capitals.
+/// Returns true if a word looks like a macro. By convention, macro names only have capitals.
 fn is_macro(word: &str) -> bool {
     word.len() > 2
         && word.bytes().any(|byte| byte.is_ascii_uppercase())
         && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Returns the end of a line, without the line end. A backslash continues the line.
+/// Finds the end of a line, without its line end. Note that a backslash continues the line.
 fn line_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
@@ -763,7 +763,7 @@ fn line_end(bytes: &[u8], start: usize) -> usize {
             b'\n' if at > start && bytes.get(at - 1) == Some(&b'\\') => {}
             b'\n' if at > start + 1 && bytes.get(at - 2..at) == Some(b"\\\r") => {}
             b'\n' => return at,
-            // A comment may continue on other lines.
+            // A comment may continue on the next lines.
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
                 let rest = bytes.get(at + 2..).unwrap_or_default();
                 at += 2 + rest.windows(2).position(|pair| pair == b"*/").unwrap_or(rest.len());

@@ -24,7 +24,7 @@ pub(crate) static MAKE: Row = Row {
     ..BASE
 };
 
-/// Matches a rule with one or more targets. Special targets such as `.PHONY` only set options.
+/// Matches a rule with one or more targets. We skip special targets such as `.PHONY`, which only set options.
 fn targets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(targets) = child(site.node, &["targets"]) else { return };
     let is_special = |node: &Node<'tree>| {
@@ -38,8 +38,8 @@ fn targets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(all.map(|name| Named::new(name).with_last(until)));
 }
 
-/// Returns the last node of a rule if it is followed by a conditional with rules or variables. The grammar
-/// makes this conditional part of the recipe.
+/// Finds the last node of a rule that is followed by a conditional with rules or variables. We need this
+/// because the grammar makes this conditional part of the recipe.
 fn last_of_recipe(rule: Node<'_>) -> Option<Node<'_>> {
     let mut before = None;
     for part in children(rule) {
@@ -59,7 +59,7 @@ fn last_of_recipe(rule: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-/// Maximum nesting depth of conditionals that we search. People nest three or four.
+/// Maximum nesting of conditionals that we search. People nest three or four.
 const NESTED: usize = 32;
 
 fn has_statements(conditional: Node<'_>, depth: usize) -> bool {
@@ -73,17 +73,18 @@ fn has_statements(conditional: Node<'_>, depth: usize) -> bool {
         })
 }
 
-/// Matches variables, but not target-specific ones. `+=` extends a variable defined elsewhere.
+/// Matches variables, except target-specific ones. We skip `+=`, which extends a variable that is defined
+/// elsewhere.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_added = site.node.child_by_field_name("operator").is_some_and(|sign| site.text_of(sign) == "+=");
     if !is_added && site.node.child_by_field_name("target_or_pattern").is_none() {
-        // Special variables such as `.DEFAULT_GOAL` only set options.
+        // We skip special variables such as `.DEFAULT_GOAL`, which only set options.
         let name = site.node.child_by_field_name("name").filter(|name| !site.text_of(*name).starts_with('.'));
         names.extend(name.map(Named::new));
     }
 }
 
-/// Matches a variable in a conditional whose line begins with a tab. Make reads it as a recipe line only
+/// Matches a variable in a conditional whose line begins with a tab. Make only reads such a line as a recipe
 /// after a rule, but the grammar always does.
 fn indented<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_statement = !site.parents.iter().any(|node| node.kind() == "recipe");

@@ -12,7 +12,7 @@ pub(crate) static SVELTE: Row =
 pub(crate) static VUE: Row =
     Row { name: "vue", source: Source::Parts(scripts), ..javascript::TYPESCRIPT_ROW };
 
-/// Returns the contents of all `<script>` elements.
+/// Finds the contents of all `<script>` elements.
 fn scripts(text: &str) -> Vec<Range<usize>> {
     let mut scripts = Vec::new();
     let mut at = 0;
@@ -33,7 +33,8 @@ fn scripts(text: &str) -> Vec<Range<usize>> {
     scripts
 }
 
-/// Returns the end of a script's start tag, and true if it has no content (`<script src="…" />`).
+/// Finds the end of a script's start tag. Also returns true if there is no content, as in
+/// `<script src="…" />`.
 fn start_tag(text: &str, start: usize) -> Option<(usize, bool)> {
     let name_end = start + "<script".len();
     let is_script = text.get(start..name_end)?.eq_ignore_ascii_case("<script");

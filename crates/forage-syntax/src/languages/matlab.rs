@@ -25,7 +25,7 @@ fn events<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(all.map(|name| Named::new(name).with_first(name)));
 }
 
-/// Matches variables of a script. Elements, fields and variables in blocks are not definitions.
+/// Matches variables of a script. Elements, fields and variables in blocks aren't definitions.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let left = site.node.child_by_field_name("left").filter(|_| site.parent_kind(0) == "source_file");
     names.extend(left.filter(|left| left.kind() == "identifier").map(Named::new));

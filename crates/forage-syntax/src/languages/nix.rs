@@ -17,13 +17,13 @@ pub(crate) static NIX: Row = Row {
 fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(path) = site.node.child_by_field_name("attrpath") else { return };
     let Some(name) = children(path).filter(Node::is_named).last() else { return };
-    // `"${name}" = …` has no name before evaluation.
+    // In `"${name}" = …`, there is no name before evaluation.
     let is_dynamic =
         name.kind() == "interpolation" || children(name).any(|part| part.kind() == "interpolation");
     if is_dynamic {
         return;
     }
-    // The scope excludes the dot before the name.
+    // The scope must not include the dot before the name.
     let scope = (path.start_byte() < name.start_byte()).then(|| path.start_byte()..name.start_byte() - 1);
     let is_function = site
         .node
@@ -31,7 +31,7 @@ fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         .is_some_and(|value| value.kind() == "function_expression");
     let is_variable = matches!(site.parent_kind(1), "let_expression" | "let_attrset_expression");
     let (kind, category) = match (is_function, is_variable) {
-        // The attributes that a flake's function returns are not local to it.
+        // The attributes that a flake's function returns aren't local to this function.
         (true, false) if site.text_of(path) == "outputs" => ("function", Module),
         (true, _) => ("function", Function),
         (false, true) => ("let", Constant),

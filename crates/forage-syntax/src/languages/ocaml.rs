@@ -59,7 +59,7 @@ pub(crate) static OCAML: Row = Row { load: || tree_sitter_ocaml::LANGUAGE_OCAML.
 pub(crate) static INTERFACE: Row =
     Row { extensions: &["mli"], load: || tree_sitter_ocaml::LANGUAGE_OCAML_INTERFACE.into(), ..SHARED };
 
-/// Matches `type t = …`, and `type M.t += …`, which extends a type.
+/// Matches `type t = …`, and `type M.t += …`, which only extends a type.
 fn type_binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_parameter = is_parameter(site);
     let Some(name) = site.node.child_by_field_name("name").filter(|_| !is_parameter) else { return };
@@ -69,7 +69,7 @@ fn type_binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Returns true within the parameters of a functor, whose signatures do not define anything.
+/// Returns true within the parameters of a functor, whose signatures don't define anything.
 fn is_parameter(site: Site<'_, '_>) -> bool {
     site.parents.iter().any(|parent| parent.kind() == "module_parameter")
 }
@@ -87,7 +87,7 @@ fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Returns the operator in `( + )`, or the name.
+/// Returns the operator in `( + )`, or otherwise the name.
 fn operator(name: Node<'_>) -> Node<'_> {
     match name.kind() {
         "parenthesized_operator" => name.named_child(0).unwrap_or(name),
@@ -100,7 +100,7 @@ fn value<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(operator).map(Named::new));
 }
 
-/// Matches bindings of modules. Bindings of `let … in` are local.
+/// Matches bindings of modules. We skip those of `let … in`, which are local.
 fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if matches!(site.parent_kind(1), "let_expression" | "let_class_expression" | "class_binding") {
         return;
@@ -131,8 +131,8 @@ fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns the last attribute of an expression at the end of a definition: `let f x = g x [@tail]`. In the
-/// tree, it comes after the definition.
+/// Finds the last attribute of an expression at the end of a definition, e.g. `let f x = g x [@tail]`. In the
+/// tree, this attribute comes after the definition.
 fn last_attribute<'tree>(site: Site<'_, 'tree>) -> Option<Node<'tree>> {
     let definition = site.parents.last().filter(|parent| parent.end_byte() == site.node.end_byte())?;
     let next = |node: &Node<'tree>| node.next_sibling().filter(|next| next.kind() == "attribute");

@@ -29,9 +29,9 @@ pub(crate) static PASCAL: Row = Row {
     ..BASE
 };
 
-/// Adds names. Several variables may share a type, and the commas between their names are in the same field.
+/// Adds names. Variables may share a type, in which case the commas between their names have the same field.
 fn names_of<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
-    // Conditional compilation may hide a procedure's head. Its variables then look like those of the unit.
+    // If conditional compilation hides a procedure's head, its variables look like those of the unit.
     if site.parent_kind(1) == "ERROR" {
         return;
     }
@@ -60,7 +60,7 @@ fn type_declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>)
         Some(("declClass", _)) => ("class", Type),
         _ => ("type", Type),
     };
-    // `TName = class;` is only a forward declaration.
+    // A statement such as `TName = class;` is only a forward declaration.
     let is_forward =
         definition.is_some_and(|node| node.child_count() == 1 && matches!(kind.0, "class" | "interface"));
     let category = if is_forward { Declaration } else { kind.1 };
@@ -83,7 +83,7 @@ fn definition<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(head) = site.node.child_by_field_name("header") else { return };
     let Some(mut name) = head.child_by_field_name("name").map(plain) else { return };
     let mut scope = None;
-    // `TList<T>.Push` has parameters between the parts of its name.
+    // The name in `TList<T>.Push` has parameters between its parts.
     if let (Some(left), Some(right)) = (name.child_by_field_name("lhs"), name.child_by_field_name("rhs")) {
         scope = Some(plain(left));
         name = plain(right);
@@ -91,7 +91,8 @@ fn definition<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(Named::new(name).with_kind(word(head), Function).with_scope(scope));
 }
 
-/// Matches a procedure without a body. The heads of procedures with a body have the same kind of node.
+/// Matches a procedure without a body. We must skip the heads of procedures with a body, which have the same
+/// kind of node.
 fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) == "defProc"
         && site.parents.last().and_then(|node| node.child_by_field_name("header")) == Some(site.node)

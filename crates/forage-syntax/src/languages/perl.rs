@@ -47,8 +47,8 @@ pub(crate) static PERL: Row = Row {
     ..BASE
 };
 
-/// Matches a package. Without a block, `package Name;` extends to the next one, or to the end of the block or
-/// the code.
+/// Matches a package. Without a block, `package Name;` extends to the next package, or to the end of the
+/// block or the code.
 fn package<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("name") else { return };
     let has_block = child(site.node, &["block"]).is_some();
@@ -92,7 +92,8 @@ fn constants<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Matches package variables, and the fields of a class. Lexical variables of a file are local to its code.
+/// Matches package variables and fields of a class. We skip lexical variables of a file, which are local to
+/// its code.
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let kind = match site.node.child(0).map(|word| word.kind()) {
         Some("our") => "our",
@@ -119,7 +120,7 @@ fn glob<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Matches `has name => (…)` of Moose, Moo and Mojo.
+/// Matches `has name => (…)`, as used by Moose, Moo and Mojo.
 fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let function = site.node.child_by_field_name("function");
     let is_statement = site.parent_kind(0) == "expression_statement";

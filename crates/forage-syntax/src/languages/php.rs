@@ -7,7 +7,7 @@ const NAME: Name = Name::Field("name");
 
 pub(crate) static PHP: Row = Row {
     name: "php",
-    // The grammar of ast-grep does not support text before `<?php`.
+    // We can't use ast-grep's grammar because it doesn't support text before `<?php`.
     load: || tree_sitter_php::LANGUAGE_PHP.into(),
     rules: &[
         Rule { node: "namespace_definition", kind: "namespace", category: Module, name: NAME },
@@ -52,7 +52,7 @@ fn constants<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(elements.filter_map(|element| child(element, &["name"])).map(Named::new));
 }
 
-/// Matches `public int $a, $b = 1;`. The names omit the `$` because code uses `$this->a`.
+/// Matches `public int $a, $b = 1;`. We omit the `$` from the names because code uses `$this->a`.
 fn properties<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let elements = children(site.node).filter(|node| node.kind() == "property_element");
     let variables = elements.filter_map(|element| element.child_by_field_name("name"));

@@ -41,19 +41,19 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
         _ => "function",
     };
     let Some(name) = child(site.node, &["function_name"]) else { return };
-    // The name of `global:Write-It` is `Write-It`.
+    // For example, the name of `global:Write-It` is `Write-It`.
     let text = site.text_of(name);
     let start = text.rfind(':').map_or(0, |colon| colon + 1);
     names.push(Named::new(name).with_kind(kind, Function).with_bytes(start..text.len()));
 }
 
-/// Matches variables of a script. Items, properties and variables in blocks are not definitions.
+/// Matches variables of a script. Items, properties and variables in blocks aren't definitions.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_top = (site.parent_kind(0), site.parent_kind(1), site.parent_kind(2))
         == ("pipeline", "statement_list", "program");
     let mut left = child(site.node, &["left_assignment_expression"]).filter(|_| is_top);
-    // Each operator has its own node level. A variable is the only child on all of them, possibly with a
-    // type.
+    // Each operator has its own level of nodes. A variable must be the only child on all of these, except
+    // that it may have a type.
     while let Some(inner) = left.filter(|node| node.kind() != "variable") {
         left = match inner.kind() {
             "cast_expression" => inner.named_child(1),

@@ -24,7 +24,7 @@ pub(crate) static PROTOBUF: Row = Row {
     ..BASE
 };
 
-/// Adds the message that is extended, without its package.
+/// Adds the message that this extends, without its package.
 fn extend<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let path = child(site.node, &["full_ident"]);
     names.extend(path.and_then(|path| children(path).filter(|node| node.is_named()).last()).map(Named::new));

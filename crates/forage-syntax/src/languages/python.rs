@@ -8,7 +8,7 @@ use crate::language::{BASE, Name, Named, Row, Rule, Site, children};
 
 const NAME: Name = Name::Field("name");
 
-/// Also used for the cells of notebooks.
+/// The cells of notebooks use this as well.
 pub(crate) const PYTHON_ROW: Row = Row {
     name: "python",
     load: || SupportLang::Python.get_ts_language(),
@@ -28,7 +28,7 @@ pub(crate) const PYTHON_ROW: Row = Row {
 
 pub(crate) static PYTHON: Row = PYTHON_ROW;
 
-/// Returns true for a string that is the first statement of a module, a class or a function.
+/// Recognises a string that is the first statement of a module, a class or a function.
 fn is_doc_string(site: Site<'_, '_>) -> bool {
     let is_string = site.node.named_child(0).is_some_and(|child| child.kind() == "string");
     let before = site.node.prev_named_sibling();
@@ -48,7 +48,7 @@ fn alias<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     );
 }
 
-/// Matches variables of a module or a class. Attributes, items and repeated assignments are not definitions.
+/// Matches variables of a module or a class. Attributes, items and repeated assignments aren't definitions.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_statement =
         site.parent_kind(0) == "expression_statement" && matches!(site.parent_kind(1), "module" | "block");

@@ -13,12 +13,12 @@ pub(crate) static R: Row = Row {
         Rule { node: "argument", kind: "function", category: Function, name: Name::With(argument) },
         Rule { node: "call", kind: "class", category: Type, name: Name::With(call) },
     ],
-    // Blocks passed to `test_that` and `local` have their own variables.
+    // Blocks that are passed to `test_that` and `local` have their own variables.
     local_scopes: &["function_definition", "arguments"],
     ..BASE
 };
 
-/// Matches `name <- value` and its other spellings.
+/// Matches `name <- value` and other ways to write this.
 fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let fields = match site.node.child_by_field_name("operator").map_or("", |operator| site.text_of(operator))
     {
@@ -35,7 +35,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
             Some(content) => Named::new(content),
             None => return,
         },
-        // `object$method <- function …`
+        // For example `object$method <- function …`.
         "extract_operator" if is_function => match name.child_by_field_name("rhs") {
             Some(member) => Named::new(member).with_scope(name.child_by_field_name("lhs")),
             None => return,
@@ -50,7 +50,7 @@ fn assignment<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Returns the called function, without its package.
+/// Returns the name of the called function, without its package.
 fn callee<'tree>(site: Site<'_, 'tree>, call: Node<'tree>) -> &'tree str {
     let function = call.child_by_field_name("function").filter(|_| call.kind() == "call");
     function.map_or("", |function| match function.kind() {
@@ -59,7 +59,7 @@ fn callee<'tree>(site: Site<'_, 'tree>, call: Node<'tree>) -> &'tree str {
     })
 }
 
-/// Matches `list(name = function …)`, the form of classes and tables of functions.
+/// Matches `list(name = function …)`, which is the form of classes and of tables of functions.
 fn argument<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_function =
         site.node.child_by_field_name("value").is_some_and(|value| value.kind() == "function_definition");
@@ -71,7 +71,7 @@ fn argument<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
 /// Matches `setMethod("name", …)` and similar calls.
 fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let (kind, category) = match callee(site, site.node) {
-        // Usually assigned to a variable with its own name.
+        // A class is usually assigned to a variable of the same name, which we have already found.
         "setClass" | "setRefClass" | "setClassUnion" if site.parent_kind(0) != "binary_operator" => {
             ("class", Type)
         }

@@ -37,7 +37,7 @@ fn module<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(site.node.child_by_field_name("name").and_then(qualified));
 }
 
-/// Returns the last part of `Shop::Mail`, with its qualifier as scope.
+/// Returns the last part of a name such as `Shop::Mail`, with its qualifier as scope.
 fn qualified(node: Node<'_>) -> Option<Named<'_>> {
     match node.kind() {
         "scope_resolution" => {
@@ -58,8 +58,8 @@ fn singleton_method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>)
     names.extend(name.map(|name| name.with_scope(site.node.child_by_field_name("object"))));
 }
 
-/// Extends a definition by its heredoc, whose text follows the line. In the tree, it comes after the
-/// definition.
+/// Extends a definition by its heredoc, whose text follows the line. In the tree, this heredoc comes after
+/// the definition.
 fn with_heredoc<'tree>(site: Site<'_, 'tree>, named: Named<'tree>) -> Named<'tree> {
     let row = site.node.end_position().row;
     let mut next = site.node;
@@ -71,7 +71,7 @@ fn with_heredoc<'tree>(site: Site<'_, 'tree>, named: Named<'tree>) -> Named<'tre
     if next == site.node { named } else { named.with_span(site.node, next) }
 }
 
-/// Matches constants; `Point = Struct.new(…)` is a class.
+/// Matches constants. Note that `Point = Struct.new(…)` is a class.
 fn constant<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(left) = site.node.child_by_field_name("left") else { return };
     let is_class = site.node.child_by_field_name("right").is_some_and(|right| {
@@ -109,7 +109,7 @@ fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     for (at, argument) in named.take(if is_list { usize::MAX } else { 1 }).enumerate() {
         let Some(name) = symbol(site, argument) else { continue };
         let name = name.with_kind(kind, category);
-        // In a list over several lines, each attribute has its own line.
+        // If a list extends over several lines, each attribute has its own line.
         names.push(match is_list {
             true => name.with_span(if at == 0 { site.node } else { argument }, argument),
             false => name,
@@ -117,7 +117,7 @@ fn call<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Returns the name in `:name`, `"name"`, `name: …` and `:name => …`.
+/// Returns the name in an argument such as `:name`, `"name"`, `name: …` and `:name => …`.
 fn symbol<'tree>(site: Site<'_, 'tree>, argument: Node<'tree>) -> Option<Named<'tree>> {
     match argument.kind() {
         "simple_symbol" => {

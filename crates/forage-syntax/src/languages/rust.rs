@@ -31,7 +31,7 @@ pub(crate) static RUST: Row = Row {
     ..BASE
 };
 
-/// Matches a module with a body; `mod name;` defines it elsewhere.
+/// Matches a module. With a body, this is its definition; `mod name;` only declares it.
 fn module<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if let Some(name) = site.node.child_by_field_name("name") {
         let named = Named::new(name);
@@ -42,7 +42,7 @@ fn module<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }
 }
 
-/// Adds the type that an `impl` is for, without its parameters.
+/// Adds the type that this `impl` is for, without its parameters.
 fn implementation<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut named = site.node.child_by_field_name("type");
     while let Some(inner) = named.and_then(|node| match node.kind() {

@@ -48,7 +48,7 @@ pub(crate) static SCALA: Row = Row {
     ..BASE
 };
 
-/// Adds all names of `val (a, Some(b)) = …`.
+/// Adds all names of a pattern such as `val (a, Some(b)) = …`.
 fn pattern<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(pattern) = site.node.child_by_field_name("pattern") else { return };
     match pattern.kind() {
@@ -73,13 +73,13 @@ fn parameter<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name).with_kind(kind, Constant)));
 }
 
-/// Matches a given instance. Without a name, it gets the name of its type.
+/// Matches a given instance. If it has no name, we use that of its type.
 fn given<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("name").or_else(|| site.node.child_by_field_name("return_type"));
     names.extend(name.map(Named::new));
 }
 
-/// Adds the extended type, without its arguments.
+/// Adds the type that this extends, without its arguments.
 fn extension<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let mut cursor = site.node.walk();
     let parameters = site.node.children_by_field_name("parameters", &mut cursor);

@@ -57,7 +57,7 @@ pub(crate) static SOLIDITY: Row = Row {
     ..BASE
 };
 
-/// Matches `receive` and `fallback`, which has no name in old code.
+/// Matches `receive` and `fallback`. In old code, `fallback` has no name.
 fn fallback<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = child(site.node, &["fallback", "receive", "function"]).map(Named::new);
     names.extend(name.map(|name| match site.node.child_by_field_name("body") {

@@ -1,8 +1,8 @@
 //! SQL.
 //!
-//! Bodies of functions are mostly in PL/pgSQL, which the grammar does not support: it would miss the end of
-//! the function and the code after it. We replace them by blank strings before parsing, as well as psql
-//! commands and the data of `COPY`.
+//! Bodies of functions are mostly in PL/pgSQL, which the grammar doesn't support: it would miss the end of
+//! the function and the code after it. So we replace them by blank strings before parsing. We do the same
+//! with psql commands and the data of `COPY`.
 
 use tree_sitter::Node;
 
@@ -36,7 +36,7 @@ pub(crate) static SQL: Row = Row {
     ..BASE
 };
 
-/// Matches a statement that creates something: the first object that it names.
+/// Matches a statement that creates something. The first object that it names must be the created one.
 fn object<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let object = child(site.node, &["object_reference"]);
     let schema = object.and_then(|object| object.child_by_field_name("schema"));
@@ -44,13 +44,13 @@ fn object<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| Named::new(name).with_scope(schema)));
 }
 
-/// Matches an index, which may have no name. The name of its table follows.
+/// Matches an index, which may have no name. The name of its table would come next.
 fn index<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("column");
     names.extend(name.filter(|name: &Node<'tree>| name.kind() == "identifier").map(Named::new));
 }
 
-/// Matches columns of tables and types. Columns that are added later and columns of results are omitted.
+/// Matches columns of tables and types. We leave out columns that are added later, and columns of results.
 fn column<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) == "column_definitions"
         && matches!(site.parent_kind(1), "create_table" | "create_type")
@@ -71,7 +71,7 @@ fn masked(text: &str) -> String {
             b'-' if rest.starts_with(b"--") => until(rest, b"\n"),
             b'/' if rest.starts_with(b"/*") => until(rest, b"*/"),
             b'\'' | b'"' | b'`' => 1 + until(&rest[1..], &[*byte]),
-            // Names may contain the sign too, for example `v$session`.
+            // A name may contain this sign too, e.g. `v$session`.
             b'$' if at > 0 && bytes[at - 1].is_ascii_alphanumeric() => 1,
             b'$' => match quoted(rest) {
                 Some(length) => {
@@ -99,11 +99,11 @@ fn masked(text: &str) -> String {
         };
         at += length;
     }
-    // This cannot fail because only whole characters were replaced.
+    // This can't fail because we only replaced whole characters.
     String::from_utf8(masked).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Returns true if a statement is followed by rows: `COPY … FROM stdin`.
+/// Recognises a statement that is followed by rows, i.e. `COPY … FROM stdin`.
 fn is_copy(statement: &[u8]) -> bool {
     let Ok(statement) = std::str::from_utf8(statement) else { return false };
     let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
@@ -112,13 +112,13 @@ fn is_copy(statement: &[u8]) -> bool {
     is(words.first(), "copy") && is(words.last(), "stdin")
 }
 
-/// Returns the length of a text up to and including a needle, or its whole length.
+/// Computes the length of a text up to and including a needle. Without a needle, this is the whole length.
 fn until(text: &[u8], needle: &[u8]) -> usize {
     let found = text.windows(needle.len()).position(|window| window == needle);
     found.map_or(text.len(), |at| at + needle.len())
 }
 
-/// Returns the length of a dollar-quoted string, such as `$body$ … $body$`.
+/// Computes the length of a dollar-quoted string, e.g. `$body$ … $body$`.
 fn quoted(text: &[u8]) -> Option<usize> {
     let tag = text
         .iter()

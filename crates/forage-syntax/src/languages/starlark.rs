@@ -24,7 +24,7 @@ fn is_statement(site: Site<'_, '_>) -> bool {
     site.parent_kind(0) == "expression_statement" && matches!(site.parent_kind(1), "module" | "block")
 }
 
-/// Matches variables of a file. Rules and providers are values, too.
+/// Matches variables of a file. Note that rules and providers are values, too.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(left) = site.node.child_by_field_name("left").filter(|_| is_statement(site)) else { return };
     let function =

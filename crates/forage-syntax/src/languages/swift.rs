@@ -84,7 +84,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     };
     let Some(name) = site.node.child_by_field_name("name") else { return };
     let named = Named::new(name).with_kind(kind, category);
-    // `extension Outer.Inner<T>`
+    // For example `extension Outer.Inner<T>`.
     let parts: Vec<Node<'tree>> = children(name).filter(|node| node.kind() == "type_identifier").collect();
     names.push(match parts.split_last() {
         Some((last, outer)) if name.kind() == "user_type" => {
@@ -96,7 +96,7 @@ fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Adds the variables of one declaration: `let (a, b) = (1, 2), c = 3`.
+/// Adds the variables of one declaration, e.g. `let (a, b) = (1, 2), c = 3`.
 fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let word =
         child(site.node, &["value_binding_pattern"]).and_then(|node| node.child_by_field_name("mutability"));

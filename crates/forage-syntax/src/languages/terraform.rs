@@ -31,8 +31,8 @@ const BLOCKS: &[(&str, Category)] = &[
     ("run", Type),
 ];
 
-/// Matches top-level blocks. The last label is the name; in `resource "aws_instance" "web"`, `aws_instance`
-/// is the scope.
+/// Matches top-level blocks. The last label is the name, and the one before it is the scope. For example, in
+/// `resource "aws_instance" "web"`, the scope is `aws_instance`.
 fn block<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parents.len() > 2 {
         return;
@@ -57,7 +57,7 @@ fn block<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.push(named.with_kind(kind, category));
 }
 
-/// Matches values of `locals`, and of a file of variables.
+/// Matches values of `locals`, and values in a file of variables.
 fn attribute<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = child(site.node, &["identifier"]).map(Named::new);
     match site.parents {

@@ -1,7 +1,7 @@
 //! Verilog and its superset SystemVerilog.
 //!
-//! Text macros used as statements can contain or expand to anything, so the grammar fails at many of them,
-//! and a module with an error may be lost. We replace them by spaces before parsing. Of 652 files of a
+//! Text macros that are used as statements may contain or expand to anything. The grammar fails at many of
+//! them, and an error may hide a whole module. So we replace them by spaces before parsing. Of 652 files of a
 //! project with verification code, 128 had errors, and 39 still do with this.
 
 use tree_sitter::Node;
@@ -121,7 +121,7 @@ fn text_macro<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }));
 }
 
-/// Matches types. `typedef class Name;` is only a forward declaration.
+/// Matches types. Note that `typedef class Name;` is only a forward declaration.
 fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("type_name") else { return };
     names.push(match child(site.node, &["data_type", "class_type", "simple_identifier"]) {
@@ -130,7 +130,7 @@ fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Returns the class in `function Class::name`.
+/// Returns the class in a name such as `function Class::name`.
 fn scope(node: Node<'_>) -> Option<Node<'_>> {
     let class = child(node, &["class_scope"])?;
     child(child(class, &["class_type"])?, IDENTIFIERS)
@@ -154,7 +154,7 @@ fn outside<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| name.with_scope(scope(site.node))));
 }
 
-/// Matches parameters in the body of a module or package. Those in its header are arguments.
+/// Matches parameters in the body of a module or package. We skip those in its header, which are arguments.
 fn parameters<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if matches!(site.parent_kind(0), "parameter_port_declaration" | "parameter_port_list") {
         return;
@@ -169,7 +169,7 @@ fn parameters<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
 
 fn nets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let lists = children(site.node).filter(|node| node.kind() == "list_of_net_decl_assignments");
-    // The grammar reads a user-defined type as one of a net.
+    // The grammar reads a user-defined type as that of a net.
     let kind = if child(site.node, &["net_type"]).is_some() { "net" } else { "variable" };
     let declared = lists.flat_map(children).filter_map(|node| child(node, IDENTIFIERS));
     names.extend(declared.map(|name| Named::new(name).with_kind(kind, Constant)));
@@ -178,7 +178,7 @@ fn nets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
 fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let kind = match site.parent_kind(0) {
         "class_property" => "property",
-        // In a body, even of a function that the grammar could not read.
+        // This is in a body, which may be that of a function that the grammar could not read.
         "block_item_declaration" => return,
         _ => "variable",
     };
@@ -211,7 +211,7 @@ const DIRECTIVES: &[&str] = &[
     "undefineall",
 ];
 
-/// Masks macros that fill their lines. Those in macro definitions stay because their lines continue with `\`.
+/// Masks macros that fill their lines. Macro definitions must stay intact; their lines continue with `\`.
 fn masked(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let (mut at, mut is_continued) = (0, false);
@@ -234,8 +234,8 @@ fn masked(text: &str) -> String {
     masked
 }
 
-/// Returns the length of a macro with its arguments, if it begins the text and only a comment follows on its
-/// line.
+/// Computes the length of a macro with its arguments. The macro must begin the text, and only a comment may
+/// follow on its line.
 fn macro_statement(text: &str, budget: &mut usize) -> Option<usize> {
     let trimmed = text.trim_start_matches([' ', '\t']);
     let name = trimmed.strip_prefix('`')?;
@@ -259,7 +259,7 @@ fn macro_statement(text: &str, budget: &mut usize) -> Option<usize> {
     is_statement.then_some(end + (after.len() - line.len()))
 }
 
-/// Returns the length of a text up to the bracket that closes its first one.
+/// Computes the length of a text up to the bracket that closes its first one.
 fn parenthesized(text: &[u8]) -> Option<usize> {
     let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in text.iter().enumerate() {

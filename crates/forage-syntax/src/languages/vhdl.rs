@@ -80,7 +80,7 @@ pub(crate) static VHDL: Row = Row {
         },
     ],
     wrappers: &["design_unit"],
-    // A process without a label does not define anything, but its variables are local.
+    // If a process has no label, it doesn't define anything, but its variables are still local.
     local_scopes: &["process_statement"],
     ..BASE
 };
@@ -91,8 +91,8 @@ fn architecture<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.map(|name| name.with_scope(site.node.child_by_field_name("entity"))));
 }
 
-/// Adds the first named child. The grammar has separate kinds of nodes for identifiers that standard
-/// libraries also use.
+/// Adds the first named child. We can't use its kind because the grammar has separate kinds of nodes for
+/// identifiers that standard libraries also use.
 fn first<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(children(site.node).find(Node::is_named).map(Named::new));
 }
@@ -102,7 +102,7 @@ fn list<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(list.flat_map(children).filter(|node| node.is_named() && !node.is_extra()).map(Named::new));
 }
 
-/// Matches types. `type name;` is only a forward declaration.
+/// Matches types. Note that `type name;` is only a forward declaration.
 fn type_declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = site.node.child_by_field_name("type") else { return };
     names.push(match children(site.node).any(|node| node.is_named() && node != name) {

@@ -21,7 +21,7 @@ pub(crate) static ZIG: Row = Row {
     ..BASE
 };
 
-/// Returns a name, which includes quotes if it needs them: `@"a name"`.
+/// Returns a name, which includes its quotes if it needs them, e.g. `@"a name"`.
 fn named<'tree>(site: Site<'_, 'tree>, name: Node<'tree>) -> Named<'tree> {
     Named::new(name).with_spelling(None, site.text_of(name).to_owned())
 }
@@ -34,7 +34,7 @@ fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     }));
 }
 
-/// Matches variables. Types are values of constants.
+/// Matches variables. Types are the values of constants.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let Some(name) = child(site.node, &["identifier"]) else { return };
     let named = named(site, name);
@@ -50,7 +50,7 @@ fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     });
 }
 
-/// Matches a field with its type. Others are members of an enumeration, or types in a tuple.
+/// Matches a field with a type. Fields without one are members of an enumeration, or types in a tuple.
 fn field<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.node.child_by_field_name("type").is_some() {
         names.extend(site.node.child_by_field_name("name").map(|name| named(site, name)));

@@ -1,4 +1,4 @@
-//! Arguments with unknown names: other tools' names for the same thing, and arguments that clients add.
+//! Unknown arguments: other tools' names for our arguments, and arguments that clients add.
 
 use serde_json::{Map, Value};
 
@@ -6,23 +6,23 @@ use super::ArgumentDefinition;
 use crate::error::ToolError;
 use crate::text::{clip, words_of_name};
 
-/// The meaning of another tool's argument that this tool calls differently or does not have.
+/// What another tool's argument corresponds to in this tool.
 #[derive(Clone, Copy, Debug)]
 pub enum Foreign {
-    /// The argument with this name.
+    /// This argument, under another name.
     Same(&'static str),
-    /// The negation of the flag with this name.
+    /// The negation of this flag.
     Opposite(&'static str),
-    /// It affects the results, and this tool has no equivalent. Contains the alternative, as a template for
-    /// [`ToolNames::fill`](crate::ToolNames::fill).
+    /// The argument affects the results, and this tool has no equivalent. Contains the alternative, as a
+    /// template for [`ToolNames::fill`](crate::ToolNames::fill).
     Missing(&'static str),
 }
 
-/// Argument names of other tools, and their meaning here.
+/// Argument names of other tools, with their equivalent here.
 pub type ForeignNames = (&'static [&'static str], Foreign);
 
-/// Words in argument names that narrow the results, or select where to search. An unknown argument with such
-/// a word can't be dropped, because the answer would be to another question.
+/// Words in argument names that narrow the results or select where to search. We must not drop an unknown
+/// argument with such a word, because the answer would be to another question.
 const NARROWING: &[&str] = &[
     "branch",
     "case",
@@ -68,8 +68,7 @@ const NARROWING: &[&str] = &[
     "word",
 ];
 
-/// Renames arguments to the tool's own names; afterwards `fields` has only those. Adds notes about dropped
-/// arguments.
+/// Renames arguments to the tool's own names and removes all others. Adds notes about dropped arguments.
 pub(super) fn translate(
     definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
@@ -134,7 +133,7 @@ const SHOWN_BYTES: usize = 60;
 /// Maximum names in a note.
 const NAMES_SHOWN: usize = 5;
 
-/// Uses an argument in place of another one, unless the other one is also given. Returns true if it was used.
+/// Passes an argument's value on as another argument, unless both are given. Returns true if it was used.
 fn rename(
     definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
@@ -148,7 +147,7 @@ fn rename(
             return Ok(true);
         }
         Some(given) if *given == value => {}
-        // Next to the search text, this argument describes the purpose of the search.
+        // If the search text is also given, this argument describes the purpose of the search.
         Some(_) if definition.is_required(right) => left_out.push(name.to_owned()),
         Some(_) => {
             let tool = definition.tool;
@@ -160,14 +159,14 @@ fn rename(
     Ok(false)
 }
 
-/// Returns true if an argument with this name may be meant to affect the results.
+/// Returns true if an argument with this name is probably meant to affect the results.
 fn narrows(name: &str) -> bool {
     let words = words_of_name(name);
     let is_narrowing = |word: &str| NARROWING.contains(&word);
     words.iter().any(|word| is_narrowing(word) || word.strip_suffix('s').is_some_and(is_narrowing))
 }
 
-/// Returns false for values that mean that the argument is omitted.
+/// Returns false for values that mean "not given".
 pub(crate) fn says_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -178,7 +177,7 @@ pub(crate) fn says_something(value: &Value) -> bool {
     }
 }
 
-/// Parses a flag as callers write it, for example `"yes"` or 1.
+/// Parses a flag, which may also be a word or a number, e.g. `"yes"` or 1.
 pub(crate) fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),

@@ -1,13 +1,13 @@
-//! Arguments as text written by a model, a client or a person.
+//! Parses arguments given as text by a model, a client or a person.
 
 use serde_json::{Map, Value};
 
-/// Parses arguments to an object: JSON, JSON within a JSON string, empty text, `null`, or JSON between code
-/// fences. The fields are checked by the tool.
+/// Parses the arguments of a call. The text may be a JSON object, JSON within a JSON string, `null`, empty,
+/// or JSON between code fences. The tool checks the fields later.
 ///
 /// # Errors
 ///
-/// Returns the problem and the expected format, for the model to read.
+/// Fails with a message for the model that names the problem and the expected format.
 pub fn read_arguments(text: &str) -> Result<Value, String> {
     let bare = unfenced(text.trim());
     if bare.is_empty() {
@@ -24,7 +24,7 @@ pub fn read_arguments(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Returns the text between code fences, if there are any.
+/// Strips code fences, if there are any.
 fn unfenced(text: &str) -> &str {
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
@@ -58,7 +58,7 @@ mod tests {
             let error = read_arguments(text).unwrap_err();
             assert!(error.contains("{\"path\": \"src\"}"), "{text}: {error}");
         }
-        // A string within a string within …: each parse removes one level, and the recursion ends.
+        // A string within a string within …: each parse removes one level, so the recursion ends.
         let mut text = "{}".to_owned();
         for _ in 0..8 {
             text = Value::String(text).to_string();
@@ -78,7 +78,7 @@ mod tests {
             match read_arguments(&String::from_utf8_lossy(input)) {
                 Ok(value) => {
                     assert!(value.is_object(), "{value}");
-                    // The same call written in another way. A fraction may be parsed as a neighbouring value.
+                    // The same call in another form. A fraction may be parsed as an adjacent value.
                     let again = read_arguments(&Value::String(value.to_string()).to_string()).unwrap();
                     let is_exact =
                         serde_json::from_str::<Value>(&value.to_string()).is_ok_and(|read| read == value);

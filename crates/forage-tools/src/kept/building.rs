@@ -1,4 +1,4 @@
-//! Progress of a build, published to other processes in the lock file of the build.
+//! Publishes the progress of a build to other processes in the lock file of the build.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use forage_base::Background;
 
-/// Bytes of a count.
+/// Bytes of the file count.
 const COUNT_BYTES: u64 = 20;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Publishes the progress of a build until the returned value is dropped. `file` must not be written by
-/// anyone else in the meantime; `files` is the number of files done.
+/// Publishes the progress of a build until the returned value is dropped. Nothing else may write `file` in
+/// the meantime. `files` is the number of files done.
 pub(super) fn tell(mut file: File, files: Arc<AtomicU64>) -> Background {
     Background::start("index progress", move |build| {
         while build.goes_on_after(BETWEEN) {
@@ -26,7 +26,7 @@ pub(super) fn tell(mut file: File, files: Arc<AtomicU64>) -> Background {
     })
 }
 
-/// Returns the number of files done by a running build. A build is running if its lock is held.
+/// Reads the number of files done by a running build. A build is running if its lock is held.
 pub(super) fn files(mut lock: File) -> Option<u64> {
     match lock.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
@@ -51,7 +51,7 @@ mod tests {
         let store = IndexStore::new(directory.path(), Path::new("/tree"));
         assert_eq!(store.building(), None);
         let files = store.created().unwrap();
-        // The second round finds the file of the first one, as after a process that was killed.
+        // The second round finds the file of the first one, as if that process had been killed.
         for count in [4_321, 987] {
             let held = lock(&files, LOCK).unwrap().unwrap();
             assert_eq!(store.building(), Some(0));

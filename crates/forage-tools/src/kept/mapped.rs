@@ -1,13 +1,14 @@
-//! An index file whose large parts are mapped into memory.
+//! Index file whose large parts are mapped into memory.
 
 use std::fs::File;
 use std::io;
 
 use forage_search::index::ReadAt;
 
-/// A file that only [`forage_fs::PrivateDirectory::replace`] changes. Large parts are mapped into memory
-/// instead of read, which takes a sixth of the time. If a page can't be read later, or is cut off the file,
-/// all processes that have it mapped are killed, so this is only for short-lived processes.
+/// A file that only [`forage_fs::PrivateDirectory::replace`] changes. We map large parts into memory instead
+/// of reading them, which takes a sixth of the time. If a page can't be read later, or if the file is
+/// truncated, the kernel kills every process that has it mapped. We therefore use this only in short-lived
+/// processes.
 pub(super) struct Mapped(pub(super) File);
 
 impl ReadAt for Mapped {
@@ -19,7 +20,7 @@ impl ReadAt for Mapped {
         self.0.byte_len()
     }
 
-    // On other systems we can't check that all of it is readable, or a mapped file can't be replaced.
+    // On other systems we can't check that all of it is readable, or we can't replace a mapped file.
     #[cfg(target_os = "linux")]
     #[expect(unsafe_code, reason = "nobody but this program may write the file, and it never does in place")]
     fn bytes(&self, range: std::ops::Range<u64>) -> io::Result<bytes::Bytes> {
@@ -31,10 +32,10 @@ impl ReadAt for Mapped {
             // belongs to this user, has only one name and is not writable for others. `is_safe_to_map` checks
             // this again on the open handle, and also that the file is on a local disk. This program replaces
             // the file by another one and never modifies the mapped one. Anyone with this user's rights can
-            // also write the memory of this process. We do not trust the bytes: every number read from them
-            // is checked against the length of the mapping.
+            // also write the memory of this process. We do not trust the bytes: we check every number read
+            // from them against the length of the mapping.
             let mapped = unsafe { options.offset(range.start).len(length).map(&self.0)? };
-            // Reads all of it, or returns an error.
+            // This reads all of it, or returns an error.
             mapped.advise(memmap2::Advice::PopulateRead)?;
             Ok::<_, io::Error>(bytes::Bytes::from_owner(mapped))
         };

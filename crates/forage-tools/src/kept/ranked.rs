@@ -1,4 +1,4 @@
-//! The ranked index of a root: stored on disk, and updated before every answer.
+//! The ranked index of a root. We store it on disk and update it before every answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -18,11 +18,11 @@ const ATTEMPTS: usize = 4;
 #[derive(Default)]
 pub(super) struct KeptRanked {
     index: Option<Arc<RankIndex>>,
-    /// The tree at the last update of the index, if it was listed without a walk.
+    /// The tree at the last update of the index, if we could list it without a walk.
     seen: Option<(Arc<FileListing>, Arc<WalkReport>)>,
 }
 
-/// Returns the index of a root, up to date with its tree.
+/// Updates the index of a root to match its tree.
 pub(super) fn fresh(
     kept: &mut KeptRanked,
     store: &IndexStore,
@@ -47,7 +47,7 @@ pub(super) fn fresh(
     }
     kept.seen = None;
     let mut problem = String::new();
-    // If another process changes the index files in the meantime, another attempt detects that.
+    // If another process changes the index files in the meantime, another attempt will detect that.
     for _ in 0..ATTEMPTS {
         let opened = match kept.index.take().filter(|_| !is_damaged) {
             Some(index) => Ok(index),
@@ -80,8 +80,8 @@ pub(super) fn fresh(
                 kept.index = Some(Arc::clone(&index));
                 return Ok(Ranked { index, report, warning: None, is_provisional: false });
             }
-            // A new index is not damaged, so the same would happen again. On a full disk, the engine may panic
-            // instead of returning the error.
+            // A new index should not be damaged, so another attempt would fail in the same way. On a full
+            // disk, the engine may panic instead of returning the error.
             Err(error) if is_damaged && index.is_damaged() => {
                 problem = error.to_string();
                 break;
@@ -94,7 +94,7 @@ pub(super) fn fresh(
                 problem = reason;
                 break;
             }
-            // The files read so far are kept.
+            // Keep the files read so far.
             Err(error) => {
                 kept.index = Some(index);
                 return Err(error);
@@ -108,8 +108,8 @@ pub(super) fn fresh(
     Ok(made)
 }
 
-/// Waits for other calls and builds for the same root, so that the next one need not read the same files.
-/// Ends early with the error that `give_up` returns.
+/// Waits for other calls and builds for the same root, so that we do not read the same files again. Ends
+/// early with the error that `give_up` returns.
 pub(super) fn lock_until<'a>(
     kept: &'a Mutex<KeptRanked>,
     stop: &Stop,
@@ -117,7 +117,7 @@ pub(super) fn lock_until<'a>(
 ) -> Result<MutexGuard<'a, KeptRanked>, UpdateError> {
     wait_for(stop, || match kept.try_lock() {
         Ok(guard) => Some(Ok(guard)),
-        // A panic of another holder can't leave a partial state, because the state is always replaced as a
+        // A panic of another holder can't leave a partial state, because we always replace the state as a
         // whole.
         Err(TryLockError::Poisoned(poisoned)) => Some(Ok(poisoned.into_inner())),
         Err(TryLockError::WouldBlock) => give_up().map(Err),

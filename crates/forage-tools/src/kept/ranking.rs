@@ -1,5 +1,5 @@
-//! Updates the ranked index of a root in the background of a server: at low priority, on separate threads, so
-//! that no call waits for it.
+//! Updates the ranked index of a root in the background of a server, on separate threads of low priority. No
+//! call has to wait for it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,23 +15,24 @@ use super::KeptIndexes;
 /// Maximum attempts while another process uses the index.
 const ATTEMPTS: usize = 20;
 
-/// Time until the next attempt if no index could be stored.
+/// Time until the next attempt after we could not store an index.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
 /// Time between two attempts.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// Progress of a build.
+/// State and progress of a build.
 #[derive(Debug)]
 pub(super) struct Build {
-    /// Files that were in the index before the build began, and the total that it lacked; 0 if unknown.
+    /// New or changed files that were already indexed when the build began, and the number of all such files.
+    /// 0 if unknown.
     before: u64,
     all: u64,
     /// Files read since then.
     read: Arc<UpdateProgress>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
-    /// The time at which the build ended without storing an index.
+    /// When the build ended, if it stored no index.
     failed: OnceLock<Instant>,
 }
 
@@ -47,13 +48,13 @@ impl Build {
         }
     }
 
-    /// Returns a build that never ends.
+    /// Creates a build that never ends.
     #[cfg(test)]
     pub(super) fn at_work(progress: (u64, u64)) -> Self {
         Self { has_begun: AtomicBool::new(true), ..Self::new(progress) }
     }
 
-    /// Returns a build that never ends and has only compared files so far.
+    /// Creates a build that never ends and has only compared files so far.
     #[cfg(test)]
     pub(super) fn comparing() -> Self {
         let build = Self::at_work((0, 0));
@@ -61,15 +62,15 @@ impl Build {
         build
     }
 
-    /// Returns the number of files in the index and the total that it lacked (0 if unknown), while a large
-    /// build is running.
+    /// Progress of a large build that is running: how many of the new or changed files are indexed by now,
+    /// and how many there are (0 if unknown).
     pub(super) fn large(&self) -> Option<(u64, u64)> {
         let is_large = self.all > SMALL_UPDATE_FILES || self.read.is_large.load(Ordering::Relaxed);
         (is_large && self.is_at_work())
             .then(|| (self.before + self.read.read.load(Ordering::Relaxed), self.all))
     }
 
-    /// Returns true if the build has to read many files, and does not only compare them with the index.
+    /// Returns true if the build has to read many files, i.e. does not only compare them with the index.
     pub(super) fn has_many_changes(&self) -> bool {
         self.all > SMALL_UPDATE_FILES || self.read.has_many_changes.load(Ordering::Relaxed)
     }
@@ -83,7 +84,8 @@ impl Build {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Returns true if another build may begin: after a failure, an immediate attempt would fail again.
+    /// Returns true if another build may begin. Soon after a failure this is false, because the next build
+    /// would fail again.
     pub(super) fn may_be_repeated(&self) -> bool {
         self.is_over() && self.failed.get().is_none_or(|failed| failed.elapsed() > AFTER_FAILURE)
     }
@@ -133,7 +135,7 @@ pub(super) fn start(
     std::thread::Builder::new().name("ranking".to_owned()).spawn(run).is_ok().then_some(build)
 }
 
-/// Returns half of the processors; the others are for calls.
+/// Uses half of the processors, so that the others are free for calls.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2))
 }

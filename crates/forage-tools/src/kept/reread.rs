@@ -1,5 +1,5 @@
-//! Rereads indexed files slowly in the background of a server. This way an index that has become wrong, for
-//! any reason, does not stay wrong.
+//! Rereads indexed files slowly in the background of a server, so that an index that has become wrong for any
+//! reason does not stay wrong.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -11,17 +11,17 @@ use forage_search::limits;
 
 use super::KeptIndexes;
 
-/// The progress of rereading the files of an index. It is stored next to the index, so that another server
-/// can continue.
+/// Progress of rereading the files of an index. We store it next to the index, so that another server can
+/// continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RereadProgress {
     /// Files of this round that are done, in the order of the index.
     pub done: u64,
-    /// The time at which the round began, in seconds since 1970.
+    /// When this round began, in seconds since 1970.
     pub began: u64,
-    /// The time at which the last complete round ended, in seconds since 1970; 0 if there was none.
+    /// When the last complete round ended, in seconds since 1970. 0 if there was none.
     pub ended: u64,
-    /// Files in all rounds whose content had changed while their state had not.
+    /// Files, in all rounds, whose content changed although their state did not.
     pub different: u64,
 }
 
@@ -29,7 +29,7 @@ impl RereadProgress {
     /// Maximum bytes of the stored progress.
     pub(super) const BYTES: u64 = 4 * 21;
 
-    /// Parses four numbers in a line.
+    /// Parses a line of four numbers.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut numbers = str::from_utf8(text).ok()?.split_ascii_whitespace().map(str::parse);
         let mut number = || numbers.next()?.ok();
@@ -41,7 +41,7 @@ impl RereadProgress {
     }
 }
 
-/// The result of a step.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RereadStep {
     pub(super) progress: RereadProgress,
@@ -55,7 +55,7 @@ pub(super) fn step(root: &Root, index: &Index, before: RereadProgress) -> Reread
     let layers = index.layers();
     let files: u64 = layers.iter().map(|layer| u64::from(layer.len())).sum();
     let mut progress = before;
-    // Another index may have fewer files.
+    // A new index may have fewer files than the previous one.
     if progress.done >= files || progress.began == 0 {
         (progress.done, progress.began) = (0, now);
     }
@@ -85,7 +85,7 @@ pub(super) fn step(root: &Root, index: &Index, before: RereadProgress) -> Reread
     RereadStep { progress, is_wrong }
 }
 
-/// Starts the thread that rereads the index of a root, for as long as it is wanted.
+/// Starts the thread that rereads the index of a root for as long as `is_wanted` is alive.
 pub(super) fn start(kept: &Arc<KeptIndexes>, root: &Path, is_wanted: Weak<()>) -> bool {
     let (kept, root) = (Arc::downgrade(kept), root.to_owned());
     let run = move || {

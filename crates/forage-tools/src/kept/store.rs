@@ -1,12 +1,12 @@
 //! The index files of one root. The instant index consists of `base`, the tree at one time, `changes`, the
 //! changes since then, and `directories`, the names in its directories.
 //!
-//! Each file is replaced as a whole and is valid on its own, because its information about a file of the tree
-//! holds for one state of that file. Readers therefore need no lock, and of two writers the last one wins.
+//! Each file is replaced as a whole and is valid on its own: its information about a file of the tree holds
+//! for one state of that file. Readers therefore need no lock, and if two processes write, the last one wins.
 //! The lock only prevents processes from doing the same work at the same time. The ranked index is a
 //! directory whose files belong to the engine.
 //!
-//! We open everything through a [`PrivateDirectory`], so that only this user can have created it.
+//! We must open everything through a [`PrivateDirectory`], so that only this user can have created it.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -28,7 +28,7 @@ use super::mapped::Mapped;
 use super::reread::RereadProgress;
 use super::wait::wait_for;
 
-/// The files of an index, the newest first.
+/// The files of the instant index, newest first.
 const LAYERS: [&str; 2] = [CHANGES, BASE];
 const BASE: &str = "base";
 const CHANGES: &str = "changes";
@@ -37,9 +37,9 @@ const DIRECTORIES: &str = "directories";
 const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 /// The progress of a server in rereading the indexed files.
 const REREAD: &str = "reread";
-/// Contains the path of the root, for people, and because two roots can have the same directory name.
+/// Contains the path of the root. This is for people, and for two roots with the same directory name.
 const ROOT: &str = "root";
-/// Exists while the ranked index is a copy of another worktree's and has not been compared with this tree.
+/// Exists while the ranked index is a copy of another worktree's that we have not compared with this tree.
 const RANKED_BEGUN: &str = "ranked-begun";
 /// Contains the path of the repository that the root is a worktree of.
 const REPOSITORY: &str = "repository";
@@ -50,13 +50,13 @@ const RANKED: &str = "ranked-";
 /// Prevents processes from writing a ranked index at the same time.
 const RANKED_LOCK: &str = "ranked-lock";
 
-/// Maximum changed files stored in `changes`, and the maximum part of all files, as a divisor, for which that
-/// pays off. They are read again at every update, the others only when the base is rebuilt.
+/// Maximum number of changed files in `changes`, plus the maximum share of all files, as a divisor. Each
+/// update reads these files again, and the others only when it rebuilds the base.
 const CHANGES_KEPT: u64 = 500;
 const CHANGES_PART: u64 = 32;
 
-/// Maximum bytes of `base` and `changes`: the index of ten times as much text. A long-running process has a
-/// part of it in memory.
+/// Maximum bytes of `base` and of `changes`: the index of ten times as much text. A long-running process has
+/// a part of it in memory.
 const LAYER_BYTES: u64 = 16 << 30;
 
 /// Maximum bytes of `directories`.
@@ -70,21 +70,21 @@ const ROOT_BYTES: u64 = 64 << 10;
 const RANKED_LIST_BYTES: u64 = 64 << 20;
 const RANKED_FILE_BYTES: u64 = 64 << 30;
 
-/// Maximum bytes of all indexes that are stored. Both indexes of a Linux tree take 0.8 GB, those of a usual project less than
-/// a hundredth of that.
+/// Maximum bytes of all stored indexes. Both indexes of a Linux tree take 0.8 GB, those of a usual project
+/// less than a hundredth of that.
 const INDEXES_BYTES: u64 = 16 << 30;
 
-/// Time after which an index that was not written or locked is removed.
+/// Time after which we remove an index that was neither written nor locked.
 const INDEX_AGE: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
 /// Attempts to take a lock that another process holds.
 const LOCK_ATTEMPTS: usize = 3;
 const BETWEEN_LOCKS: Duration = Duration::from_millis(5);
 
-/// How the files of an index are read.
+/// Ways to read the files of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StoreReading {
-    /// Reads as little as a search needs, in a short-lived process.
+    /// Reads as little as a search needs. For a short-lived process.
     Brief,
     /// Reads for a long-running process, or for one that replaces the files.
     Lasting,
@@ -104,7 +104,7 @@ pub struct IndexStore {
 /// The outcome of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// The index was built from scratch with this number of files.
+    /// The index was built from scratch, with this number of files.
     Built(u64),
     /// This number of changed files was read.
     Updated(u64),
@@ -112,11 +112,11 @@ pub enum Update {
     Busy,
 }
 
-/// The reasons why the files of an index can't be written or removed.
+/// Reasons why we can't write or remove the files of an index.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IndexStoreError {
-    /// Its directory can't be created.
+    /// The directory of the index can't be created.
     #[error("can't make {}", path.display())]
     Create {
         /// The directory.
@@ -155,7 +155,7 @@ pub enum IndexStoreError {
         /// The number of files in the index.
         files: u64,
     },
-    /// Its directory can't be used.
+    /// The directory of the index can't be used.
     #[error(transparent)]
     Private(#[from] PrivateError),
     /// The tree can't be read.
@@ -169,7 +169,7 @@ fn with_cause(error: &dyn std::error::Error) -> String {
 }
 
 impl IndexStore {
-    /// Returns the index of the root with this absolute path, below the directory for all indexes.
+    /// Locates the index of the root with this absolute path, below the directory for all indexes.
     pub fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
@@ -181,18 +181,18 @@ impl IndexStore {
         self.indexes.join(&self.name)
     }
 
-    /// Returns the path of the index's directory, which may not exist.
+    /// The path of the index's directory, which may not exist.
     pub fn directory(&self) -> PathBuf {
         self.place().path()
     }
 
-    /// Opens the directory. Returns `None` if there is none that can be used; [`IndexStore::check`] returns
+    /// Opens the directory. Returns `None` if there is none that we can use; [`IndexStore::check`] returns
     /// the reason.
     fn opened(&self) -> Option<PrivateDirectory> {
         self.place().open().ok().flatten()
     }
 
-    /// Checks that existing files can be trusted: no other user may have created or changed them.
+    /// Checks that we can trust the existing files: no other user may have created or changed them.
     pub fn check(&self) -> Result<(), PrivateError> {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
@@ -215,8 +215,8 @@ impl IndexStore {
         self.with_directories(self.layers(StoreReading::Lasting).0)
     }
 
-    /// Returns the index for a process that ends after its search. Opening starts early, in the background.
-    /// Returns `None` if it does not exist.
+    /// Opens the index for a process that ends after its search. Opening starts early, in the background.
+    /// Returns `None` if the index does not exist.
     pub fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
         self.exists().then(|| {
@@ -227,7 +227,7 @@ impl IndexStore {
         })
     }
 
-    /// Opens and checks the whole index. Also returns the problems of the files that can't be used.
+    /// Opens and checks the whole index. Also returns the problems of the files that we can't use.
     pub fn open_checked(&self) -> (Option<Index>, Vec<String>) {
         let (layers, problems) = self.layers(StoreReading::Checked);
         (self.with_directories(layers), problems)
@@ -241,7 +241,7 @@ impl IndexStore {
         })
     }
 
-    /// Returns the readable files, and the problems of the others.
+    /// Opens the files of the instant index, and collects the problems of those that are not readable.
     fn layers(&self, reading: StoreReading) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
         if let Err(error) = self.check()
@@ -259,20 +259,20 @@ impl IndexStore {
         (layers, problems)
     }
 
-    /// Returns true if an index exists, usable or not.
+    /// Returns true if an index exists, even if we can't use it.
     pub fn exists(&self) -> bool {
         self.opened().is_some_and(|directory| LAYERS.iter().any(|name| directory.entry(*name).is_some()))
     }
 
-    /// Returns the modification time and the size of each file, which change whenever one is replaced; `None`
-    /// for a missing file.
+    /// The modification time and size of each file, which change whenever a file is replaced. A missing file
+    /// is `None`.
     pub fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
         let Some(directory) = self.opened() else { return vec![None; FILES.len()] };
         let version = |name| directory.entry(name).map(|entry| (entry.modified, entry.size));
         FILES.map(version).into()
     }
 
-    /// Returns the bytes on disk.
+    /// Total size of the instant index on disk, in bytes.
     pub fn size(&self) -> u64 {
         let directory = self.opened();
         let files = FILES.iter().filter_map(|name| directory.as_ref()?.entry(*name));
@@ -300,7 +300,7 @@ impl IndexStore {
         Ok(Some(segment))
     }
 
-    /// Adds the stored directories to the snapshot; without them, all directories are listed.
+    /// Adds the stored directories to the snapshot. Without them, a search lists all directories.
     fn fill(&self, snapshot: &Snapshot, reading: StoreReading) {
         let read = || {
             let directory = self.opened().filter(|directory| self.is_of_root(directory))?;
@@ -322,7 +322,7 @@ impl IndexStore {
         root.is_some_and(|path| path == self.root.as_os_str().as_encoded_bytes())
     }
 
-    /// Returns how far servers have reread the files; all zeros if they have not.
+    /// Reads the progress of servers in rereading the files. All numbers are zero if they have not begun.
     pub fn reread(&self) -> RereadProgress {
         let read = self.opened().and_then(|own| own.read(REREAD, RereadProgress::BYTES).ok().flatten());
         read.and_then(|text| RereadProgress::parse(&text)).unwrap_or_default()
@@ -357,7 +357,7 @@ impl IndexStore {
         let Some(lock) = lock(directory, LOCK)? else { return Ok(Update::Busy) };
         let files = walk.progress.clone().unwrap_or_default();
         let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
-        // Dropped before the lock.
+        // This is dropped before the lock.
         let _building = lock.try_clone().map(|file| building::tell(file, Arc::clone(&files)));
         remove_leftovers(directory)?;
         let base = self.layer(directory, BASE, StoreReading::Checked).ok().flatten();
@@ -373,7 +373,7 @@ impl IndexStore {
                 return Ok(Update::Updated(changed));
             }
         }
-        // The unfinished work of a server that had to end: `changes` without a base.
+        // A server that had to end may have left unfinished work: `changes` without a base.
         let begun = base
             .is_none()
             .then(|| self.layer(directory, CHANGES, StoreReading::Checked).ok().flatten())
@@ -386,14 +386,14 @@ impl IndexStore {
             (u64::from(built.builder.len()), begun.as_ref().map_or(0, |begun| u64::from(begun.len())));
         directory.replace(ROOT, |file| file.write_all(self.root.as_os_str().as_encoded_bytes()))?;
         if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > 0 {
-            // The work of an earlier process stays as a second file; each file is valid on its own.
+            // Keep the work of an earlier process as a second file; each file is valid on its own.
             write(directory, if begun.is_none() { CHANGES } else { BASE }, built.builder)?;
             return Err(IndexStoreError::Begun { root: self.root.clone(), files: more + built.unchanged });
         }
         self.check_ended(&built.report)?;
         let files = more + built.unchanged;
         write(directory, BASE, built.builder)?;
-        // `changes` stays valid until many of its files have changed; a later update merges both.
+        // `changes` stays valid until many of its files have changed. A later update merges both.
         if known.saturating_sub(built.unchanged) > CHANGES_KEPT || begun.is_none() {
             directory.remove(CHANGES)?;
         }
@@ -402,13 +402,13 @@ impl IndexStore {
         Ok(Update::Built(files))
     }
 
-    /// Returns the number of files done if another process is building the index.
+    /// The number of files done by another process that is building the index now.
     pub fn building(&self) -> Option<u64> {
         building::files(self.opened()?.open_file(LOCK, u64::MAX).ok().flatten()?)
     }
 
-    /// Evicts other indexes: those that are older than [`INDEX_AGE`], and the oldest until all take at most
-    /// [`INDEXES_BYTES`].
+    /// Evicts other indexes: those that are older than [`INDEX_AGE`], and then the oldest until all indexes
+    /// take at most [`INDEXES_BYTES`].
     fn remove_others(&self) {
         self.remove_others_beyond(INDEXES_BYTES, INDEX_AGE);
     }
@@ -435,7 +435,7 @@ impl IndexStore {
             let other = Self { indexes: self.indexes.clone(), name, root: PathBuf::new() };
             bytes = bytes.saturating_add(other.size() + other.ranked_size().unwrap_or(0));
             if bytes > most || built.elapsed().is_ok_and(|elapsed| elapsed > age) {
-                // Another process may be using it; the next update tries again.
+                // Another process may be using it. The next update will try again.
                 let _ = other.remove();
             }
         }
@@ -448,13 +448,13 @@ impl IndexStore {
         Ok(())
     }
 
-    /// Returns the directory, and creates it if necessary.
+    /// Opens the directory, and creates it if necessary.
     pub(super) fn created(&self) -> Result<PrivateDirectory, IndexStoreError> {
         self.place().create().map_err(|source| IndexStoreError::Create { path: self.directory(), source })
     }
 
-    /// Returns the ranked index as it was last written, without comparing it with the tree, or `None` if
-    /// there is none that can be used. Nothing is written.
+    /// Opens the ranked index as it was last written, without comparing it with the tree. Returns `None` if
+    /// there is none that we can use. This writes nothing.
     pub fn ranked_as_it_is(&self, stop: &Stop) -> Option<RankIndex> {
         let own = self.opened()?;
         if own.entry(RANKED_BEGUN).is_some() {
@@ -481,10 +481,10 @@ impl IndexStore {
         let own = self.own().map_err(UpdateError::Locked)?;
         let is_new = own.entry(ranked_name()).is_none();
         if is_new && let Some(repository) = repository {
-            // If this fails, the only effect is that all files are read.
+            // If this fails, the only effect is that we have to read all files.
             self.begin_as_another(&own, repository.as_os_str().as_encoded_bytes(), stop);
         }
-        // If the directory belongs to another user, it is not damage that we could repair.
+        // A directory that belongs to another user is not damage that we could repair.
         own.create_directory(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
         match self.open_ranked_as_it_is(stop) {
             Ok(index) => {
@@ -496,7 +496,7 @@ impl IndexStore {
             Err(error @ RankError::Stopped) => return Err(error.into()),
             Err(_) => {}
         }
-        // Another process may have written it in the meantime. With the lock, no one writes now.
+        // Another process may have written it in the meantime. While we hold the lock, no one writes.
         let lock = self.lock_ranked(stop)?;
         match self.open_ranked_as_it_is(stop) {
             Err(error) if error.is_damage() => self.replace_ranked_locked(&lock, stop),
@@ -504,8 +504,8 @@ impl IndexStore {
         }
     }
 
-    /// Starts the ranked index as a copy of the most recently written one of another worktree of this
-    /// repository. The following update detects differences by the content of the files.
+    /// Starts the ranked index as a copy of another worktree's index of the same repository, the one written
+    /// last. The following update detects differences by the content of the files.
     fn begin_as_another(&self, own: &PrivateDirectory, repository: &[u8], stop: &Stop) -> Option<()> {
         own.replace(REPOSITORY, |file| file.write_all(repository)).ok()?;
         let indexes = self.indexes.open().ok()??;
@@ -531,7 +531,7 @@ impl IndexStore {
         Some(())
     }
 
-    /// Replaces a ranked index that was found to be damaged during use by an empty one.
+    /// Replaces a ranked index that turned out to be damaged by an empty one.
     pub(super) fn replace_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
         self.replace_ranked_locked(&self.lock_ranked(stop)?, stop)
     }
@@ -542,7 +542,7 @@ impl IndexStore {
         Ok(self.open_ranked_as_it_is(stop)?)
     }
 
-    /// Returns the directory, and creates it if necessary. Errors are returned as text.
+    /// Opens the directory, and creates it if necessary. An error is returned as text.
     fn own(&self) -> Result<PrivateDirectory, String> {
         self.place().create().map_err(|error| error.to_string())
     }
@@ -551,12 +551,12 @@ impl IndexStore {
         let untrusted = |error: String| io::Error::new(ErrorKind::InvalidData, error);
         let own = self.own().map_err(untrusted)?;
         let directory = own.create_directory(ranked_name()).map_err(|error| untrusted(error.to_string()))?;
-        // The engine opens files by path, so we check the files at this path.
+        // The engine opens files by path, so we must check the files at this path.
         directory.check_all(most_bytes_of_ranked).map_err(|error| untrusted(error.to_string()))?;
         RankIndex::in_directory(directory.path(), stop)
     }
 
-    /// Prevents other processes from writing the ranked index; waits until they are done.
+    /// Locks the ranked index, so that other processes can't write it. Waits until they are done.
     pub(super) fn lock_ranked(&self, stop: &Stop) -> Result<File, UpdateError> {
         let directory = self.created().map_err(|error| UpdateError::Locked(with_cause(&error)))?;
         let lock = || match lock(&directory, RANKED_LOCK) {
@@ -567,14 +567,14 @@ impl IndexStore {
         wait_for(stop, lock)?
     }
 
-    /// Returns the bytes of the ranked index on disk, or `None` if it does not exist.
+    /// Total size of the ranked index on disk, in bytes. `None` if it does not exist.
     pub fn ranked_size(&self) -> Option<u64> {
         let directory = self.opened()?.directory(ranked_name()).ok().flatten()?;
         Some(directory.entries().ok()?.iter().map(|entry| entry.size).sum())
     }
 
-    /// Removes the index. Returns false if there was none. The lock file stays, because another process may
-    /// hold the lock or wait for it.
+    /// Removes the index. Returns false if there was none. The lock file must stay, because another process
+    /// may hold the lock or wait for it.
     pub fn remove(&self) -> Result<bool, IndexStoreError> {
         let Some(directory) = self.place().open()? else { return Ok(false) };
         let _lock = lock(&directory, LOCK)?.ok_or(IndexStoreError::Busy)?;
@@ -589,7 +589,7 @@ impl IndexStore {
 }
 
 /// Prevents other processes from updating an index. Returns `None` while another process holds the lock. The
-/// system releases it when the process ends, for whatever reason.
+/// system releases the lock when the process ends, for whatever reason.
 pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> Result<Option<File>, IndexStoreError> {
     let path = directory.path().join(name);
     let file = directory.open_or_create(name)?;
@@ -616,7 +616,7 @@ fn write(directory: &PrivateDirectory, name: &str, builder: SegmentBuilder) -> R
     directory.replace(name, |file| builder.write(file)).map_err(IndexStoreError::Write)
 }
 
-/// Saves the directories. If the snapshot can't be taken, the previous file is still useful.
+/// Saves the directories. If we can't take the snapshot, the previous file is still useful.
 fn write_directories(
     directory: &PrivateDirectory,
     root: &Arc<Root>,
@@ -627,7 +627,8 @@ fn write_directories(
     directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).map_err(IndexStoreError::Write)
 }
 
-/// Removes temporary files of a process that was killed while writing. Only lock holders write.
+/// Removes temporary files of a process that was killed while writing. We must hold the lock, since only lock
+/// holders write.
 fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), IndexStoreError> {
     for entry in directory.entries()? {
         if entry.is_temporary() {
@@ -637,17 +638,16 @@ fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), IndexStoreError>
     Ok(())
 }
 
-/// Returns the name of the ranked index's directory.
 fn ranked_name() -> String {
     format!("{RANKED}{}", forage_rank::FORMAT)
 }
 
-/// Returns the maximum bytes of a file of the instant index.
+/// Maximum bytes of a file of the instant index.
 fn most_bytes(name: &str) -> u64 {
     if name == DIRECTORIES { DIRECTORIES_BYTES } else { LAYER_BYTES }
 }
 
-/// Returns the maximum bytes of a file of the ranked index. Its lists are read whole.
+/// Maximum bytes of a file of the ranked index. The engine reads its lists whole.
 fn most_bytes_of_ranked(name: &OsStr) -> u64 {
     let is_list = Path::new(name).extension().is_some_and(|extension| extension == "json");
     if is_list { RANKED_LIST_BYTES } else { RANKED_FILE_BYTES }

@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::journal::{CallJournal, TraceParent};
 
-/// Receives events. Reporting a call must not fail it: events that can't be written are lost.
+/// Receives events. Reporting a call must not fail it, so events that can't be written are lost.
 pub trait Telemetry: Send + Sync {
-    /// Records one event. Names may contain dots; values are numbers, booleans, names of tools and models, or
-    /// one of a few fixed words.
+    /// Records one event. Names may contain dots. Values must be numbers, booleans, names of tools and
+    /// models, or one of a few fixed words.
     fn record(&self, event: Map<String, Value>);
 }
 
-/// Decides whether a completed call is reported.
+/// Decides whether a completed call should be reported.
 pub type CallCounts = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The observers of calls, and the source of the calls.
@@ -26,15 +26,15 @@ pub struct CallObservers {
     pub telemetry: Option<Arc<dyn Telemetry>>,
     /// Receives the summary of each such call.
     pub journal: Option<Arc<dyn CallJournal>>,
-    /// `command`, `call`, `mcp`, `ask`, or a program's own name.
+    /// The source of the calls: `command`, `call`, `mcp`, `ask`, or a program's own name.
     pub surface: &'static str,
-    /// The client, if it is a known one; the name that it reports can be anything.
+    /// The client, but only if it is a known one. A client can report any name.
     pub client: Option<&'static str>,
     /// The call of another program that the calls belong to.
     pub trace: Option<TraceParent>,
-    /// Called at the end of a call that may have to be repeated. Without it, each call is reported.
+    /// Called at the end of a call that may have to be repeated. Without it, we report each call.
     pub counts: Option<CallCounts>,
-    /// Set when a call enters the journal; if it is already set, the call is not added.
+    /// Set when a call enters the journal. If it is already set, we do not add the call.
     pub is_entered: Option<Arc<AtomicBool>>,
     /// Collects the models that one call uses.
     pub(super) noted: Option<Arc<NotedInCall>>,
@@ -56,7 +56,7 @@ impl Telemetry for NotedInCall {
     }
 }
 
-/// Returns the report of a request to the model `provider/model` as a JSON object.
+/// Builds the report of a request to the model `provider/model` as a JSON object.
 pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
     let (provider, model) = name.split_once('/').unwrap_or(("", name));
     json!({
@@ -68,7 +68,7 @@ pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> V
     })
 }
 
-/// Adds tokens and cost, if known.
+/// Adds tokens and cost to a report, if known.
 pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: Option<f64>) {
     if let Some(usage) = usage {
         model["input_tokens"] = json!(usage.input_tokens);
@@ -81,7 +81,7 @@ pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: 
 }
 
 impl CallObservers {
-    /// Creates the observers of calls from a surface.
+    /// Creates the observers of calls from this surface.
     pub fn new(telemetry: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
         Self { telemetry, surface, ..Self::default() }
     }
@@ -125,15 +125,15 @@ pub(super) fn milliseconds(time: Duration) -> Value {
     json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Cleans the name of a model or provider. Local servers name a model by the path of its file; we
-/// keep only the last component.
+/// Cleans the name of a model or provider. Local servers name a model by the path of its file, so we keep
+/// only the last component.
 fn plain(name: &str) -> String {
     let is_path = name.starts_with(['/', '~', '.']) || name.contains('\\') || name.ends_with(".gguf");
     let name = if is_path { name.rsplit(['/', '\\']).next().unwrap_or_default() } else { name };
     name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_BYTES).collect()
 }
 
-/// Maximum bytes of a name.
+/// Maximum bytes of a name of a model or provider.
 const NAME_BYTES: usize = 120;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Converts arguments of other tools that have no direct equivalent here.
+//! Converts arguments that are known from other tools but have no direct equivalent here.
 //!
 //! Sources: `grep`'s own options and the search tools of Claude Code (`-A`, `-B`, `output_mode`, `type`),
 //! Cursor (`include_pattern`, `exclude_pattern`), VS Code (`isRegexp`) and Gemini CLI (`include`,
@@ -68,9 +68,10 @@ pub(super) fn to_search(fields: &mut Map<String, Value>) -> Result<(), ToolError
     Ok(())
 }
 
-/// Converts arguments to those of `read_file`: other ways to give the first line and the number of lines.
+/// Converts arguments to those of `read_file`. Other tools have various ways to give the first line and the
+/// number of lines.
 pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
-    // Used by Anthropic's editor tools; -1 means the end.
+    // Anthropic's editor tools use this. The number -1 means the end of the file.
     for name in ["view_range", "range", "lines", "line_range"] {
         let Some(range) = fields.get(name).filter(|range| says_something(range)) else { continue };
         let numbers: Option<Vec<i64>> = match range {
@@ -92,7 +93,7 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
             fields.entry("end_line").or_insert(json!(last));
         }
     }
-    // Some tools count from 0; reading one line earlier is harmless.
+    // Some tools count from 0, but it does no harm to start one line earlier.
     if let Some(offset) = take_number(fields, &["offset", "line_offset"]) {
         fields.entry("start_line").or_insert(json!(offset.max(1)));
     }
@@ -105,7 +106,7 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
     Ok(())
 }
 
-/// Converts separate numbers of lines before and after a match to one number, the larger one.
+/// Converts separate numbers of lines before and after a match to a single number, the larger one.
 fn context_lines(fields: &mut Map<String, Value>, name: &str) {
     let before = take_number(fields, &["-B", "before_context", "context_before", "before"]);
     let behind = take_number(fields, &["-A", "after_context", "context_after", "after"]);
@@ -114,7 +115,7 @@ fn context_lines(fields: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Converts excluding globs and file types to `file_pattern`.
+/// Converts excluding globs and file types to a `file_pattern`.
 fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     let mut added = Vec::new();
     if let Some(kind) =
@@ -150,7 +151,7 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Returns the excluding globs, each with the prefix `!`.
+/// Removes the excluding globs from the arguments and returns them, each with the prefix `!`.
 fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
     let mut globs = Vec::new();
     for name in EXCLUDES {
@@ -158,7 +159,7 @@ fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
         for glob in texts(name, &value)? {
             let glob = glob.trim_start_matches('!').trim_end_matches('/');
             globs.push(format!("!{glob}"));
-            // The glob may match a directory.
+            // The glob may name a directory, so we must exclude the files below it, too.
             if !glob.ends_with("**") {
                 globs.push(format!("!{glob}/**"));
             }
@@ -170,7 +171,7 @@ fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
     Ok(globs)
 }
 
-/// Returns one text or several, which may be separated by commas.
+/// Reads a text or a list of texts. Each text may be a comma-separated list.
 fn texts(name: &str, value: &Value) -> Result<Vec<String>, ToolError> {
     let own =
         |text: &str| split(text).into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();

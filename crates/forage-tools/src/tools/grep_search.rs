@@ -64,7 +64,7 @@ pub struct GrepResponse {
     /// Number of all implementations that were found.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub implementation_count: u64,
-    /// The name whose uses are asked for, without what qualifies it.
+    /// The name whose uses are requested, without its qualifier.
     #[serde(skip)]
     name: String,
     /// With uses: the type or module of a qualified name.
@@ -85,19 +85,19 @@ pub struct GrepResponse {
     pub continued: bool,
     /// For a search without matches: the result of a check of the excluded files.
     pub not_searched: CallVerdict,
-    /// Names in the path of a directory by which matches are counted that are not shown.
+    /// Depth of the directories by which we count the matches that are not shown.
     #[serde(skip)]
     depth: usize,
-    /// What cursors are bound to.
+    /// Fingerprint that cursors are bound to.
     #[serde(skip)]
     bound: u64,
-    /// The caller has said how many lines of context there are to be.
+    /// True if the caller set the number of context lines.
     #[serde(skip)]
     context_is_asked_for: bool,
-    /// What the caller is told of files.
+    /// The kind of output that the caller requested.
     #[serde(skip)]
     output: GrepOutput,
-    /// A cursor leads to what follows.
+    /// True if a cursor can continue this answer.
     #[serde(skip)]
     has_pages: bool,
 }
@@ -139,7 +139,7 @@ impl GrepResponse {
 pub struct GrepFile {
     #[serde(skip)]
     place: RelPath,
-    /// Its part of an answer of uses.
+    /// Sort key of the file in an answer with `output: "uses"`.
     #[serde(skip)]
     order: u8,
     /// Its path below the root.
@@ -261,7 +261,7 @@ impl Tool for GrepSearch {
     }
 }
 
-/// Returns a limited number of results.
+/// Runs the search for one page of results.
 fn page(
     context: &Context,
     request: &GrepRequest,
@@ -288,8 +288,8 @@ fn page(
 ///
 /// # Errors
 ///
-/// Returns the errors of [`GrepSearch`]. Also returns an error if `max_results` or `cursor` is set, because
-/// these are for pages.
+/// Fails with the errors of [`GrepSearch`]. Also fails if the request asks for anything but lines, or if it
+/// sets `max_results` or `cursor`: these are for pages.
 pub(crate) fn each(
     context: &Context,
     request: GrepRequest,
@@ -315,7 +315,7 @@ pub(crate) fn each(
     })
 }
 
-/// Creates the outcome of a search.
+/// Builds the outcome of a search.
 fn respond(
     search: &LineSearch<'_>,
     request: &GrepRequest,
@@ -330,7 +330,7 @@ fn respond(
         Some(last) if found.limit.is_some() => Rest::count(search, last)?,
         _ => Rest::default(),
     };
-    // At least one more result is known to exist.
+    // If there was a limit, we know that at least one more result exists.
     let more = u64::from(found.limit.is_some());
     let more_files = if search.asked.unit == ResultUnit::Files { more } else { 0 };
     let is_exact = match found.limit {
@@ -355,7 +355,7 @@ fn respond(
     Ok(search.outcome(response, found))
 }
 
-/// Returns true if everything was searched; a file whose search ended early counts as incomplete.
+/// Returns true if everything was searched. A file whose search ended early counts as incomplete.
 fn is_whole(report: &WalkReport) -> bool {
     let unknown = [SkipReason::LineTooLong, SkipReason::TooSlow];
     report.stopped.is_none()

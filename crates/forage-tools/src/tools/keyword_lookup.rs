@@ -1,4 +1,4 @@
-//! `keyword_lookup`: looks words up in a collection of sparse vectors.
+//! `keyword_lookup`: looks up words in a collection of sparse vectors.
 
 mod conditions;
 mod event;
@@ -160,14 +160,14 @@ fn outcome(
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
-    // Texts can be megabytes, and no one waits for the answer to a cancelled call.
+    // We stop here if the call was cancelled: texts can have megabytes, and no one waits for this answer.
     let hits = lookup
         .hits
         .into_iter()
         .take_while(|_| !context.stop.is_cancelled())
         .map(|hit| LookupHit { has: held.next(), ..record(hit, settings, &words, &pace, &mut border) });
     let hits: Vec<LookupHit> = hits.collect();
-    // A name that no text contains counts as not found, even if some texts contain parts of it.
+    // A name that no text contains must count as not found, even if some texts contain parts of it.
     let found = status == LookupStatus::Found;
     let response = LookupResponse {
         query,
@@ -199,7 +199,7 @@ fn outcome(
     outcome
 }
 
-/// Returns how the search of a collection differed from the settings.
+/// Describes how the search of a collection differed from the settings.
 fn adapted(adapted: &Adapted) -> String {
     match adapted {
         Adapted::Vector { asked, used } => {
@@ -229,7 +229,7 @@ fn adapted(adapted: &Adapted) -> String {
     }
 }
 
-/// Returns a sentence for each question that the store did not answer after it had returned results.
+/// Writes a sentence for each question that the store left unanswered after it had returned results.
 fn unanswered(lookup: &Lookup) -> Vec<String> {
     let mut told: Vec<Question> = Vec::new();
     let mut warnings = Vec::new();
@@ -257,20 +257,20 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
     warnings
 }
 
-/// The words of a query for comparison with lines: in lower case, all in one pass over a line.
+/// Words of a query, in lower case. We search a line for all of them in one pass.
 struct Words(Option<AhoCorasick>);
 
 impl Words {
     fn of(query: &str) -> Self {
         let words = query.split(|character: char| !character.is_alphanumeric() && character != '_');
         let words: BTreeSet<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        // This fails only beyond billions of states, and a query is limited. Without words the first lines
-        // are the best.
+        // This can fail only beyond billions of states, and the length of a query is limited. Without words,
+        // the first lines count as the best.
         Self(AhoCorasick::new(words).ok())
     }
 
-    /// Returns how many of the words a line contains, and the byte offset of the first one in the lower-case
-    /// line.
+    /// Counts how many of the words a line contains. Also returns the byte offset of the first one in the
+    /// lower-case line.
     fn in_line(&self, line: &str) -> (usize, Option<usize>) {
         let lower = line.to_lowercase();
         let matches = self.0.iter().flat_map(|words| words.find_overlapping_iter(&lower));
@@ -291,7 +291,7 @@ fn record(
     border: &mut Border<'_>,
 ) -> LookupHit {
     let PointHit { id, score, mut payload } = hit;
-    // We redact the whole text before anything is cut; a collection on a server may have been filled with
+    // We must redact the whole text before we cut anything. Note that a collection on a server may contain
     // redacted text already.
     payload.values_mut().for_each(|value| texts(value, &mut |text| redact(text, border)));
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
@@ -316,8 +316,8 @@ fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// Redacts a text. If it is JSON, for example a node of LlamaIndex, we first redact the strings in it: the
-/// serialized form has no lines, and a secret would end with half an escape.
+/// Redacts a text. If it is JSON, e.g. a node of LlamaIndex, we must redact the strings in it first. The
+/// serialized form has no lines, and a secret in it would end with half an escape.
 fn redact(text: &mut String, border: &mut Border<'_>) {
     if let Ok(written @ Value::Object(_)) = serde_json::from_str(text) {
         let mut redacted = written.clone();
@@ -329,8 +329,8 @@ fn redact(text: &mut String, border: &mut Border<'_>) {
     border.text(text);
 }
 
-/// Returns the lines with the most words, in the order of the text, or the first lines if no line has any.
-/// Lines for which there is no time count as having none.
+/// Selects the lines with the most words, in the order of the text, or the first lines if no line has any. If
+/// there is no time to search a line, it counts as having none.
 fn best_lines(text: &str, first: Option<u64>, words: &Words, pace: &Pace) -> Vec<LookupLine> {
     let lines: Vec<&str> = text.lines().collect();
     let filled = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -352,13 +352,13 @@ fn best_lines(text: &str, first: Option<u64>, words: &Words, pace: &Pace) -> Vec
         .collect()
 }
 
-/// Returns a line, or the part of a long one around the first word.
+/// Formats a line. A long line is cut to the part around its first word.
 fn around(line: &str, words: &Words, pace: &Pace) -> String {
     if line.len() <= limits::RANKED_LINE_CHARACTERS {
         return line.to_owned();
     }
     let first = if pace.allows(line.len() as u64) { words.in_line(line).1 } else { None };
-    // Lower case may have another length, so the offset is only approximate.
+    // The lower-case line may have another length, so this offset is only approximate.
     let place = line.floor_char_boundary(first.unwrap_or(0).min(line.len()));
     around_place(line, limits::RANKED_LINE_CHARACTERS, Some(&(place..place)))
 }

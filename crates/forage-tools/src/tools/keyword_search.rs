@@ -1,5 +1,5 @@
-//! `keyword_search`: searches the repository for many terms in one pass, and keeps the relevant files by a
-//! filter.
+//! `keyword_search`: searches the repository for many terms in one pass. A filter then keeps the relevant
+//! files.
 
 mod answer;
 mod candidates;
@@ -69,10 +69,10 @@ pub struct KeywordResponse {
     pub query: String,
     /// Absolute path of the directory that was searched.
     pub root: String,
-    /// That of the root which it is in; the text names files from there.
+    /// Absolute path of the root that contains it. The text names files relative to this path.
     #[serde(skip)]
     project: String,
-    /// The text names files by whole paths.
+    /// True if the text must name files by whole paths.
     #[serde(skip)]
     names_whole_paths: bool,
     /// `model`, `lexical`, `lexical_after_model_failure`, or `model_in_part` when a part of the files could not be
@@ -93,7 +93,7 @@ pub struct KeywordResponse {
     pub files_searched: u64,
     #[serde(skip)]
     breadth: FilterBreadth,
-    /// Bytes of one term, and of all, for the notes.
+    /// Maximum bytes of one term, and of all terms, for the notes.
     #[serde(skip)]
     bounds: (u64, u64),
     /// The requests to models, if there were any.
@@ -301,7 +301,7 @@ impl Tool for KeywordSearch {
             }
             return Ok(outcome);
         }
-        // A model has a separate time limit; without one, the call's limit applies.
+        // A model has its own time limit. Without a model, the limit of this call applies.
         let time = if settings.mode == FilterMode::Lexical { &stop } else { &context.stop };
         let found = OrderedMatches::new(root, &gathered, question, &ranked.paths, context, time);
         match settings.mode {
@@ -314,7 +314,7 @@ impl Tool for KeywordSearch {
     }
 }
 
-/// Returns the options for gathering the terms.
+/// Builds the options for gathering the terms.
 fn bounds(settings: &FilterSettings) -> KeywordOptions {
     let breadth = match (settings.breadth, settings.mode) {
         (FilterBreadth::Requirement, _) => Breadth::Requirement,
@@ -349,8 +349,8 @@ fn check(request: &KeywordRequest) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Returns where the search begins: the git root that contains the working directory, but not above the
-/// allowed root. Without a git root, this is the working directory.
+/// Finds the directory where the search begins: the git root that contains the working directory, but never a
+/// directory above the allowed root. Without a git root, this is the working directory.
 fn search_start(root: &Root, base: &RelPath) -> RelPath {
     let Some(below) = base.to_os_string() else { return base.clone() };
     let working = root.path().join(&*below);
@@ -368,7 +368,7 @@ fn search_start(root: &Root, base: &RelPath) -> RelPath {
     }
 }
 
-/// Returns an error that names each term if all terms are too broad, or none of them is valid.
+/// Fails with an error that names each term if all terms are too broad, or if none of them is valid.
 fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettings) -> Result<(), ToolError> {
     let all = |fits: fn(&TermStatus) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
     if all(|fate| matches!(fate, TermStatus::Invalid(_))) {
@@ -422,7 +422,7 @@ fn unseen(
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
         gathered.with_fate(&TermStatus::NoHits).map(|term| format!("(?:{})", term.term)).collect();
-    // We search all terms at once. If they are too long for one pattern, separate walks are not worth it.
+    // We search for all terms at once. If they are too long for one pattern, separate walks are not worth it.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
         Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },
@@ -471,8 +471,8 @@ fn response(
     }
 }
 
-/// Returns which part of a term was chosen. This does not apply to compact evidence, which makes its own
-/// choice from it.
+/// Describes which part of a term's matches was chosen. Compact evidence makes its own choice from this part,
+/// so this returns `None` for it.
 fn shown(term: &TermReport, settings: &FilterSettings) -> Option<ShownRecord> {
     match term.detail {
         _ if term.fate != TermStatus::Kept || settings.evidence == EvidenceForm::Compact => None,
@@ -507,7 +507,7 @@ fn file_record(
     })
 }
 
-/// Lines of evidence under a file that was ranked without a model, and bytes of each.
+/// Number of evidence lines under a file that was ranked without a model, and the maximum bytes of each.
 const LEXICAL_LINES: usize = 3;
 const LEXICAL_LINE_BYTES: usize = 160;
 
@@ -517,10 +517,10 @@ fn fill_lexical(response: &mut KeywordResponse, found: &OrderedMatches<'_>) {
     response.files = best.filter_map(|&index| lexical_record(found, index)).collect();
 }
 
-/// Returns the part of a line around its first match that is displayed without a model.
+/// Cuts a line to the part around its first match, for an answer without a model.
 fn around_match(text: &str, line: &EvidenceLine) -> String {
     let shown = text.trim_start();
-    // Redaction moves later text, so the offset is only approximate.
+    // Redaction moves later text, so this offset can only be approximate.
     let removed = (text.len() - shown.len()) + line.bytes.len().saturating_sub(text.len() + 1);
     let middle = line.first_match.saturating_sub(removed);
     evidence::elided(shown, middle, LEXICAL_LINE_BYTES, line.cut)

@@ -1,5 +1,5 @@
-//! The line search under `grep_search` and `Search`: their arguments are converted to a [`LineRequest`], and
-//! the results to the records of each tool.
+//! The line search that `grep_search` and `Search` share. Each tool converts its arguments to a
+//! [`LineRequest`], and the results to its own records.
 
 mod best;
 mod engine;
@@ -41,38 +41,38 @@ use crate::verdict::{CallVerdict, unseen_matches};
 pub(super) struct LineRequest<'a> {
     pub(super) pattern: &'a str,
     pub(super) options: PatternOptions,
-    /// Languages of a code pattern, empty for any; `None` for a regular expression or a text.
+    /// Languages of a code pattern, empty for any. `None` for a regular expression or a plain text.
     pub(super) languages: Option<Vec<&'a str>>,
     pub(super) path: Option<&'a str>,
-    /// The name of the argument with globs.
+    /// Name of the tool's argument for globs.
     pub(super) globs_argument: &'static str,
-    /// Globs separated by commas that select from the files that ignore rules allow.
+    /// Comma-separated globs. They select only among the files that the ignore rules allow.
     pub(super) file_pattern: Option<&'a str>,
-    /// The range whose changed files alone are searched.
+    /// A range of changes, e.g. `main...`. If it is set, we search only the files that it changes.
     pub(super) changed: Option<&'a str>,
     /// Globs that override ignore rules.
     pub(super) globs: &'a [String],
     pub(super) hidden: bool,
     pub(super) follow: bool,
     pub(super) no_ignore: bool,
-    /// Lines of context before and after a match.
+    /// Number of context lines before and after a match.
     pub(super) around: (usize, usize),
     /// True to search for lines that do not match.
     pub(super) invert: bool,
-    /// True to sort by number of edits instead of by path.
+    /// True to sort by number of edits rather than by path.
     pub(super) best_first: bool,
-    /// True for all results, false for a limited number.
+    /// True for all results, false for a limited number of them.
     pub(super) all: bool,
     pub(super) unit: ResultUnit,
     /// Maximum characters of a line; `None` for all.
     pub(super) characters: Option<usize>,
-    /// Maximum matches per line whose position is returned.
+    /// Maximum matches per line whose positions are returned.
     pub(super) spans: usize,
-    /// Maximum matching lines of a file that are passed on at once if all results are wanted.
+    /// Maximum matching lines of a file that we pass on at once if all results are wanted.
     pub(super) piece: usize,
     pub(super) cursor: Option<&'a str>,
     pub(super) timeout: Duration,
-    /// `None` for the embedded engine.
+    /// The external engine, or `None` for the embedded one.
     pub(super) engine: Option<&'a EngineSetting>,
     pub(super) warnings: Vec<String>,
 }
@@ -84,7 +84,7 @@ pub(super) enum ResultUnit {
     Lines,
     /// Matching lines.
     Matches,
-    /// Files; their lines are counted but not kept.
+    /// Files. We count their lines, but don't keep them.
     Files,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct FoundFile {
     pub(super) path: String,
     /// The path's bytes in base64, if `path` quotes them.
     pub(super) path_bytes: Option<String>,
-    /// Matching lines: those in `events`, or all of the file if files are counted.
+    /// Number of matching lines: those in `events`, or all lines of the file if files are counted.
     pub(super) matches: u64,
     pub(super) events: Vec<SearchEvent>,
 }
@@ -131,26 +131,26 @@ impl FoundFile {
 /// Receives files as they are found, until it breaks.
 pub(super) type Receive<'a> = dyn FnMut(FoundFile) -> ControlFlow<()> + Send + 'a;
 
-/// The number of results, and how the search ended.
+/// Number of results, and how the search ended.
 #[derive(Default)]
 pub(super) struct LinesFound {
     /// Matching lines and context lines.
     pub(super) lines: u64,
     /// Matching lines.
     pub(super) matches: u64,
-    /// Files with matching lines, except in best-first order.
+    /// Files with matching lines. Not counted in best-first order.
     pub(super) files: u64,
-    /// The limit that ended the search, if there is at least one more result.
+    /// The limit that ended the search. Set only if there is at least one more result.
     pub(super) limit: Option<Limit>,
     /// The last result.
     pub(super) last: Option<Cursor>,
-    /// True if the file of `last` reached the limit on the lines kept of one file.
+    /// True if the file of `last` reached the limit on lines that we keep of one file.
     is_in_file: bool,
     pub(super) end: SearchEnd,
     pub(super) hidden: Hidden,
-    /// Files by detected encoding, except UTF-8: the first file and their number.
+    /// Files whose encoding was detected, except UTF-8: the first file and their number, by encoding.
     detected: BTreeMap<&'static str, (String, u64)>,
-    /// The first notebook with matches that was searched in its stored form, and the number of such
+    /// The first notebook with matches that we had to search in its stored form, and the number of such
     /// notebooks.
     stored_notebooks: (String, u64),
 }
@@ -159,28 +159,28 @@ pub(super) struct LinesFound {
 pub(super) struct LineSearch<'a> {
     pub(super) context: &'a Context,
     pub(super) asked: LineRequest<'a>,
-    /// `None` for a pattern that only an external engine can parse.
+    /// `None` if only an external engine can parse the pattern.
     pattern: Option<Pattern>,
     engine: SearchEngine,
     index: Option<Arc<Index>>,
     pub(super) root: Arc<Root>,
     pub(super) start: RelPath,
     pub(super) walk: WalkOptions,
-    /// Ends the call; the time runs from the start of its preparation.
+    /// Ends the call. The time runs from the start of the preparation.
     pub(super) stop: Stop,
-    /// The fingerprint that its cursors are bound to.
+    /// Fingerprint that the cursors of this search are bound to.
     pub(super) bound: u64,
     pub(super) cursor: Option<Cursor>,
     after: Option<Delivered>,
     has_globs_in_path: bool,
     has_globs: bool,
-    /// The revision that is searched in place of the working tree, and its files.
+    /// The revision that we search instead of the working tree, and its files.
     pub(super) revision: Option<Revision>,
     pub(super) texts: Option<Arc<RevisionTexts>>,
 }
 
 impl<'a> LineSearch<'a> {
-    /// Checks the arguments, which come from `request`.
+    /// Checks the arguments of `request`, which `asked` was converted from.
     pub(super) fn new<T: Tool>(
         context: &'a Context,
         request: &T::Request,
@@ -229,7 +229,7 @@ impl<'a> LineSearch<'a> {
             }
             Some(index)
         };
-        // Compiling a fuzzy pattern can take as long as opening the index.
+        // Compiling a fuzzy pattern can take as long as opening the index, so we open the index first.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
         let compiled = match &asked.languages {
             Some(languages) => Pattern::from_code(asked.pattern, languages),
@@ -237,7 +237,7 @@ impl<'a> LineSearch<'a> {
         };
         let pattern = match compiled {
             Ok(pattern) => Some(pattern),
-            // ugrep supports a richer syntax than ours.
+            // ugrep supports a richer syntax than ours, so it may be able to read this pattern.
             Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
                 if engine.reads_look_around() =>
             {
@@ -305,24 +305,24 @@ impl<'a> LineSearch<'a> {
         })
     }
 
-    /// Returns the pattern of a search by the embedded engine.
+    /// Returns the pattern for a search by the embedded engine.
     pub(super) fn pattern(&self) -> Result<&Pattern, ToolError> {
         let only_external = || ToolError::argument("pattern", "only an external engine can read it");
         self.pattern.as_ref().ok_or_else(only_external)
     }
 
-    /// Returns the texts that are searched in place of the files of the tree.
+    /// Returns the texts that are searched instead of the files of the tree.
     pub(super) fn stored(&self) -> Option<Arc<dyn StoredTexts>> {
         self.texts.clone().map(|texts| texts as Arc<dyn StoredTexts>)
     }
 
-    /// Returns the path of an answer as callers can use it again.
+    /// Formats the path of an answer so that callers can use it again.
     pub(super) fn shown_start(&self) -> String {
         let start = self.start.display().into_owned();
         self.revision.as_ref().map_or_else(|| start.clone(), |revision| revision.shown(&start))
     }
 
-    /// Returns what the engine should keep of each file.
+    /// Builds the options that say what the engine must keep of each file.
     pub(super) fn scan(&self, limit: Option<u64>, border: &Border<'_>) -> ScanOptions {
         let is_of_files = self.asked.unit == ResultUnit::Files;
         let scan = ScanOptions {
@@ -349,8 +349,8 @@ impl<'a> LineSearch<'a> {
         }
     }
 
-    /// Runs the search for `limit` results, or for all. In the latter case, a file with very many matches
-    /// comes in several parts, so that memory is bounded.
+    /// Runs the search for `limit` results, or for all of them. In the latter case, a file with very many
+    /// matches comes in several parts, so that memory stays bounded.
     pub(super) fn run(
         &mut self,
         limit: Option<u64>,
@@ -365,8 +365,8 @@ impl<'a> LineSearch<'a> {
             found.end = self.engine.run(self, &scan, |file| page.add(file))?;
             page.finish(&mut border, self, &mut found, receive);
             if found.end.walk.stopped.is_some() {
-                // If time ran out, the best results so far need not be the best ones overall, so the answer
-                // has no next page.
+                // If time ran out, the best results so far may not be the best ones overall. This answer must
+                // not have a next page.
                 found.limit = None;
             }
         } else {
@@ -438,7 +438,7 @@ impl<'a> LineSearch<'a> {
         let mut is_wanted = true;
         if let Some(last) = last {
             if self.asked.unit == ResultUnit::Matches && (is_full || has_more) {
-                // One more match is known, but neither it nor its context is shown.
+                // We know of one more match, but show neither that match nor its context.
                 file.events.retain(|event| event.line_number <= last + self.asked.around.1 as u64);
             }
             if let Some(encoding) = encoding.filter(|_| !goes_on) {
@@ -469,11 +469,12 @@ impl<'a> LineSearch<'a> {
         }
     }
 
-    /// Checks the files that the search skipped, if it found nothing and `is_whole`.
+    /// Searches the files that this search skipped, so that an answer without matches can mention them.
+    /// `is_whole` must be true only if the search found nothing and ran to its end.
     ///
     /// # Errors
     ///
-    /// Returns an error if no file matches the globs in `path`.
+    /// Fails if no file matches the globs in `path`.
     pub(super) fn verdict(&self, report: &WalkReport, is_whole: bool) -> Result<CallVerdict, ToolError> {
         if self.has_globs_in_path && report.visited == 0 && report.stopped.is_none() {
             return Err(no_file_fits(self.asked.path));
@@ -481,7 +482,7 @@ impl<'a> LineSearch<'a> {
         if !is_whole || self.cursor.is_some() || self.asked.invert || self.revision.is_some() {
             return Ok(CallVerdict::none());
         }
-        // Files excluded by the configuration stay excluded in any case.
+        // Files that the configuration excludes stay excluded even with `hidden` and `no_ignore`.
         let Self { context, asked, root, start, walk, stop, .. } = self;
         let mut verdict = match &self.pattern {
             _ if walk.hidden && walk.no_ignore && context.excludes.is_none() => {
@@ -493,7 +494,7 @@ impl<'a> LineSearch<'a> {
             }
             None => CallVerdict::none(),
         };
-        // Other readings exist only for regular expressions.
+        // Only regular expressions have other readings.
         if asked.languages.is_some() {
             return Ok(verdict);
         }
@@ -509,7 +510,7 @@ impl<'a> LineSearch<'a> {
         self.has_globs && report.visited == 0
     }
 
-    /// Returns a warning with those of several globs that match no file.
+    /// Builds a warning about globs that match no file, if several globs were given.
     pub(super) fn unfit_globs(&self) -> Option<String> {
         if !self.has_globs || self.cursor.is_some() || self.revision.is_some() {
             return None;
@@ -523,7 +524,7 @@ impl<'a> LineSearch<'a> {
         unfit_globs(self.context, place, self.walk.clone(), argument, &globs)
     }
 
-    /// Creates the outcome from the response and from how the search ended.
+    /// Builds the outcome from the response and from how the search ended.
     pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
         let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
         outcome.hidden = found.hidden;
@@ -552,18 +553,18 @@ impl<'a> LineSearch<'a> {
     }
 }
 
-/// The data for the text of an answer without matches.
+/// Data for the text of an answer without matches.
 pub(super) struct NoMatches<'a> {
     pub(super) pattern: &'a str,
     pub(super) path: &'a str,
-    /// True if earlier pages had some.
+    /// True if earlier pages had matches.
     pub(super) continued: bool,
-    /// The argument with globs that no file matches, as a template.
+    /// The argument whose globs match no file, as a template.
     pub(super) globs: Option<&'static str>,
     pub(super) is_cut: bool,
     pub(super) nothing_searched: bool,
     pub(super) not_searched: &'a CallVerdict,
-    /// Arguments for searching all files, as a template.
+    /// Arguments that make the tool search all files, as a template.
     pub(super) include: &'static str,
 }
 

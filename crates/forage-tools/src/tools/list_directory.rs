@@ -105,7 +105,7 @@ pub struct ListResponse {
 }
 
 impl ListResponse {
-    /// Creates the response for a change set, which has no entries.
+    /// Creates a response without entries, e.g. for a change set.
     fn of_changes(start: &RelPath) -> Self {
         Self {
             path: start.display().into_owned(),
@@ -149,10 +149,10 @@ pub struct ListEntry {
     pub target: Option<String>,
     #[serde(skip)]
     place: RelPath,
-    /// It lies above the depth at which the listing ends.
+    /// True if the listing goes into this directory.
     #[serde(skip)]
     is_entered: bool,
-    /// The last name of the path as the tree shows it.
+    /// Last name of the path, as the tree shows it.
     #[serde(skip)]
     name: String,
 }
@@ -260,11 +260,11 @@ impl Tool for ListDirectory {
             },
         )?;
         if context.stop.is_cancelled() {
-            // No one waits for hundreds of thousands of entries.
+            // The call was cancelled, so no one waits for hundreds of thousands of entries.
             entries.truncate(limits::LIST_ENTRIES);
         }
         let deepest = start.depth() + levels;
-        // For skipped directories only their names are known, and other directories may have the same names.
+        // We know only the names of skipped directories, and other directories may have the same names.
         let entered: BTreeSet<RelPath> = match report.pruned.is_empty() {
             true => BTreeSet::new(),
             false => entries.iter().filter_map(|record| record.place.parent()).collect(),
@@ -286,7 +286,7 @@ impl Tool for ListDirectory {
             .iter()
             .filter(|record| record.kind == "directory" && !record.is_entered && !is_pruned(record))
             .count() as u64;
-        // At a deadline before the first name, nothing is known about the directory, not even that it is
+        // If time ran out before the first name, we know nothing about the directory, not even that it is
         // empty.
         let found = report.stopped.is_none() || !entries.is_empty();
         let mut outcome = ToolOutcome::new(
@@ -376,7 +376,7 @@ impl<'a> FileLineCounter<'a> {
         Self { index, buffer: ReadBuffer::default() }
     }
 
-    /// Returns the number of lines of a text file, or the reason why they were not counted.
+    /// Counts the lines of a text file, or returns the reason why they were not counted.
     pub(crate) fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, UncountedLines> {
         let most = limits::LIST_COUNT_BYTES;
         if let Some(lines) = self.index.as_mut().and_then(|index| index.lines(entry, most as u64)) {
@@ -411,7 +411,7 @@ struct TreeNode<'a> {
 impl Render for ListResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         if self.name.is_some() {
-            // Each path is displayed on its own.
+            // Here each path is displayed as a whole, so we must redact it as a whole.
             for record in &mut self.entries {
                 if border.name(&mut record.path) {
                     record.path_bytes = None;
@@ -419,7 +419,7 @@ impl Render for ListResponse {
             }
             return;
         }
-        // The ancestors of the current entry whose names contain secrets.
+        // Ancestors of the current entry whose names contain secrets.
         let mut above: Vec<RelPath> = Vec::new();
         for record in &mut self.entries {
             above.retain(|place| record.place.starts_with(place));
@@ -479,8 +479,8 @@ impl Render for ListResponse {
         let mut entries = limits::LIST_ENTRIES;
         let nodes = nodes(response);
         let mut symbols = response.entries.iter().any(|entry| !entry.symbols.is_empty());
-        // We drop symbols first, then reduce entries until the text fits, because names vary widely in
-        // length.
+        // We drop symbols first, and then reduce the number of entries until the text fits. This needs
+        // several attempts, since names vary widely in length.
         loop {
             let text = tree(response, outcome.found, &nodes, (entries, symbols));
             let is_cut = (entries as u64) < response.entry_count;
@@ -495,7 +495,7 @@ impl Render for ListResponse {
             });
             let notes: Vec<String> = room.into_iter().chain(notes.iter().cloned()).collect();
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
-                // A listing counts as displaying no particular file.
+                // A listing should not count as displaying any particular file.
                 return Rendered::without_files(with_notes(text, &notes), is_cut);
             }
             entries = entries * 3 / 4;
@@ -503,7 +503,7 @@ impl Render for ListResponse {
     }
 }
 
-/// Returns the directories of the tree with their entries.
+/// Groups the entries by directory.
 fn nodes(response: &ListResponse) -> BTreeMap<RelPath, TreeNode<'_>> {
     let mut nodes: BTreeMap<RelPath, TreeNode<'_>> = BTreeMap::new();
     for record in &response.entries {
@@ -513,7 +513,7 @@ fn nodes(response: &ListResponse) -> BTreeMap<RelPath, TreeNode<'_>> {
     nodes
 }
 
-/// Renders the tree with at most `budget` entries; upper levels take precedence.
+/// Renders the tree with at most `budget` entries. Upper levels take precedence.
 fn tree(
     response: &ListResponse,
     is_read: bool,
@@ -521,7 +521,7 @@ fn tree(
     (budget, symbols): (usize, bool),
 ) -> String {
     let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
-    // The number of children displayed per directory, assigned level by level until the budget is used up.
+    // Number of children displayed per directory. We assign it level by level until the budget is used up.
     let mut shown: BTreeMap<&RelPath, usize> = BTreeMap::new();
     let mut left = budget;
     let mut levels: Vec<(&RelPath, usize)> =

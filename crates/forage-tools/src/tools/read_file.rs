@@ -133,10 +133,10 @@ pub struct ReadResponse {
     not_utf8: bool,
     #[serde(skip)]
     wanted_end: Option<u64>,
-    /// An outline was asked for.
+    /// True if the caller requested an outline.
     #[serde(skip)]
     is_outline: bool,
-    /// The lines whose definitions were asked for.
+    /// Lines to which the caller limited the outline.
     #[serde(skip)]
     outline_lines: Option<(i64, i64)>,
 }
@@ -182,7 +182,7 @@ impl Tool for ReadFile {
         let (target, symbol) = structure::named(context, &request)?;
         let source = FileSource::new(&target, &context.stop.within(context.timeout))?;
         let PathTarget { path, lines, note, .. } = target;
-        // The note is not needed, because the answer shows the path and the lines.
+        // With lines in the path we don't need this note: the answer will show the path and the lines.
         let note = note.filter(|_| lines.is_none());
         let stop = context.stop.within(context.timeout);
         let names_lines = request.start_line.is_some() || request.end_line.is_some();
@@ -221,7 +221,7 @@ impl Tool for ReadFile {
         let wanted = WantedLines::read(room, &source, (start, end), &mut border, &stop)?;
         let all = wanted.reader.lines_seen;
         let is_behind = wanted.reader.complete && start > all.max(1);
-        // The requested end is compared with the first displayed line.
+        // This warns if the requested end is before the first displayed line.
         clamp.at_least("end_line", asked_end, start);
         if !is_behind
             && wanted.reader.complete
@@ -283,7 +283,7 @@ impl Tool for ReadFile {
                 is_outline: false,
                 outline_lines: None,
             },
-            // A deadline before the first line of a file that has lines means that nothing was found.
+            // If time ran out before the first line of a file that has lines, nothing was found.
             lines > 0 || reader.complete,
         );
         outcome.hidden = hidden;
@@ -368,33 +368,34 @@ fn read(
             return Ok(None);
         }
         read += got as u64;
-        // Beyond this limit we read only the requested lines.
+        // Beyond this limit we no longer count lines, and read only the requested ones.
         if !lines.feed_within(&piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
             return Ok(Some(encoding.name()));
         }
     }
 }
 
-/// Bytes that are read and parsed between deadline checks: a few milliseconds, even if all are line feeds.
+/// Bytes that we read and parse between deadline checks. This takes a few milliseconds, even if all of them
+/// are line feeds.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Extracts the requested lines from a text that comes in chunks, and counts all lines.
 struct LineReader {
     start: u64,
     end: Option<u64>,
-    /// Bytes of text for the lines.
+    /// Bytes of text that the lines may take.
     budget: usize,
-    /// Bytes left by the lines so far, including their secrets.
+    /// Bytes left after the lines so far, including the secrets in these.
     room: usize,
-    /// Lines before and after the requested ones that are kept for redaction.
+    /// Number of lines before and after the requested ones that we keep for redaction.
     margin: u64,
     kept: Vec<KeptLine>,
-    /// The requested line that did not fit; no line after it is shown.
+    /// The first requested line that did not fit. We show no line after it.
     first_left_out: Option<u64>,
     lines_seen: u64,
     /// Bytes before the next line.
     place: u64,
-    /// The beginning of an unfinished line, as far as it is kept, and its full length.
+    /// The start of an unfinished line, as far as we keep it, and the full length of that line.
     partial: Vec<u8>,
     partial_bytes: usize,
     out_of_room: bool,
@@ -410,7 +411,7 @@ struct KeptLine {
     number: u64,
     /// Its offset in the text.
     place: u64,
-    /// The line without its line end, as far as it is kept.
+    /// The line without its line end, as far as we keep it.
     bytes: Vec<u8>,
     /// Bytes of the whole line.
     length: usize,
@@ -523,8 +524,8 @@ impl LineReader {
         self.partial_bytes = 0;
     }
 
-    /// Ends a last line without line feed, and redacts the requested lines. Lines that no longer fit after
-    /// redaction are dropped.
+    /// Ends a last line that has no line feed, and redacts the requested lines. Lines that no longer fit
+    /// after redaction are dropped.
     fn finish(&mut self, border: &mut Border<'_>) -> ShownLines {
         if self.partial_bytes > 0 {
             self.end_line();
@@ -563,7 +564,8 @@ impl LineReader {
             room = room.saturating_sub(cost);
             all.cut_lines += u64::from(was_cut);
             all.not_utf8 |= std::str::from_utf8(&kept.bytes).is_err_and(|error| error.error_len().is_some());
-            // For a line that was changed or cut, the bytes would contain more than the displayed text.
+            // If a line was redacted or cut, we must not return its bytes: they contain more than the
+            // displayed text.
             let whole = (redacted.is_none() && !was_cut).then_some(&*kept.bytes);
             let (text, bytes) = record_text(whole.unwrap_or(text.as_bytes()));
             all.bytes.extend(bytes.filter(|_| whole.is_some()).map(|bytes| (kept.number, bytes)));
@@ -574,10 +576,10 @@ impl LineReader {
     }
 }
 
-/// Returns a line as displayed, and true if it is cut.
+/// Formats a line for display. Also returns true if the line was cut.
 fn shown(line: &str, length: usize) -> (Cow<'_, str>, bool) {
     let part = shown_part(line.as_bytes(), limits::READ_LINE_CHARACTERS, None);
-    // If a line was not kept completely, it is longer than the displayed part.
+    // If we did not keep the whole line, it is longer than the displayed part.
     if part.end == line.len() && length <= limits::READ_LINE_CHARACTERS * CHARACTER_BYTES {
         return (Cow::Borrowed(line), false);
     }
@@ -586,12 +588,12 @@ fn shown(line: &str, length: usize) -> (Cow<'_, str>, bool) {
     (Cow::Owned(format!("{kept} [{} bytes more]", grouped(more as u64))), true)
 }
 
-/// Returns the bytes of a line of text, with its number, tab and line feed.
+/// Computes the bytes that a line takes in the text, with its number, tab and line feed.
 fn cost(line: &str) -> usize {
     line_text(line.as_bytes()).len() + 8
 }
 
-/// Formats line numbers with runs as ranges: `3, 7-9`.
+/// Formats line numbers, with runs as ranges, e.g. `3, 7-9`.
 fn runs(numbers: &[u64]) -> String {
     let run = |run: &[u64]| match run {
         [first, .., last] => format!("{first}-{last}"),
@@ -603,12 +605,12 @@ fn runs(numbers: &[u64]) -> String {
 
 impl Render for ReadResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
-        // The path comes from the caller.
+        // The path comes from the caller, so we don't redact it.
         self.symbol_notes.iter_mut().for_each(|note| border.text(note));
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
-        // The path comes from the caller.
+        // The path stays as the caller wrote it.
     }
 
     fn counts(&self) -> Counts<'_> {

@@ -1,4 +1,4 @@
-//! `Search`: structured line search with regex, literal, word and fuzzy matching, by the embedded engine or
+//! `Search`: structured line search with regex, literal, word and fuzzy matching. Runs the embedded engine or
 //! an external `ugrep` or `rg`.
 
 mod record;
@@ -43,7 +43,7 @@ pub struct SearchResponse {
     pub match_count: u64,
     /// The events, in path order or the nearest first.
     pub matches: Vec<SearchRecord>,
-    /// Files with matches, of an answer in path order.
+    /// Number of files with matches. Counted in path order only.
     #[serde(skip)]
     pub files: u64,
     /// True if the time limit ended the search.
@@ -140,8 +140,8 @@ impl Tool for Search {
 ///
 /// # Errors
 ///
-/// Returns the errors of [`Search`]. Also returns an error if `max_results` or `cursor` is set, because these
-/// are for pages, or if `best_first` is set, because that needs a limit on results.
+/// Fails with the errors of [`Search`]. Also fails if `max_results` or `cursor` is set: these are for pages.
+/// A fuzzy search must not set `best_first`, since this needs a limit on results.
 pub fn each(
     context: &Context,
     request: SearchRequest,
@@ -169,7 +169,7 @@ pub fn each(
     })
 }
 
-/// Creates the outcome of a search.
+/// Builds the outcome of a search.
 fn respond(
     search: &LineSearch<'_>,
     request: &SearchRequest,
@@ -186,7 +186,7 @@ fn respond(
         match_count: found.matches,
         matches,
         files: found.files,
-        // A page that is full in path order is complete, even if time ran out afterwards.
+        // If this page is full in path order, it is complete even if time ran out afterwards.
         timed_out: found.limit.is_none() && end.walk.stopped == Some(Stopped::Deadline),
         engine: end.engine,
         exit_code: end.exit_code,

@@ -131,13 +131,13 @@ pub struct RankResponse {
     pub continued: bool,
     /// For an answer without files: matches in files that the configuration excludes.
     pub not_searched: CallVerdict,
-    /// The files are in the order of their paths.
+    /// True if the files are in path order.
     #[serde(skip)]
     is_list: bool,
-    /// The query has words of another language.
+    /// True if the query has words of another language.
     #[serde(skip)]
     is_translated: bool,
-    /// Of an answer with code, what is to be remembered of it.
+    /// In an answer with code: the displayed parts, which we must remember.
     #[serde(skip)]
     code: Option<Remembered>,
 }
@@ -219,7 +219,7 @@ pub struct RankedReason {
 }
 
 /// Ranks files for another tool, at most `(files, chunks)` of them. The second value is true if the ranked
-/// index was not ready and a line search replaced it.
+/// index was not ready, so that a line search replaced it.
 pub(crate) fn rank(
     context: &Context,
     request: &RankRequest,
@@ -263,7 +263,7 @@ impl Tool for SearchIndex {
         let most = limits::CODE_TOKENS_MAX;
         let asked_tokens =
             request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 0, most));
-        // A request about rules, or for the next page of a ranking, is about files.
+        // A caller that asks for rules or for the next page of a ranking will want files, not code.
         let is_about_files = request.explain == Some(true) || request.cursor.is_some();
         let fit = (context.text_bytes / limits::CODE_TOKEN_BYTES) as u64;
         let by_default = || match is_about_files || fit < limits::CODE_TOKENS_LEAST {
@@ -274,7 +274,7 @@ impl Tool for SearchIndex {
         let asked_limit = request.limit.map(|limit| {
             clamp.number("limit", Some(limit), limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)
         });
-        // With code, more files are named.
+        // An answer with enough code names more files.
         let files = |tokens: u64| match tokens.min(fit) >= limits::CODE_TOKENS_FOR_MANY {
             true => limits::CODE_FILES,
             false => limits::RANKED_FILES,
@@ -286,8 +286,8 @@ impl Tool for SearchIndex {
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
-        // We ask for one more than requested to see if there are more. For a further page we need the whole ranking
-        // to find its last file.
+        // We ask for one more file than requested to see if there are more. For a further page we need the
+        // whole ranking, because we must find the last file of the previous page in it.
         let candidates =
             limit_for(wanted_tokens) * if wanted_tokens > 0 { limits::CODE_CANDIDATES } else { 1 };
         let wanted = cursor.as_ref().map_or(candidates + 1, |_| forage_rank::limits::RESULTS);
@@ -297,7 +297,7 @@ impl Tool for SearchIndex {
         let began = Instant::now();
         let most = (wanted, chunks);
         let (ranked, ranking) = scope.search(context, cursor.is_some(), (&call, began), most, has_history)?;
-        // The code of a list of files is shown only if the call asks for it.
+        // For a list of files, we show code only if the caller asks for it.
         let is_held_back = wanted_tokens > 0 && asked_tokens.is_none() && ranking.is_list;
         let code_tokens = Some(wanted_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
         let limit = limit_for(code_tokens.unwrap_or(0));
@@ -308,7 +308,7 @@ impl Tool for SearchIndex {
             None => 0,
         };
         let hits = ranking.files.get(first..).unwrap_or_default();
-        // Files of the best file's kind are kept, because that kind seems to be asked for.
+        // We keep files of the best file's kind, because the query seems to ask for that kind.
         let is_kept =
             |hit: &FileHit| code_tokens.is_none() || hit.aside.is_none() || hit.aside == hits[0].aside;
         let ranked_hits: Vec<(usize, &FileHit)> =
@@ -323,7 +323,7 @@ impl Tool for SearchIndex {
         let mut skipped = Skipped::default();
         let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(limit);
         let mut files: Vec<RankedFile> = Vec::with_capacity(limit);
-        // The rank of the last file that is named along with all before it.
+        // Rank of the last file such that this page names it and all files before it.
         let mut last = first.checked_sub(1);
         let mut ranks: Vec<usize> = Vec::with_capacity(limit);
         for &(nth, hit) in ranked_hits.iter().take(limit) {
@@ -373,7 +373,7 @@ impl Tool for SearchIndex {
                 reader.name_with_line(&mut files[at], shown[at].1, &texts[at]);
             }
             if let Some(&first) = unnamed.first() {
-                // The next page begins with it.
+                // The next page must begin with this file.
                 (last, is_cut) = (ranks[first].checked_sub(1), true);
             }
             let mut nth = 0..;
@@ -382,7 +382,7 @@ impl Tool for SearchIndex {
         let end = last.map_or(first, |last| last + 1);
         let left_out = left_out(ranking.files.get(first..end).unwrap_or_default(), is_kept);
 
-        // The next page would belong to another ranking.
+        // An incomplete ranking must not have a next page: that page would belong to another ranking.
         let is_whole = !ranked.is_provisional() && ranked.failures.is_empty();
         let next = last.and_then(|last| ranking.files.get(last)).filter(|_| is_cut && is_whole);
         let next = next.and_then(|last| {
@@ -391,7 +391,7 @@ impl Tool for SearchIndex {
             Some(Cursor { distance, path, line: end as u64 }.encode(bound))
         });
         let found = !files.is_empty();
-        // A line search without the index knows only the files that match.
+        // A provisional search knows only the files that match, so it can't say that there are no others.
         let no_file_chosen = !found && ranked.has_no_file();
         if no_file_chosen && globs.is_some() {
             return Err(no_file_fits(request.path.as_deref()));
@@ -431,7 +431,8 @@ impl Tool for SearchIndex {
             matching_files: ranking.matching as u64,
             files_searched: ranked.indexes().map(RankIndex::files).sum(),
             provisional: ranked.is_provisional(),
-            // Until the whole tree has been read, we don't know what it lacks: neither here nor in `unknown_words`.
+            // Until we have read the whole tree, we can't say that something is missing from it. This also
+            // applies to `unknown_words`.
             weak: found && !ranked.is_provisional() && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,
@@ -504,7 +505,7 @@ impl Tool for SearchIndex {
     }
 }
 
-/// Counts the files that are omitted, by kind.
+/// Counts the files that are left out, by kind.
 fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLeftOut> {
     let mut kinds: BTreeMap<Aside, u64> = BTreeMap::new();
     for kind in hits.iter().filter(|hit| !is_kept(hit)).filter_map(|hit| hit.aside) {
@@ -513,13 +514,13 @@ fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLe
     kinds.into_iter().map(|(kind, files)| FilesLeftOut { kind: kind.name(), files }).collect()
 }
 
-/// Returns true if a word is a number, for example a line number in a report: it means nothing if no file
+/// Returns true if a word is a number, e.g. a line number in a report. Such a word means nothing if no file
 /// contains it.
 fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns how far the first file of a ranking is ahead of the second.
+/// Computes the lead of the first file over the second, as a share of its score.
 fn lead(ranking: &Ranking) -> f32 {
     match ranking.files.as_slice() {
         [] => 0.0,
@@ -528,7 +529,7 @@ fn lead(ranking: &Ranking) -> f32 {
     }
 }
 
-/// Returns the note about files that are too large for the index.
+/// Builds the note about files that are too large for the index.
 fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
     let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
     let files = (files > 0).then(|| count(files, "file"))?;
@@ -538,7 +539,7 @@ fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
     ))
 }
 
-/// Returns the note about files that may contain a phrase.
+/// Builds the note about files that may contain a phrase.
 fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     let files = (files > 0).then(|| count(files as u64, "file"))?;
     Some(format!(
@@ -547,7 +548,7 @@ fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     ))
 }
 
-/// Returns the first file of a page: the one after the last file of the previous page, at its current rank.
+/// Finds the first file of a page: the one after the last file of the previous page, at its current rank.
 fn place(
     ranking: &Ranking,
     cursor: &SealedCursor,
@@ -561,7 +562,7 @@ fn place(
     ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(SealedCursor::unknown)
 }
 
-/// Returns matches of the query in files that the configuration excludes.
+/// Searches for the query in files that the configuration excludes.
 fn excluded_matches(
     context: &Context,
     ranked: &RankedRoots<'_>,

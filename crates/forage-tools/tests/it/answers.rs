@@ -1,8 +1,8 @@
 //! Answers in the style of real models (`tests/data/answers`): checks which files are kept, in which order,
 //! and for which reason.
 //!
-//! The answers were written for these tests, based on habits that each file names with its source; no real
-//! text was copied. A file contains fields, `---`, and the answer, in which `{root}` is the search root and
+//! We wrote these answers for the tests, based on habits that each file names with its source. No real text
+//! was copied. A file contains fields, `---`, and the answer. In the answer, `{root}` is the search root and
 //! `{id:PATH}` the id that a file is shown with.
 
 use std::collections::BTreeSet;
@@ -87,7 +87,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// Returns the parsed answer in the notation of the corpus.
+/// Parses an answer and formats the result in the notation of the corpus.
 fn made_of(answer: &Recorded) -> Vec<String> {
     let tree = tree();
     let mut context = tree.context();
@@ -133,7 +133,7 @@ fn answers_in_the_style_of_real_models_are_read() {
         );
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), answers.len(), wrong.join("\n"));
-    // The others are prose, sections whose headings decide, or truncated reasoning.
+    // The other answers are prose, sections whose headings decide, or truncated reasoning.
     let of_families = || answers.iter().filter(|answer| answer.family != "any");
     let unreadable = of_families().filter(|answer| answer.expected == ["no answer"]).count();
     assert_eq!((unreadable, of_families().count()), (11, 52));
@@ -157,7 +157,8 @@ fn answers_in_the_style_of_real_models_are_read() {
     assert_eq!(families.into_iter().collect::<Vec<_>>(), known);
 }
 
-/// Parses only lines that begin with a path and a colon, as the prompt requests.
+/// Control: a parser for exactly the form that the prompt requests, i.e. lines that begin with a path and a
+/// colon.
 #[test]
 fn control_a_reader_of_the_asked_form_alone_loses_most_of_them() {
     let answers = recorded();

@@ -1,5 +1,5 @@
 //! Invalid requests: every message must name the argument and say what to write instead. The usual cases are
-//! in `snapshots/`; these are the unusual ones.
+//! in `snapshots/`. These are the unusual ones.
 
 use forage_tools::FilterBreadth;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// Calls a tool with each request and checks the message for these parts.
+/// Calls a tool with each request and checks that the message contains these parts.
 fn check(tool: &str, cases: &[(Value, &[&str])]) {
     let tree = tree();
     let context = tree.context();
@@ -134,7 +134,7 @@ fn keyword_search_refuses() {
     );
 }
 
-/// Terms come in order of importance, so the last ones can be dropped.
+/// Terms come in order of importance, so it is safe to drop the last ones.
 #[test]
 fn terms_beyond_the_limit_are_named_and_not_searched() {
     let terms = |n: usize| (0..n).map(|i| format!("term{i}")).collect::<Vec<_>>();
@@ -162,16 +162,16 @@ fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     {
         assert!(error.contains(part), "{part}: {error}");
     }
-    // One specific term among them is enough.
+    // A single specific term among them is enough.
     tree.write("rare.txt", format!("{NEEDLE}\n"));
     let terms = json!({"query": "q", "search_terms": ["common", NEEDLE]});
     let found = answer(&context, "keyword_search", terms.clone());
     assert!(found.text.contains("rare.txt") && found.text.contains("terms skipped"), "{}", found.text);
-    // A specific term without matches must not look like a set of terms without matches.
+    // If a specific term has no matches, this must not look as if no term had any.
     let found =
         answer(&context, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
     assert!(!found.found && found.records()["terms"][0]["fate"] == "too_broad", "{}", found.text);
-    // By default nothing is rejected if no model is used.
+    // By default, we reject nothing if no model is used.
     let found = answer(&tree.context(), "keyword_search", request);
     assert!(found.text.contains("broad.txt") && !found.text.contains("skipped"), "{}", found.text);
     let found = answer(&tree.context(), "keyword_search", terms);
@@ -185,7 +185,7 @@ fn cursors_that_do_not_fit_are_refused() {
     tree.write("many.txt", format!("{NEEDLE}\n").repeat(9));
     let page = answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 2}));
     let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
-    // Positive control: with its own request, the cursor continues.
+    // Positive control: with its own request, the cursor continues the answer.
     let next =
         answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 3, "cursor": cursor}));
     assert_eq!(next.records()["files"][0]["lines"][0]["line_number"], 2);
@@ -209,7 +209,7 @@ fn cursors_that_do_not_fit_are_refused() {
     }
 }
 
-/// Every tool with cursors, with a request that is truncated and whose next page has results.
+/// Every tool that has cursors, with a request that is truncated and whose next page has results.
 const CUT: [(&str, &str); 4] = [
     ("grep_search", r#"{"pattern": "needle", "max_results": 2}"#),
     ("Search", r#"{"pattern": "needle", "max_results": 2}"#),
@@ -217,7 +217,7 @@ const CUT: [(&str, &str); 4] = [
     ("search_index", r#"{"query": "needle", "limit": 2}"#),
 ];
 
-/// A page from elsewhere, or an empty one, must not pass for the next page.
+/// A page from elsewhere or an empty page must not pass for the next one.
 #[test]
 fn no_cursor_is_taken_but_for_its_own_place() {
     let tree = tree();
@@ -236,7 +236,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
         let page = answer(&context, tool, request.clone());
         let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
         assert_eq!(answer(&context, tool, request.clone()).records()["next_cursor"], json!(cursor), "{tool}");
-        // Positive control: unchanged, the cursor continues.
+        // Positive control: an unchanged cursor continues the answer.
         assert_eq!(answer(&context, tool, with(&cursor)).records()["continued"], json!(true), "{tool}");
         let refused = |altered: &str| {
             let error = refusal(&context, tool, with(altered));
@@ -249,7 +249,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
         }
         cursors.push((tool, request, cursor));
     }
-    // Each cursor is valid only for its own request.
+    // A cursor is not valid for another request.
     for (at, (tool, request, _)) in cursors.iter().enumerate() {
         for (_, _, cursor) in cursors.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, all)| all)
         {
@@ -260,7 +260,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
     }
 }
 
-/// If the remaining files were deleted, the answer must not look like a search without matches.
+/// If the remaining files are deleted, the answer must not look like a search without matches.
 #[test]
 fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
     for (tool, request) in CUT {
@@ -283,7 +283,7 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
     }
 }
 
-/// Returns the text of an answer and its records.
+/// Calls a tool. Returns the text of the answer and its records.
 fn found(tool: &str, request: Value) -> (String, Value) {
     let tree = tree();
     tree.write("sub/c.rs", format!("// {NEEDLE}\nfn a(b) {{}}\n"));
@@ -338,8 +338,8 @@ fn arguments_of_other_tools_are_understood() {
     assert!(text.contains("fn a(b)") && !text.contains(NEEDLE), "{text}");
 }
 
-/// Globs in the forms that people and agents write, in every tool that accepts them. An index, and a walk
-/// from a part of the tree, must select the same files.
+/// Globs as people and agents write them, in every tool that accepts them. An index, and a walk from a part
+/// of the tree, select the same files.
 #[test]
 fn globs_mean_what_callers_mean_by_them() {
     let tree = Tree::new();
@@ -403,7 +403,7 @@ fn globs_mean_what_callers_mean_by_them() {
     }
     let listed = answer(&context, "list_directory", json!({"name": "*,!ook/"}));
     assert!(listed.text.contains("eek/c.txt") && !listed.text.contains("ook/d.txt"), "{}", listed.text);
-    // The same from a part of the tree.
+    // This also holds for a part of the tree.
     let within = json!({"pattern": "needle", "path": "app", "file_pattern": "./sub/**"});
     let within = answer(&context, "grep_search", within);
     assert_eq!(within.records()["files"][0]["path"], "app/sub/b.tsx");

@@ -1,5 +1,5 @@
-//! T11: no answer contains a secret from a file, whichever tool is called and whichever line it shows, and
-//! the answer says that something is hidden. Files without secrets are answered as without redaction.
+//! T11: no answer may contain a secret from a file, whichever tool is called and whichever line it shows. The
+//! answer says that something is hidden. Files without secrets are answered as without redaction.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::lookup::{code, fixture};
 use crate::support::{NEEDLE, Seen, Tree, answer, ask_model, attack, call};
 
-/// A part of a secret of this length reveals something; a caller's pattern is shorter.
+/// Length from which a part of a secret reveals something. The patterns of a caller are shorter.
 const PART: usize = 12;
 
-/// The tools that display lines of files.
+/// Tools that display lines of files.
 const READERS: [&str; 5] = ["Search", "grep_search", "keyword_search", "read_file", "search_index"];
 
 /// Pseudorandom numbers that are the same on every run.
@@ -31,12 +31,12 @@ impl Numbers {
     }
 }
 
-/// Returns a token in its real format, created here so that no file of the project contains one.
+/// Creates a token in its real format. We compute it, so that no file of the project contains one.
 fn token() -> String {
     format!("ghp_{}", Numbers(7).characters(36))
 }
 
-/// Returns the lines of a key. The middle one contains a word that can be searched for.
+/// Creates the lines of a key. The middle one contains a word that we can search for.
 fn body() -> Vec<String> {
     let mut numbers = Numbers(11);
     let mut lines: Vec<String> = (0..50).map(|_| numbers.characters(64)).collect();
@@ -44,7 +44,7 @@ fn body() -> Vec<String> {
     lines
 }
 
-/// Returns a context without any redaction.
+/// Copies a context, and turns off all redaction in the copy.
 fn open(context: &Context) -> Context {
     let mut context = context.clone();
     context.redactor = Arc::new(Redactor::off());
@@ -52,7 +52,7 @@ fn open(context: &Context) -> Context {
     context
 }
 
-/// Returns a part of a secret that is visible, if any.
+/// Finds a visible part of a secret, if there is one.
 fn shown<'s>(everything: &str, secrets: &'s [String]) -> Option<&'s str> {
     let parts = |secret: &'s String| (0..=secret.len() - PART).map(move |at| &secret[at..at + PART]);
     secrets.iter().flat_map(parts).find(|part| everything.contains(part))
@@ -66,7 +66,7 @@ fn assert_hidden(what: &str, seen: &[Seen], secrets: &[String]) {
     }
 }
 
-/// Positive control: returns the tools that display a part of a secret without redaction.
+/// Positive control: lists the tools that display a part of a secret without redaction.
 fn leaking(seen: &[Seen], secrets: &[String]) -> Vec<&'static str> {
     let leaks = seen.iter().filter(|one| shown(&one.everything(), secrets).is_some());
     let mut tools: Vec<&str> = leaks.map(|one| one.tool).collect();
@@ -75,7 +75,7 @@ fn leaking(seen: &[Seen], secrets: &[String]) -> Vec<&'static str> {
     tools
 }
 
-/// Returns files that contain the key in the usual formats.
+/// Creates files that contain the key in the usual formats.
 fn key_files(body: &[String]) -> Vec<(&'static str, String)> {
     let (begin, end) =
         (|kind: &str| format!("-----BEGIN {kind}-----"), |kind: &str| format!("-----END {kind}-----"));
@@ -119,7 +119,7 @@ fn no_line_of_a_key_is_shown_whichever_tool_is_asked_for_it() {
         assert_hidden(name, &attack(&context, name), &body);
         assert_eq!(leaking(&attack(&open(&context), name), &body), READERS, "{name}: the control");
 
-        // Each line is read separately, so that neither end of the block is visible.
+        // We read each line separately, so that neither end of the block is visible.
         for line in 1..=text.lines().count() {
             let request = json!({"path": name, "start_line": line, "end_line": line});
             let read = answer(&context, "read_file", request.clone());
@@ -133,7 +133,7 @@ fn no_line_of_a_key_is_shown_whichever_tool_is_asked_for_it() {
     }
 }
 
-/// If a file is searched in chunks, the beginning of a key may be in another chunk.
+/// If a file is searched in chunks, the start of a key may be in another chunk.
 #[test]
 fn no_line_of_a_key_in_a_large_file_is_shown() {
     let (tree, body) = (Tree::new(), body());
@@ -160,7 +160,7 @@ fn no_line_of_a_key_in_a_large_file_is_shown() {
     }
 }
 
-/// Returns trees with a token in every place from which a tool takes text.
+/// Creates trees that have a token in every place from which a tool takes text.
 fn places(token: &str) -> Vec<(&'static str, Tree, Vec<&'static str>)> {
     let place = |fill: &dyn Fn(&Tree)| {
         let tree = Tree::new();
@@ -275,7 +275,7 @@ fn a_lookup_shows_no_secret_of_a_collection() {
     assert!(shown(&ask(&open(&fixture.context)), &secrets).is_some(), "the control");
 }
 
-/// A model's explanation of a file is displayed too, and the model may know a secret from elsewhere.
+/// A model's explanation of a file is displayed, too, and the model may know a secret from elsewhere.
 #[test]
 fn an_explanation_shows_no_secret() {
     let tree = Tree::new();
@@ -324,7 +324,7 @@ fn an_answer_tells_what_is_hidden_in_it() {
     let text = lines[1]["text"].as_str().unwrap();
     assert_eq!(text, "needle [redacted:github-token] needle");
     assert_eq!(lines[1]["spans"], json!([[0, 6], [text.len() - 6, text.len()]]));
-    // Positive control, and a file without secrets: nothing is reported as hidden.
+    // For the positive control and for a file without secrets, nothing should be reported as hidden.
     for plain in [answer(&open(&context), "read_file", json!({"path": "a.txt"})), {
         tree.write("b.txt", "[redacted:github-token] stands in this file\n");
         answer(&context, "read_file", json!({"path": "b.txt"}))
@@ -334,8 +334,8 @@ fn an_answer_tells_what_is_hidden_in_it() {
     }
 }
 
-/// Returns all pages of an answer by following its cursors, without the values that differ between runs. A
-/// page is its text and its records.
+/// Collects all pages of an answer by following its cursors. A page is its text and its records, without the
+/// values that differ between runs.
 fn pages(context: &Context, tool: &str, request: &Value) -> Vec<(String, Value)> {
     let (mut request, mut pages) = (request.clone(), Vec::new());
     loop {
@@ -355,8 +355,8 @@ fn pages(context: &Context, tool: &str, request: &Value) -> Vec<(String, Value)>
     }
 }
 
-/// Small trees without secrets, and many requests: with redaction, every line is still there in the same
-/// place, and every page ends at the same position.
+/// Small trees without secrets, and many requests. With redaction, every line is still in the same place, and
+/// every page ends at the same position.
 #[test]
 fn what_holds_no_secret_is_answered_as_without_the_border() {
     let mut numbers = Numbers(3);
@@ -400,7 +400,7 @@ fn what_holds_no_secret_is_answered_as_without_the_border() {
         ];
         let closed = tree.context();
         for (tool, request) in &requests {
-            // A start line that an empty file does not have is rejected.
+            // An empty file has no such start line, so the request is rejected.
             if *tool == "read_file" && call(&closed, tool, request.clone()).is_err() {
                 continue;
             }
@@ -410,8 +410,8 @@ fn what_holds_no_secret_is_answered_as_without_the_border() {
     }
 }
 
-/// Pages must be cut where they would be without redaction, and the context around a page's end stays hidden
-/// on the next page.
+/// Pages are cut at the same lines as without redaction, and the context around the cut stays hidden on the
+/// next page.
 #[test]
 fn pages_of_lines_with_secrets_are_those_of_the_file() {
     let (tree, token, body) = (Tree::new(), token(), body());
@@ -437,7 +437,7 @@ fn pages_of_lines_with_secrets_are_those_of_the_file() {
     }
 }
 
-/// A path that contains a secret can't be displayed, and the reader must know why it can't be opened.
+/// We can't display a path that contains a secret, so we tell the reader why it can't be opened.
 #[test]
 fn a_name_that_is_hidden_is_told_to_open_nothing() {
     let (tree, token) = (Tree::new(), token());
@@ -447,7 +447,7 @@ fn a_name_that_is_hidden_is_told_to_open_nothing() {
     assert!(found.text.contains("a name with a mark can't be opened by it"), "{}", found.text);
 }
 
-/// If the caller's own words appear in an error, the code that displays the error redacts it.
+/// The caller's own words may appear in an error. The code that displays this error has to redact them.
 #[test]
 fn a_message_passes_the_border_too() {
     let tree = Tree::new();

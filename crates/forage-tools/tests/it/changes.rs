@@ -1,4 +1,4 @@
-//! The scope by change of the tools that search and list.
+//! Searches and listings that are limited to changed files.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ fn git(tree: &Tree, arguments: &[&str]) {
     assert!(command.output().unwrap().status.success(), "git {arguments:?}");
 }
 
-/// Creates a repository with two commits, a branch that has left in between, and a changed working tree.
+/// Creates a repository with two commits, a branch that was created in between, and a changed working tree.
 fn repository() -> Tree {
     let tree = Tree::new();
     git(&tree, &["init", "-q", "-b", "main"]);
@@ -117,7 +117,7 @@ fn ranges_that_name_nothing_are_refused() {
     assert!(error.to_string().contains("has no git repository at its top"), "{error}");
 }
 
-/// A secret file that has changed is named, and nothing of it is read.
+/// If a secret file has changed, we name it, but don't read any of it.
 #[test]
 fn changed_secret_files_are_not_opened() {
     let tree = repository();

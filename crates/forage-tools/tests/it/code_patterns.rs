@@ -32,7 +32,7 @@ fn code_is_found_by_its_syntax() {
     let tree = tree();
     let context = tree.context();
     let found = |request: Value| lines(&answer(&context, "grep_search", request).records().clone());
-    // All lines that a match touches are found, but no comments, strings or methods.
+    // This finds all lines that a match touches, but no comments, strings or methods.
     let rust = ["src/a.rs:2", "src/a.rs:3", "src/a.rs:4"];
     assert_eq!(found(json!({"pattern": "spawn($A)", "syntax": "rust"})), rust);
     assert_eq!(
@@ -43,7 +43,7 @@ fn code_is_found_by_its_syntax() {
         found(json!({"pattern": "$X.spawn($A)", "syntax": "rust, python"})),
         ["src/a.rs:6", "src/b.py:2"]
     );
-    // Page after page.
+    // All pages together have the same lines.
     let mut request = json!({"pattern": "spawn($A)", "syntax": "any", "max_results": 2});
     let first = answer(&context, "grep_search", request.clone()).records().clone();
     request["cursor"] = first["next_cursor"].clone();
@@ -56,7 +56,7 @@ fn code_is_found_by_its_syntax() {
     assert!(!nothing.found && nothing.text.contains("No matches found"), "{}", nothing.text);
 }
 
-/// An index knows of texts within lines alone.
+/// An index knows only texts within lines, so it must not exclude this file.
 #[test]
 fn a_text_over_lines_in_a_pattern_is_found_with_an_index() {
     let tree = Tree::new();

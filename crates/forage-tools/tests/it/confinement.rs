@@ -1,4 +1,4 @@
-//! T1, T2, T5, T7, T8: no path and no link leads out of the root.
+//! T1, T2, T5, T7, T8: no path and no link may lead out of the root.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn every_tool_of_the_registry_is_attacked() {
     let mut attacked: Vec<&str> = probes(".").into_iter().map(|(tool, _)| tool).collect();
     attacked.dedup();
     attacked.sort_unstable();
-    // This tool opens no files; its results come from a collection, and it has its own suite.
+    // This tool opens no files, because its results come from a collection. It has its own suite.
     let opens_files = |tool: &&str| *tool != "keyword_lookup";
     let mut tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).filter(opens_files).collect();
     tools.sort_unstable();
@@ -53,7 +53,7 @@ fn a_sibling_that_shares_the_prefix_is_outside() {
     }
     let context = tree.context();
     let file = format!("{sibling}/secret.txt");
-    // Positive control: comparing strings would take the sibling for a part of the root.
+    // Positive control: a comparison of strings would take the sibling for a part of the root.
     assert!(file.starts_with(&root) && fs::read_to_string(&file).unwrap().contains(CANARY));
     for path in [
         file.clone(),
@@ -82,7 +82,7 @@ fn a_sibling_that_shares_the_prefix_is_outside() {
             );
         }
     }
-    // Paths that stay inside are found, however they are written.
+    // Paths that stay inside are found, however you write them.
     for path in
         ["a.txt".to_owned(), format!("{root}/a.txt"), format!("{root}/./b/../a.txt"), "./a.txt".to_owned()]
     {
@@ -136,14 +136,14 @@ fn links_out_of_the_root_are_closed_to_every_tool() {
             );
         }
         for one in assert_sealed(&context, path).iter().filter(|one| one.tool != "keyword_search") {
-            // A path with `..` after a link is normalized lexically, and the result may be inside or
-            // nonexistent.
+            // We normalize a path with `..` after a link lexically. The result may be inside the root, or may
+            // not exist.
             let refused = one.result.as_ref().err().map(ToString::to_string).unwrap_or_default();
             let expected = if path.contains("..") { "does not exist" } else { "outside of the root" };
             assert!(refused.contains(expected), "{} on {path}: {refused}", one.tool);
         }
     }
-    // The real ripgrep follows a link that is given by name, so this is a real attack.
+    // The real ripgrep follows a link that is given by name, so this attack is real.
     let leaked = ripgrep(&tree.root(), &["-e", NEEDLE, "--", "file"]);
     assert!(String::from_utf8_lossy(&leaked).contains(CANARY));
 
@@ -188,13 +188,13 @@ fn links_within_the_root_work() {
     for path in ["endless_1".to_owned(), "loop/".repeat(60) + "chain"] {
         assert!(refusal(&context, "read_file", json!({"path": path})).contains("too many links"), "{path}");
     }
-    // During a walk the file is found once, under its own name.
+    // A walk should find the file once, under its own name.
     let walked = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
     assert_eq!((walked.records()["match_count"].as_u64(), skipped(&walked, "outside_root")), (Some(1), 0));
     assert_eq!(skipped(&walked, "symlink"), 9);
 }
 
-/// T30: following a link that leads back.
+/// T30: follows a link that leads back.
 #[test]
 fn a_walk_that_follows_links_ends() {
     let tree = Tree::with_outside_secrets();
@@ -224,14 +224,14 @@ fn a_walk_that_follows_links_ends() {
     assert!(report.warnings.iter().any(|warning| warning.contains("out ")), "{:?}", report.warnings);
 }
 
-/// Returns the longest line of this process's environment, which represents a server's API key.
+/// Finds the longest line of this process's environment. It stands for a server's API key.
 fn environment_canary() -> String {
     let bytes = fs::read("/proc/self/environ").unwrap();
     let lines = bytes.split(|&b| b == 0).filter_map(|line| std::str::from_utf8(line).ok());
     lines.max_by_key(|line| line.len()).unwrap().to_owned()
 }
 
-/// T5: the kernel's own links, through which a process could read its keys.
+/// T5: the kernel's own links, which a process could use to read its keys.
 #[test]
 fn kernel_links_are_closed() {
     let tree = Tree::with_outside_secrets();
@@ -268,7 +268,7 @@ fn kernel_links_are_closed() {
     }
 }
 
-/// T5 with a broad root that the user allowed: the keys in the environment must still be unreadable.
+/// T5: even with a broad root that the user allowed, the keys in the environment must be unreadable.
 #[test]
 fn kernel_file_systems_are_closed_below_a_broad_root_too() {
     let policy = RootPolicy { home: None, allow_broad: true };
@@ -298,7 +298,7 @@ fn regex_of(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '.' }).collect()
 }
 
-/// T7: a root that is broader than a project needs the user's explicit permission.
+/// T7: the user has to permit a root that is broader than a project.
 #[cfg(unix)]
 #[test]
 fn broad_roots_are_refused() {
@@ -331,7 +331,7 @@ fn broad_roots_are_refused() {
     assert!(open(&home.join("project"), false).is_ok());
 }
 
-/// T8, known behaviour: a hard link is the file itself, and no path distinguishes it from others.
+/// T8, known behaviour: a hard link is the file itself, so no path can distinguish it from others.
 #[test]
 fn a_hard_link_is_readable() {
     let tree = Tree::with_outside_secrets();

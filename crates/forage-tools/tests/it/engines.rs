@@ -1,6 +1,6 @@
 //! `Search` with external engines: the same answers, and programs that misbehave. The tests whose names begin
-//! with an id are listed in `crates/forage/tests/requirements/search.md`. The behaviour of the engines on random trees is tested in
-//! forage-search.
+//! with an id are listed in `crates/forage/tests/requirements/search.md`. Note that forage-search tests the
+//! behaviour of the engines on random trees.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ fn sample() -> Tree {
     tree
 }
 
-/// Everything except the engine's own fields must be the same.
+/// All engines must give the same answer, except for their own fields.
 #[test]
 fn one_request_has_one_answer() {
     let tree = sample();
@@ -68,8 +68,8 @@ fn one_request_has_one_answer() {
     }
 }
 
-/// Truncated by the limit, an answer must contain the same records. How many more files were read by then
-/// depends on the engine.
+/// If the limit truncates an answer, it must contain the same records with every engine. The number of files
+/// that were read by then depends on the engine.
 #[test]
 fn one_request_is_cut_at_one_place() {
     let tree = sample();
@@ -85,7 +85,7 @@ fn one_request_is_cut_at_one_place() {
     }
 }
 
-/// NFR-LS-SEC-01: no engine sees files outside of the root, and each shows files inside.
+/// NFR-LS-SEC-01: no engine may see files outside of the root, and each must show files inside.
 #[test]
 fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
     for name in ["embedded", "ugrep", "rg"] {
@@ -95,7 +95,7 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
             "embedded" => tree.context(),
             engine => with_engine(tree.context(), &[&installed(engine)]),
         };
-        // Positive control: inside the root it is found.
+        // Positive control: a file inside the root is found.
         assert!(leaking(&context(&tree), "open.txt").contains(&"Search"), "{name}");
         std::fs::remove_file(tree.root().join("open.txt")).unwrap();
         tree.link("../outside", "directory");
@@ -111,7 +111,8 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
     }
 }
 
-/// NFR-LS-SEC-02 and FR-LS-03: text that a shell or an option parser would act on is data in every engine.
+/// NFR-LS-SEC-02 and FR-LS-03: for every engine, text that a shell or an option parser would act on must be
+/// data.
 #[test]
 fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     let tree = sample();
@@ -137,7 +138,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     tree.write("data.txt", hostile.join("\n"));
     for context in all_three(&tree) {
         for text in &hostile {
-            // As a pattern it matches itself, and nothing else happens.
+            // As a pattern, this text matches itself, and nothing else happens.
             let request = json!({"pattern": text, "fixed_strings": true, "path": "data.txt"});
             let found = answer(&context, "Search", request);
             let lines = found.records()["matches"].as_array().unwrap();
@@ -145,7 +146,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
                 lines.iter().map(|record| record["data"]["lines"]["text"].as_str().unwrap()).collect();
             assert!(texts.contains(&text.as_str()), "{text}: {}", found.text);
             assert!(texts.iter().all(|line| line.contains(text.as_str())), "{text}: {}", found.text);
-            // As a glob it selects no file, and as a path it names none.
+            // As a glob, it selects no file, and as a path, it names none.
             let found = answer(
                 &context,
                 "Search",
@@ -158,14 +159,14 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
             );
         }
         assert!(refusal(&context, "Search", json!({"pattern": ""})).contains("empty"));
-        // A file that is named like an option is searched like any other.
+        // A file whose name looks like an option is searched like any other.
         assert_eq!(
             answer(&context, "Search", json!({"pattern": "needle in", "path": "-f"})).records()["count"],
             1
         );
     }
     assert!(!canary.exists());
-    // Positive control: if a pattern can be taken for an option, ripgrep runs the program.
+    // Positive control: ripgrep does run the program if a pattern can be taken for an option.
     std::process::Command::new(installed("rg"))
         .args(["--no-config", &format!("--pre={}", script.display()), "needle", "."])
         .current_dir(tree.root())
@@ -175,7 +176,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     assert!(canary.exists(), "the attack does not work even without the defence");
 }
 
-/// Returns the number of children of this process.
+/// Counts the children of this process.
 fn children() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let of_task = |task: std::io::Result<std::fs::DirEntry>| {
@@ -184,7 +185,7 @@ fn children() -> usize {
     tasks.map(of_task).map(|children| children.split_whitespace().count()).sum()
 }
 
-/// T-LS-TMO-01 and FR-LS-07. This runs in a child process, so that only this test's own programs are counted.
+/// T-LS-TMO-01 and FR-LS-07. This runs in a child process, so that we count only this test's own programs.
 #[test]
 fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
     crate::support::in_child("engines::t_ls_tmo_01_a_timeout_kills_the_process_and_its_children", || {
@@ -220,8 +221,8 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
     });
 }
 
-/// Files that an engine received but did not answer for count as not searched, and unchecked facts are
-/// reported as unknown.
+/// Files that an engine received but did not answer for count as not searched. Facts that we could not check
+/// are reported as unknown.
 #[test]
 fn what_ended_early_says_so_of_its_counts() {
     let tree = Tree::new();
@@ -238,7 +239,7 @@ fn what_ended_early_says_so_of_its_counts() {
     let lines = |files: u64| (0..files).map(|file| format!("echo {}:x\n", 2 * file + 1)).collect::<String>();
     let cases = [
         ("sleep 1000".to_owned(), 0..=0),
-        // The file of the last line may have more, and that line may be incomplete.
+        // The file of the last line may have more lines, and this line itself may be incomplete.
         (format!("{}sleep 1000", lines(1)), 0..=0),
         (format!("{}sleep 1000", lines(21)), 1..=20),
     ];
@@ -247,17 +248,17 @@ fn what_ended_early_says_so_of_its_counts() {
         assert!(files.contains(&count), "{count} by {script}");
         assert_eq!((complete, cut), (json!(false), json!("timeout")), "{script}");
     }
-    // Positive controls: an engine that answers, and one that finds nothing, after which everything was
+    // Positive controls: an engine that answers, and one that finds nothing. In both cases everything was
     // searched.
     assert_eq!(searched(&lines(60), &request), (60, json!(false), json!(null)));
     assert_eq!(searched("exit 1", &request), (60, json!(true), json!(null)));
 
-    // The embedded engine, in the middle of the only file.
+    // The embedded engine is stopped in the middle of the only file.
     let tree = Tree::new();
     tree.write("a.txt", vec![b'a'; 4 << 20]);
     let slow = format!("(?i){}b?c", "a".repeat(16_000));
     for tool in ["Search", "grep_search"] {
-        // This is enough time for compiling the pattern, however busy the machine is, and far less than the
+        // This is enough time to compile the pattern, however busy the machine is, but far less than the
         // search takes.
         let began = Instant::now();
         Pattern::new(&slow, &PatternOptions::default()).unwrap();
@@ -273,7 +274,7 @@ fn what_ended_early_says_so_of_its_counts() {
     }
 }
 
-/// The embedded engine must also end by its deadline and return its results.
+/// The embedded engine also ends by its deadline and returns its results.
 #[test]
 fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     let tree = Tree::new();
@@ -284,7 +285,8 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     }
     let mut context = tree.context();
     context.threads = 1;
-    // This is slow on purpose: there is no literal, and every position begins a match that fails late.
+    // This is slow on purpose: the pattern has no literal, and a match that fails late begins at every
+    // position.
     let within = |ms: u64| {
         let request = json!({"pattern": "needle|(?:a.?){40}[bc]x", "timeout_ms": ms, "fuzzy": 2});
         call(&context, "Search", request).ok()
@@ -297,13 +299,13 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
         "{}",
         found.text
     );
-    // A search that did not finish does not know if there is more.
+    // A search that did not finish can't know if there is more.
     assert_eq!(found.records()["truncated"], false);
     assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
 }
 
-/// The deadline must also end a search in the middle of a line: here a line of several megabytes that is one
-/// non-ASCII word, so that only the slowest method can tell that no whole word is near.
+/// The deadline must also end a search in the middle of a line. Here the line has several megabytes and is
+/// one non-ASCII word, so that only the slowest method can tell that no whole word is near.
 #[test]
 fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
     let tree = Tree::new();
@@ -361,7 +363,7 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
         let error = refusal(&context, "Search", json!({"pattern": "needle"}));
         assert!(error.contains(expected), "{script}: {error}");
     }
-    // Results found before the failure are returned as a partial answer, which says so.
+    // If there are results before the failure, the answer is partial and says so.
     let context = with_engine(tree.context(), &[&fake(&tree, "rg", "echo 2:x; echo odd >&2; exit 2")]);
     let found = answer(&context, "Search", json!({"pattern": "needle"}));
     assert!(found.records()["count"].as_u64().unwrap() >= 1, "{}", found.records().clone());

@@ -1,4 +1,4 @@
-//! T6, T26, T30, T31, T33: files that are not text, special, unreadable, too deep or changing.
+//! T6, T26, T30, T31, T33: files that are not text, or are special, unreadable, too deep or changing.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -31,14 +31,14 @@ fn what_is_no_plain_file_is_counted_and_never_waited_for() {
     let _socket = std::os::unix::net::UnixListener::bind(tree.root().join("socket")).unwrap();
     tree.link("pipe", "link_to_pipe");
     let mut special = 2;
-    // Only root may create a device; for other users the tree has none.
+    // Only root may create a device, so for other users this tree has none.
     if rustix::process::geteuid().is_root() {
         let mode = Mode::from_raw_mode(0o666);
         mknodat(CWD, tree.root().join("zero"), FileType::CharacterDevice, mode, makedev(1, 5)).unwrap();
         special += 1;
     }
     fs::File::create(tree.root().join("huge.txt")).unwrap().set_len(1 << 40).unwrap();
-    // Positive control: opening a pipe like a plain file waits for a writer.
+    // Positive control: if we open a pipe like a plain file, this waits for a writer.
     let pipe = tree.root().join("pipe");
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(fs::read(pipe).map(|bytes| bytes.len())));
@@ -54,7 +54,7 @@ fn what_is_no_plain_file_is_counted_and_never_waited_for() {
         for (tool, request) in probes(path) {
             let context = tree.context();
             let what = format!("{tool} on {path}");
-            // If links are followed, the one to the pipe is special too.
+            // If links are followed, the link to the pipe is special, too.
             let special = special + u64::from(request["follow"] == true);
             let result = within(PROMPT, &what, move || call(&context, tool, request));
             match (path, tool) {
@@ -86,11 +86,11 @@ fn what_is_no_plain_file_is_counted_and_never_waited_for() {
             }
         }
     }
-    // Lets the control's thread end.
+    // This lets the thread of the control end.
     drop(fs::OpenOptions::new().write(true).open(tree.root().join("pipe")).unwrap());
 }
 
-/// T6: a pipe in place of an ignore file.
+/// T6: a pipe that replaces an ignore file.
 #[test]
 fn an_ignore_file_that_is_a_pipe_is_named_and_not_waited_for() {
     let tree = Tree::new();
@@ -110,7 +110,7 @@ fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(bytes).collect()
 }
 
-/// T26: which encodings are text. The needle is on the second line of every file.
+/// T26: decides which encodings are text. The needle is on the second line of every file.
 #[test]
 fn every_encoding_is_searched_or_counted() {
     let text = "first ä\nneedle ö\nlast ü\n";
@@ -159,15 +159,15 @@ fn every_encoding_is_searched_or_counted() {
     }
     assert_eq!((skipped(&found, "binary"), skipped(&keyword, "binary")), (4, 4));
     assert!(found.text.contains("not searched: 4 binary"), "{}", found.text);
-    // Positive control: ripgrep skips the files with NUL and does not report them.
+    // Positive control: ripgrep skips the files with NUL without reporting them.
     let printed =
         String::from_utf8_lossy(&ripgrep(&tree.root(), &["--json", "-e", NEEDLE, "."])).into_owned();
     assert!(printed.contains("latin1.txt") && !printed.contains("binary_nul.dat\"},\"lines"), "{printed}");
-    // A search without hits reports that there are files it could not read.
+    // A search without hits reports that there are files that it could not read.
     assert!(answer(&context, "grep_search", json!({"pattern": "absent"})).text.contains("binary"));
 }
 
-/// Encodings with lines in them; the test searches for a word of the second line.
+/// Encodings, with lines in each. We search for a word of the second line.
 const ENCODED: [(&str, &str, &str); 15] = [
     ("GBK", "// 查询用户信息\nneedle 如果不存在\n则返回空值 配置文件读取失败\n", "如果不存在"),
     ("Big5", "// 查詢使用者資料\nneedle 如果不存在\n就傳回空值 設定檔讀取失敗\n", "如果不存在"),
@@ -217,7 +217,7 @@ fn every_tool_shows_the_text_that_is_stored() {
         assert_eq!((&read["lines"][1], &read["encoding"]), (&json!(line), &json!(name)));
         let ranked = answer(&context, "search_index", json!({"query": word})).records().clone();
         assert_eq!(ranked["files"][0]["path"], "stored.c", "{name}: {ranked}");
-        // Positive control: ripgrep sees bytes.
+        // Positive control: ripgrep sees only bytes.
         assert_eq!(ripgrep(&tree.root(), &["-l", "-e", word, "."]), b"", "{name}");
     }
 }
@@ -239,7 +239,8 @@ fn dig(root: &Path, name: &str, levels: usize) {
     rustix::io::write(&file, b"needle\n").unwrap();
 }
 
-/// Removes them from the top, each time moving up the rest, so that neither paths nor recursion get long.
+/// Removes these directories from the top. We move up the rest each time, so that neither paths nor recursion
+/// get long.
 fn fill_in(root: &Path, name: &str) {
     let at = open_directory(CWD, root.to_str().unwrap());
     while renameat(&at, format!("{name}/{name}"), &at, "rest").is_ok() {
@@ -248,13 +249,13 @@ fn fill_in(root: &Path, name: &str) {
     }
 }
 
-/// Calls every tool on the whole of a deep tree, and on its bottom by name.
+/// Calls every tool on the whole of a deep tree, and one tool on the bottom of the tree by name.
 fn deep_tree(name: &str, reason: &str) {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     dig(&tree.root(), name, LEVELS);
     let bottom = vec![name; LEVELS].join("/") + "/bottom.txt";
-    // Positive control: no path reaches the bottom.
+    // Positive control: no path can reach the bottom.
     let control = fs::read(tree.root().join(&bottom)).unwrap_err();
     let mut counted = 0;
     for (tool, request) in probes(".").into_iter().chain(probes(&bottom).into_iter().take(1)) {
@@ -272,20 +273,20 @@ fn deep_tree(name: &str, reason: &str) {
     assert_eq!(counted, 6, "{reason} is counted by {counted} calls");
 }
 
-/// T30: deeper than our own limit.
+/// T30: a tree that is deeper than our own limit.
 #[test]
 fn a_deep_tree_is_counted_and_breaks_nothing() {
     deep_tree("d", "too_deep");
 }
 
-/// T30: longer than the kernel's limit for paths, but within our own limit for levels.
+/// T30: a path that is longer than the kernel's limit, but within our own limit on levels.
 #[test]
 fn a_path_that_the_kernel_can_not_hold_is_counted_and_breaks_nothing() {
     deep_tree(&"n".repeat(200), "unreadable");
 }
 
-/// Links whose targets go down and up again a thousand times, each ending in the next: resolving one is
-/// expensive, and a walk finds all of them.
+/// Links whose targets go down and up again a thousand times, each ending in the next link. It is expensive
+/// to resolve one of these, and a walk finds all of them.
 #[test]
 fn links_that_are_long_to_follow_hold_nobody_up() {
     let tree = Tree::new();
@@ -306,7 +307,7 @@ fn links_that_are_long_to_follow_hold_nobody_up() {
     assert!(found.1 < PROMPT, "forty links took {:?}", found.1);
 }
 
-/// Runs `work` as a user without rights; threads that it starts belong to that user too.
+/// Runs `work` as a user without rights. Threads that it starts belong to this user, too.
 fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let run = || {
@@ -337,7 +338,7 @@ fn unreadable_files_and_directories_are_counted() {
     mode(&shut, 0o000);
     let context = tree.context();
     as_nobody(|| {
-        // Positive control: the modes apply to this thread.
+        // Positive control: these modes apply to this thread.
         assert!(fs::read(&closed[0]).is_err() && fs::read_dir(&shut).is_err());
         let found = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
         assert_eq!((found.records()["match_count"].as_u64(), skipped(&found, "unreadable")), (Some(2), 2));
@@ -362,8 +363,7 @@ fn unreadable_files_and_directories_are_counted() {
     mode(&shut, 0o755);
 }
 
-/// T33: a file that shrinks while it is read. If it were mapped into memory, the process would be killed by a
-/// signal.
+/// T33: a file that shrinks while we read it. If it were mapped into memory, a signal would kill the process.
 #[test]
 fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
     in_child("files::a_file_that_is_cut_while_it_is_searched_ends_nothing", || {
@@ -384,8 +384,8 @@ fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
         });
         let context = tree.context();
         let mut lengths = std::collections::BTreeSet::new();
-        // If the reader never saw the file change, the test proves nothing: on a busy machine one round takes
-        // a second.
+        // If the reader never sees the file change, this test proves nothing. On a busy machine, one round
+        // may take a second.
         let begin = std::time::Instant::now();
         let goes_on = |seen: usize| {
             let passed = begin.elapsed();

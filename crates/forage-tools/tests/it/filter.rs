@@ -1,5 +1,5 @@
-//! The forms in which `keyword_search` asks its models: what they are shown, how their answers are parsed,
-//! and what hostile files can do about either.
+//! The forms in which `keyword_search` asks its models: what do we show them, how do we parse their answers,
+//! and how could hostile files interfere?
 
 mod cache;
 
@@ -30,7 +30,7 @@ impl Scripted {
         Arc::new(Self { name, answer: Box::new(answer), requests: Mutex::default() })
     }
 
-    /// Returns a model that gives the same answer to everything.
+    /// Creates a model that gives the same answer to everything.
     fn saying(text: impl Into<String>) -> Arc<Self> {
         let text = text.into();
         Self::new("small", move |_, _| Ok(says(&text)))
@@ -51,7 +51,7 @@ impl ChatModel for Scripted {
     }
 
     fn provider(&self) -> String {
-        // Each model belongs to its own provider, so that a failure of one does not rule out the other.
+        // Each model has its own provider, so that a failure of one does not rule out the other.
         self.name.to_owned()
     }
 
@@ -65,7 +65,7 @@ fn says(text: &str) -> ChatAnswer {
     ChatAnswer::of_text("test", "small", text)
 }
 
-/// Returns an answer that used these numbers of tokens: input, cached, output.
+/// Sets the tokens that an answer used: input, cached, output.
 fn costs(mut answer: ChatAnswer, [input_tokens, cached_input_tokens, output_tokens]: [u64; 3]) -> ChatAnswer {
     answer.usage = Some(Usage { input_tokens, cached_input_tokens, output_tokens });
     answer.cost_usd = Some(input_tokens as f64 * 1e-6);
@@ -100,7 +100,7 @@ fn search(context: &Context, terms: &[&str]) -> Result<Answer, ToolError> {
     call(context, "keyword_search", json!({"query": "how does it work", "search_terms": terms}))
 }
 
-/// Returns the text sent to a model for these terms, and the answer.
+/// Runs a search for these terms. Returns the text sent to the model, and the answer.
 fn sent(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, terms: &[&str]) -> (String, Answer) {
     let model = Scripted::saying(if answer == AnswerForm::Paths { "No relevant files found" } else { "[]" });
     let answer = search(&context(tree, evidence, answer, &[&model]), terms).unwrap();
@@ -108,14 +108,14 @@ fn sent(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, terms: &[&str])
     (sent.clone(), answer)
 }
 
-/// Returns the lines between the fences.
+/// Cuts out the lines between the fences.
 fn evidence(sent: &str) -> &str {
     let begin = sent.find("===== BEGIN ").unwrap();
     let begin = begin + sent[begin..].find('\n').unwrap() + 1;
     &sent[begin..sent.rfind("===== END ").unwrap()]
 }
 
-/// Returns the files of an answer as `name grade`, with the last component of their paths.
+/// Formats the files of an answer as `name grade`. The name is the last component of a path.
 fn graded(answer: &Answer) -> Vec<String> {
     let files = answer.records()["files"].as_array().unwrap().iter();
     files
@@ -130,7 +130,7 @@ fn warnings(answer: &Answer) -> String {
     answer.records()["warnings"].to_string()
 }
 
-/// Returns the ids in a request with the path that each heading names.
+/// Parses the ids in a request, with the path that each heading names.
 fn headings(sent: &str) -> HashMap<String, String> {
     let lines = evidence(sent).lines().filter(|line| line.starts_with('F'));
     lines
@@ -145,7 +145,7 @@ fn entry(id: &str, grade: u8) -> Value {
     json!({"id": id, "grade": grade, "ranges": [], "why": "as graded"})
 }
 
-/// Returns numbered lines, with `needle` in the given ones.
+/// Writes numbered lines, with `needle` in the given ones.
 fn numbered(lines: u64, needles: &[u64]) -> String {
     let line = |number| format!("line {number}{}\n", if needles.contains(&number) { " needle" } else { "" });
     (1..=lines).map(line).collect()
@@ -280,7 +280,7 @@ fn windows_that_are_equal_are_shown_once() {
         assert_eq!(sent.matches("1: needle").count(), 2, "a reference would be longer: {sent}");
         tree.write("vendor/copy.rs", format!("\n\n{body}"));
     }
-    // The lines of a reference count as shown.
+    // Lines that a reference stands for count as shown.
     tree.write("vendor/copy.rs", body);
     let (sent, _) = sent(&tree, EvidenceForm::Compact, IDS, &["copy_the_needle"]);
     let copy = headings(&sent).into_iter().find(|(_, path)| path == "vendor/copy.rs").unwrap().0;
@@ -290,7 +290,7 @@ fn windows_that_are_equal_are_shown_once() {
     assert!(answer.unwrap().text.contains("  read lines 1-4\n"));
 }
 
-/// The model has not seen a file that matched but did not fit.
+/// A file that matched but did not fit was not sent, so the model can't know it.
 #[test]
 fn files_that_were_not_sent_are_not_believed_in_any_form() {
     let tree = Tree::new();
@@ -311,12 +311,12 @@ fn files_that_were_not_sent_are_not_believed_in_any_form() {
     }
 }
 
-/// If many files do not all fit, every one must be accounted for.
+/// If there are too many files to fit, every one of them must be accounted for.
 #[test]
 fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
     let tree = Tree::new();
-    // As much as the requirement's 128 KiB allow. Later files match more, so path order differs from rank
-    // order.
+    // This is as much as the requirement's 128 KiB allow. Later files match more, so that path order differs
+    // from rank order.
     let mut matches = 0;
     for file in 0..400 {
         let (lines, needles) = if file < 320 { (7, vec![4]) } else { (34, vec![4, 14, 24, 30]) };
@@ -345,7 +345,7 @@ fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
         let shown = evidence(sent).matches(" needle").count();
         let told = warning.contains(&format!("{shown} of {matches} matching lines"));
         assert_eq!(told, shown < matches, "{shown} of {matches}: {warning}");
-        // The best file is shown in most detail, and the budget is used.
+        // The best file should be shown in most detail, and the budget should be used.
         assert!(headings[0].starts_with("F1 ") && headings[0].ends_with(')'), "{}", headings[0]);
         assert!(
             left_out == 0 || evidence(sent).len() > budget * 9 / 10,
@@ -443,7 +443,7 @@ fn lists_of_paths_have_a_schema_too() {
             "additionalProperties": false,
         })
     );
-    // The prompt is the requirement's; the wire adds the rest if it sends the schema.
+    // The prompt is that of the requirement. The wire protocol adds the rest if it sends the schema.
     assert!(schema.ask.contains("{\"files\":[{\"path\":") && !requests[0].system.as_str().contains("JSON"));
 }
 
@@ -531,7 +531,7 @@ fn files_that_only_the_text_around_a_list_names_are_reported() {
     assert_eq!(warning(0), "[]");
 }
 
-/// Returns a tree of 40 files with about 1,000 bytes of compact evidence each.
+/// Creates a tree of 40 files, each with about 1,000 bytes of compact evidence.
 fn wide_tree() -> Tree {
     let tree = Tree::new();
     for file in 0..40 {
@@ -551,7 +551,7 @@ fn sharded(tree: &Tree, shards: usize, models: &[&Arc<Scripted>]) -> Context {
 fn shards_hold_every_file_once_and_are_merged_by_grade() {
     let tree = wide_tree();
     for form in [EvidenceForm::Compact, EvidenceForm::Requirement] {
-        // Every tenth file has grade 3, and the others have grade 1.
+        // Every tenth file has grade 3. All others have grade 1.
         let model = Scripted::new("small", |request, _| {
             let grade = |path: &str| if path.ends_with("0.txt") { 3 } else { 1 };
             let entries: Vec<Value> =
@@ -582,8 +582,8 @@ fn shards_hold_every_file_once_and_are_merged_by_grade() {
 #[test]
 fn a_shard_that_names_a_file_of_another_does_not_reach_it() {
     let tree = wide_tree();
-    // Every request is answered with the first file of all, but only the request that shows this file may
-    // name it.
+    // The model answers every request with the first file of all, but only the request that shows this file
+    // may name it.
     let model = Scripted::new("small", |request, _| {
         let own = headings(user(request)).into_keys().next().unwrap();
         Ok(says(&json!({"files": [entry("F1", 3), entry(&own, 1)]}).to_string()))
@@ -596,7 +596,7 @@ fn a_shard_that_names_a_file_of_another_does_not_reach_it() {
 #[test]
 fn shards_wait_for_each_other_and_not_in_turn() {
     let tree = wide_tree();
-    // Each request is answered after all of them were sent; sequential requests would never be answered.
+    // The model answers only once all requests were sent, so sequential requests would never be answered.
     let asked = Arc::new(std::sync::Barrier::new(4));
     let model = Scripted::new("small", move |_, _| {
         asked.wait();
@@ -608,7 +608,7 @@ fn shards_wait_for_each_other_and_not_in_turn() {
     assert_eq!((model.sent().len(), answer.found), (4, false));
 }
 
-/// Returns a model that fails for the request that shows `F1`.
+/// Creates a model that fails for the request that shows `F1`.
 fn failing_for_the_first() -> Arc<Scripted> {
     Scripted::new("small", |request, _| {
         if headings(user(request)).contains_key("F1") {
@@ -638,7 +638,7 @@ fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
     assert_eq!(answer.text.matches(": [not filtered] matches `needle` ×3\n").count(), files.len() - 3);
     assert!(warnings(&answer).contains("1 of 4 requests to models failed, so "), "{}", answer.text);
 
-    // If a second model answers, the shard is not lost.
+    // If a second model answers, we don't lose the shard.
     let second = Scripted::new("other", |_, _| Ok(says("[]")));
     let both = [context.filter.models[0].clone(), second as Arc<dyn ChatModel>];
     context.filter.models = both.to_vec().into();
@@ -658,7 +658,7 @@ fn a_shard_that_panics_is_a_failed_shard() {
     assert!(error.contains("1 of 4 requests failed: a request ended by a fault of this program"), "{error}");
 }
 
-/// A line that is shown alone is redacted together with its surrounding lines, as if they were shown too.
+/// If a line is shown alone, we redact it as if its surrounding lines were shown, too.
 #[test]
 fn what_shows_that_a_line_has_a_secret_need_not_be_shown() {
     let tree = Tree::new();
@@ -685,7 +685,7 @@ fn what_shows_that_a_line_has_a_secret_need_not_be_shown() {
     };
     let sent = sent_with(true);
     assert!(sent.contains("zz/key.txt") && !sent.contains(&key[..24]), "the file is there, its key is not");
-    // Positive control: without redaction it would have been sent, but not all of the file.
+    // Positive control: without redaction, the key would be sent, but not the whole file.
     let sent = sent_with(false);
     assert!(sent.contains(&key), "the line is chosen");
     assert!(sent.matches(&key).count() < 80, "not all lines are shown");

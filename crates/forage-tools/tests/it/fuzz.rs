@@ -1,4 +1,4 @@
-//! Arbitrary arguments for every tool.
+//! Calls every tool with arbitrary arguments.
 
 use forage_fuzz::target;
 use forage_tools::{ToolError, registry};

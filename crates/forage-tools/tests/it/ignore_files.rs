@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::support::{NEEDLE, Tree, answer, ripgrep, within};
 
-/// Time limit for one call against a bomb; the real ripgrep takes 54 s and 3.8 GB for the worst of them.
+/// Time limit for one call against a bomb. The real ripgrep takes 54 s and 3.8 GB for the worst of these.
 const PROMPT: Duration = Duration::from_secs(8);
 
-/// Returns the calls that read ignore files: a search with hits, one without, a listing and others.
+/// Lists the calls that read ignore files: a search with hits, one without hits, a listing and others.
 fn walks() -> [(&'static str, Value); 5] {
     [
         ("grep_search", json!({"pattern": NEEDLE})),
@@ -26,7 +26,7 @@ fn defused(tree: &Tree, check: impl Fn(&str, &Answer)) {
     for (tool, request) in walks() {
         let context = tree.context();
         let started = Instant::now();
-        // Four times the allowed time, so that a failure reports how long it took.
+        // We wait four times the allowed time, so that a failure reports how long the call took.
         let found = within(PROMPT * 4, tool, {
             let request = request.clone();
             move || answer(&context, tool, request)
@@ -100,7 +100,7 @@ fn many_files_that_are_each_within_the_limits() {
     });
 }
 
-/// Each rule is within its limits, but each name goes through all of their states at once.
+/// Each rule is within its limits, but each name goes through all states of all rules at once.
 #[test]
 fn rules_that_are_costly_to_match() {
     let tree = Tree::new();
@@ -112,7 +112,8 @@ fn rules_that_are_costly_to_match() {
     defused(&tree, |_, _| {});
 }
 
-/// T32: a rule of the repository hides a file; an empty answer must say which rule, and what it hides.
+/// T32: a rule of the repository hides a file. An empty answer must name this rule and the lines that it
+/// hides.
 #[test]
 fn an_empty_answer_says_what_is_hidden_and_by_what() {
     for (file, rule) in [(".rgignore", "back*.rs"), (".ignore", "/backdoor.rs"), (".gitignore", "*.rs")] {
@@ -121,7 +122,7 @@ fn an_empty_answer_says_what_is_hidden_and_by_what() {
         tree.write("src/lib.rs.txt", "nothing\n");
         tree.write(format!("src/{file}"), format!("{rule}\n"));
         tree.write("src/backdoor.rs", format!("{NEEDLE} 1\nx\n{NEEDLE} 2\n"));
-        // Positive control: ripgrep finds nothing and gives no reason.
+        // Positive control: ripgrep finds nothing and does not say why.
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
         let context = tree.context();
         let hidden =
@@ -155,14 +156,15 @@ fn hidden_names_and_directories_are_named_too() {
         "1 matching line in 1 file hidden by `build/` in .ignore:1, such as build/deep/a.txt",
         "2 matching lines in 1 file hidden by a name that begins with a dot, such as .config/b.txt",
         "1 ignored",
-        // `.config`, and `.ignore` itself.
+        // These are `.config` and `.ignore` itself.
         "2 hidden",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
 
-/// T32: files above the root do not belong to the repository, and the caller can't see them.
+/// T32: files above the root have no effect, because they do not belong to the repository and the caller
+/// can't see them.
 #[test]
 fn ignore_files_above_the_root_have_no_effect() {
     let tree = Tree::new();
@@ -171,7 +173,7 @@ fn ignore_files_above_the_root_have_no_effect() {
     fs::create_dir(above.join(".git")).unwrap();
     for name in [".ignore", ".rgignore", ".gitignore"] {
         fs::write(above.join(name), "*.txt\n").unwrap();
-        // Positive control: ripgrep obeys it.
+        // Positive control: ripgrep obeys this file.
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty(), "{name}");
         for (tool, request) in walks() {
             if !request.to_string().contains("absent") {
@@ -182,7 +184,7 @@ fn ignore_files_above_the_root_have_no_effect() {
     }
 }
 
-/// An ignore file reached through a link does not belong to the repository.
+/// An ignore file that is a link out of the root does not belong to the repository.
 #[test]
 fn an_ignore_file_that_is_a_link_out_is_not_read() {
     let tree = Tree::new();

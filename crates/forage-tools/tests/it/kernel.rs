@@ -1,5 +1,5 @@
-//! T5: pseudo file systems of the kernel, mounted inside a project: `rootfs/proc` of a system image, a
-//! container's `sys`, or a single file of them.
+//! T5: pseudo file systems of the kernel that are mounted inside a project. Examples are the `rootfs/proc` of
+//! a system image, a container's `sys`, or a single file of these.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::support::{Tree, answer, context_at, refusal, skipped};
 
-/// Names the directory in which the child process has mounted them.
+/// Environment variable with the directory in which the child process has mounted them.
 const MOUNTED: &str = "FORAGE_TEST_MOUNTED";
 
-/// Creates a private mount namespace: its mounts are invisible to other processes and end with this process.
+/// Creates a private mount namespace. Other processes can't see its mounts, and these end with this process.
 const IN_PRIVATE: &str = r#"
     mount --make-rprivate / &&
     mount --rbind /proc "$1/rootfs/proc" && mount --rbind /sys "$1/rootfs/sys" &&
@@ -24,7 +24,7 @@ const IN_PRIVATE: &str = r#"
     mount -t tmpfs none "$1/files" && echo "needle: Linux version in tmpfs" > "$1/files/b.txt" && echo mounted &&
     exec "$2" --exact kernel::kernel_file_systems_mounted_below_a_root_are_not_entered --nocapture"#;
 
-/// Returns the text of a procfs file that is the same for all processes.
+/// Reads a procfs file whose text is the same for all processes.
 fn version() -> String {
     fs::read_to_string("/proc/version").unwrap().trim().to_owned()
 }
@@ -56,8 +56,8 @@ fn kernel_file_systems_mounted_below_a_root_are_not_entered() {
             .env(MOUNTED, tree.root())
             .output()
     };
-    // We try root's own rights first, then a user namespace. If neither is permitted, we use only the mounts
-    // that exist in any system.
+    // We try root's own rights first, then a user namespace. If neither is permitted, only the mounts that
+    // exist in any system are left.
     let mut mounted = false;
     for flags in ["-m", "-Urm"] {
         let Ok(output) = run(flags) else { continue };
@@ -73,7 +73,7 @@ fn kernel_file_systems_mounted_below_a_root_are_not_entered() {
     below_the_whole_system();
 }
 
-/// Checks `/`, which a user can allow as a root and which contains them in every system.
+/// Checks `/`. A user can allow it as a root, and in every system it contains these file systems.
 fn below_the_whole_system() {
     let context = broad(Path::new("/"));
     let listing = answer(&context, "list_directory", json!({"path": "/", "include_ignored": true}));
@@ -91,7 +91,7 @@ fn below_the_whole_system() {
 
 fn attack(root: &Path) {
     let version = version();
-    // They exist, and a plain open by path reads them.
+    // The files exist, and we can read them by a plain path.
     for name in ["rootfs/proc/version", "version.txt", "link"] {
         assert_eq!(fs::read_to_string(root.join(name)).unwrap().trim(), version, "{name}");
     }
@@ -109,7 +109,7 @@ fn attack(root: &Path) {
         assert!(!everything.contains(&version), "{tool} shows what the kernel says: {everything}");
         assert!(!everything.contains("kallsyms"), "{tool} lists what is in them: {everything}");
         if tool != "list_directory" {
-            // Other file systems below a root are searched.
+            // We do search other file systems below a root.
             assert!(everything.contains("a.txt") && everything.contains("b.txt"), "{tool}: {everything}");
         }
         assert!(
@@ -158,13 +158,13 @@ fn attack(root: &Path) {
         }
     }
 
-    // The snapshot for an index must not contain anything of them.
+    // The snapshot for an index has none of this text.
     let plain = Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
     let taken = Snapshot::take(&plain, &WalkOptions::default(), &Stop::never()).unwrap().unwrap_or_default();
     assert!(!taken.windows(8).any(|bytes| bytes == b"kallsyms"));
 
-    // As roots they are rejected wherever they are mounted, unless the user allows it. Only then they are
-    // read, which also shows that the check is what keeps the searches above out of them.
+    // As roots, these are rejected wherever they are mounted, unless the user allows them. Only then do we
+    // read them. This also shows that it is the check that keeps the searches above out of them.
     let mounted = root.join("rootfs/proc/sys/kernel");
     let refused = Root::open(&mounted, &RootPolicy::default(), SecretPolicy::standard(&[]));
     assert!(matches!(refused, Err(RootError::KernelFileSystem { .. })), "{refused:?}");

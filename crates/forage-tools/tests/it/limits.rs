@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::support::{NEEDLE, Tree, answer, call, in_child, memory_growth, probes, skipped, within};
 
 const MEGABYTE: u64 = 1 << 20;
-/// Memory that a call may use: a few buffers per thread, and nothing that grows with a file.
+/// Memory that a call may use: a few buffers per thread, but nothing that grows with a file.
 const GROWTH: u64 = 64 * MEGABYTE;
 
-/// T24: a line that fills a file.
+/// T24: a single line that fills a file.
 #[test]
 fn a_line_of_four_hundred_megabytes() {
     in_child("limits::a_line_of_four_hundred_megabytes", || {
@@ -24,7 +24,7 @@ fn a_line_of_four_hundred_megabytes() {
         (0..400).for_each(|_| file.write_all(&piece[..1_000_000]).unwrap());
         drop(file);
         tree.write("a.txt", format!("{NEEDLE}\n"));
-        // Positive control: a line reader holds all of it in memory.
+        // Positive control: a line reader holds the whole line in memory.
         let path = tree.root().join("one_line.js");
         let (length, growth) = memory_growth(|| {
             let mut line = Vec::new();
@@ -66,7 +66,7 @@ fn a_line_of_four_hundred_megabytes() {
     });
 }
 
-/// A line just short enough to be kept, with a match at every byte.
+/// A line that is just short enough to be kept, with a match at every byte.
 #[test]
 fn a_line_that_matches_at_every_byte() {
     in_child("limits::a_line_that_matches_at_every_byte", || {
@@ -85,7 +85,7 @@ fn a_line_that_matches_at_every_byte() {
     });
 }
 
-/// If terms match every one of two million short lines, we must not keep all these lines.
+/// Terms may match every one of two million short lines, so we must not keep all of these.
 #[test]
 fn many_short_lines_that_all_match() {
     in_child("limits::many_short_lines_that_all_match", || {
@@ -122,8 +122,8 @@ fn spans_lie_in_the_part_of_a_line_that_is_shown() {
     }
 }
 
-/// A file that is read in chunks, whose numbered lines all have the same length. A byte lost between two
-/// chunks makes a line shorter, or shifts all lines after it.
+/// A file that is read in chunks, and whose numbered lines all have the same length. If we lose a byte
+/// between two chunks, a line gets shorter, or all lines after it are shifted.
 #[test]
 fn a_file_that_is_read_in_pieces_has_no_gap() {
     const LINES: u64 = 2_600_000;
@@ -132,7 +132,7 @@ fn a_file_that_is_read_in_pieces_has_no_gap() {
     tree.write("numbers.txt", text);
     let context = tree.context();
     let odd = answer(&context, "grep_search", json!({"pattern": "^.{0,6}$|^.{8,}$", "context_lines": 0}));
-    // Around the ends of the first buffers of 8 and 16 MiB.
+    // These lines are around the ends of the first buffers of 8 and 16 MiB.
     let mut wrong: Vec<String> = Vec::new();
     for number in [1 << 20, 1 << 21, LINES - 1].into_iter().flat_map(|at| at - 1..=at + 1) {
         let line = format!("{number:07}");
@@ -158,7 +158,8 @@ fn a_file_that_is_read_in_pieces_has_no_gap() {
     assert_eq!((odd.records()["match_count"].as_u64(), wrong), (Some(0), Vec::new()));
 }
 
-/// Matches far apart with much context exceed the limit per file; the answer must know this.
+/// Matches that are far apart and have much context exceed the limit per file. The answer has to take this
+/// into account.
 #[test]
 fn totals_are_exact_or_say_that_they_are_not() {
     let tree = Tree::new();
@@ -176,7 +177,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
         count == 3_001 || *exact == json!(false),
         "{count} of 3,001 matches, and the total is called exact"
     );
-    // The rest must be reachable.
+    // You can still reach the rest.
     let mut request = request;
     let mut total = 0;
     for _ in 0..50 {
@@ -190,7 +191,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
     assert_eq!(total, 3_001);
 }
 
-/// After a cursor late in a file with many matches, the rest of that file must not be lost.
+/// After a cursor that is late in a file with many matches, we don't lose the rest of that file.
 #[test]
 fn a_cursor_late_in_a_large_file_loses_nothing() {
     let tree = Tree::new();
@@ -217,7 +218,7 @@ fn assert_fits(tool: &str, text: &str) {
     assert!(text.len() <= TEXT_BYTES_MAX, "{tool} answers with {} bytes", text.len());
 }
 
-/// Escaped characters take more room than they had in the file.
+/// Escaped characters take more room in an answer than in the file.
 #[test]
 fn an_answer_full_of_control_characters_keeps_its_budget() {
     let tree = Tree::new();
@@ -228,7 +229,7 @@ fn an_answer_full_of_control_characters_keeps_its_budget() {
     }
 }
 
-/// Warnings contain paths, and paths can be as long as the kernel allows.
+/// Warnings contain paths, which can be as long as the kernel allows.
 #[test]
 fn an_answer_with_long_warnings_keeps_its_budget() {
     let tree = Tree::new();
@@ -250,7 +251,7 @@ fn an_answer_with_long_warnings_keeps_its_budget() {
     }
 }
 
-/// With a rule for each hidden file, an empty answer must not become a list of all of them.
+/// Even with a rule for each hidden file, an empty answer must not become a list of all of them.
 #[test]
 fn an_empty_answer_with_many_rules_keeps_its_budget() {
     let tree = Tree::new();
@@ -271,7 +272,7 @@ fn an_empty_answer_with_many_rules_keeps_its_budget() {
     }
 }
 
-/// The caller's terms are quoted in notes, but only in part.
+/// Notes quote the caller's terms, but only in part.
 #[test]
 fn long_terms_keep_the_budget() {
     let tree = Tree::new();
@@ -287,7 +288,8 @@ fn long_terms_keep_the_budget() {
     assert_fits("keyword_search", &error.to_string());
 }
 
-/// A glob with a slash begins at `path`. If it is meant for any directory, as in `fnmatch`, the answer says so.
+/// A glob with a slash begins at `path`. If it seems to be meant for any directory, as in `fnmatch`, the
+/// answer says so.
 #[test]
 fn a_glob_that_fits_elsewhere_is_told() {
     let tree = Tree::new();
@@ -307,7 +309,7 @@ fn a_glob_that_fits_elsewhere_is_told() {
     }
 }
 
-/// The plan's own tree with the plan's own defaults, character by character.
+/// Renders the tree of the plan with the defaults of the plan, character by character.
 #[test]
 fn the_plans_tree_comes_out_at_its_defaults() {
     let tree = Tree::new();
@@ -339,7 +341,7 @@ fn the_plans_tree_comes_out_at_its_defaults() {
     );
 }
 
-/// Skipped directories must look different from empty ones, and the depth is reported.
+/// Skipped directories look different from empty ones, and the depth is reported.
 #[test]
 fn a_listing_says_what_it_does_not_list() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! `keyword_lookup`: when it is advertised, what it answers, and its telemetry.
+//! `keyword_lookup`: when it is advertised, its answers, and its telemetry.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) struct Fixture {
     _tree: Tree,
 }
 
-/// Returns a collection with these payloads and ids from 1; each is found by the words of its `text`.
+/// Creates a collection with these payloads and with ids from 1. The words of its `text` find each of them.
 pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     let (store, encoder) = (Arc::new(Memory::default()), CodeSuperset::new());
     let vectors = [("text-sparse".to_owned(), VectorFacts { has_idf: true })];
@@ -83,7 +83,7 @@ fn agents_are_told_of_it_only_if_it_is_turned_on() {
     assert!(!names(&ToolSelection::default()).contains(&"keyword_lookup"));
     let mut on = ToolSelection { on: vec!["keyword_lookup"], ..ToolSelection::default() };
     assert!(names(&on).contains(&"keyword_lookup") && names(&on).contains(&"keyword_search"));
-    // If it is the only one of the two, it has the name that its requirement gives it.
+    // If only this one of the two tools is on, it has the name that its requirement gives it.
     on.off = vec!["keyword_search"];
     let tools = advertised(&on).unwrap();
     let tool = tools.iter().find(|tool| tool.name() == "keyword_search").unwrap();
@@ -155,7 +155,7 @@ fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
     assert_eq!((&records["status"], &records["name"]["presence"]), (&json!("parts_only"), &json!("absent")));
     assert_eq!((&records["name"]["complete"], &records["hits"][0]["has"]), (&json!(true), &json!("parts")));
     assert!(!absent.found && !absent.partial());
-    // Positive control: if a text contains the name, it is found.
+    // Positive control: if a text does contain the name, it is found.
     let fixture = self::fixture(&[
         code("a.rs", "retry RETRY retry 99999 99999\n"),
         code("b.rs", &format!("{}RETRY-99999\n", "line\n".repeat(200))),
@@ -176,7 +176,7 @@ fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
     assert!(places.is_sorted(), "{}", found.text);
     assert!(found.found && found.records()["status"] == "found");
     assert_eq!(found.records()["name"]["presence"], "present");
-    // A word is not a name, and is answered as usual.
+    // A word is not a name, so we answer it as usual.
     let word = answer(&fixture.context, "keyword_lookup", json!({"query": "retry"}));
     assert!(
         word.records().get("name").is_none() && word.text.contains(" results for `retry` in "),
@@ -195,7 +195,7 @@ fn what_is_not_proved_is_not_claimed() {
         (&found.records()["status"], &found.records()["name"]["presence"]),
         (&json!("found"), &json!("unknown"))
     );
-    // There are too many to compare all.
+    // There are too many texts to compare all of them.
     let many: Vec<Value> = (0..forage_lookup::limits::NAMES_COMPARED + 1)
         .map(|number| code(&format!("{number}.rs"), "foo bar\n"))
         .collect();
@@ -221,7 +221,7 @@ fn nothing_under_a_filter_is_not_said_of_the_collection() {
     assert_eq!(other.records()["without_filter"]["under_filter"], 1, "{}", other.text);
     let absent = ask(json!({"query": "zyxomma", "path": "c.rs"}));
     assert_eq!(absent.records()["status"], "no_match");
-    // For a name, the answer also says which texts contain it without the filter.
+    // For a name, the answer also counts the texts that contain it without the filter.
     let fixture = self::fixture(&[code("a.rs", "RETRY-9 retry\n"), code("b.rs", "retry 9\n")]);
     let name = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-9", "path": "b.rs"}));
     assert_eq!(name.records()["name"]["without_filter"], 1);
@@ -281,7 +281,7 @@ fn results_of_next_to_nothing_are_cut_and_counted() {
     assert!(found.text.contains(said), "{}", found.text);
 }
 
-/// If a store stops answering after it has returned results, these results still count.
+/// If a store stops answering after it has returned results, these results must still count.
 #[test]
 fn what_was_found_is_an_answer_although_the_store_answers_nothing_more() {
     let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
@@ -396,7 +396,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(refusal(&fixture.context, "keyword_lookup", json!({"query": " "})).contains("`query`"));
     let long = "a".repeat(limits::QUERY_BYTES + 1);
     assert!(refusal(&fixture.context, "keyword_lookup", json!({"query": long})).contains("`query`"));
-    // Without a collection, the configuration's problem is the reason.
+    // Without a collection, the reason is the problem in the configuration.
     assert!(
         refusal(&Tree::new().context(), "keyword_lookup", json!({"query": "a"})).contains("no collection")
     );

@@ -1,5 +1,5 @@
 //! The adversarial suite: hostile trees, names, bytes and requests against every tool of the registry. Each
-//! attack comes with a positive control that shows that it works without the defence.
+//! attack should come with a positive control, which shows that it works without the defence.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make their own trees, and controls read them the way that is banned"

@@ -1,4 +1,4 @@
-//! Patterns that match across lines or use look-around, compared with the real `rg`.
+//! Patterns that match across lines or use look-around. We compare the results with those of the real `rg`.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Tree, answer, installed, skipped};
 
-/// Returns the numbers of the matching lines of all pages.
+/// Collects the numbers of the matching lines of all pages.
 fn ours(tree: &Tree, mut request: Value) -> Vec<u64> {
     let mut numbers = Vec::new();
     loop {
@@ -71,7 +71,7 @@ fn a_match_is_shown_with_all_its_lines_and_its_context() {
     let found = answer(&tree.context(), "grep_search", request);
     let expected = "  1- one\n  2: fn call(\n  3:     x: u8,\n  4: ) {}\n  5- two\n";
     assert!(found.text.contains(expected), "{}", found.text);
-    // The lines are redacted as usual: a multi-line match does not expose a secret.
+    // We redact lines as usual, so a multi-line match can't expose a secret.
     let token = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
     tree.write("b.rs", format!("begin\nlet token = \"{token}\";\nend\n"));
     let found = answer(&tree.context(), "grep_search", json!({"pattern": "begin.*end", "multiline": true}));
@@ -92,12 +92,12 @@ fn look_around_and_backreferences_find_and_say_that_they_are_slower() {
         assert!(found.text.contains("slower"), "{pattern}: {}", found.text);
         assert_eq!(ours(&tree, json!({"pattern": pattern})), expected, "{pattern}");
     }
-    // The same in a file that is read in chunks.
+    // This also holds in a file that is read in chunks.
     tree.write("a.txt", format!("{}foobar\n", "line\n".repeat(2 << 20)));
     assert_eq!(ours(&tree, json!({"pattern": "foo(?=bar)"})), [(2 << 20) + 1]);
 }
 
-/// Files that could not be searched are counted, and nothing is claimed about them.
+/// We count files that we could not search, and don't claim anything about them.
 #[test]
 fn what_can_not_be_searched_is_counted() {
     let tree = Tree::new();

@@ -1,10 +1,10 @@
-//! No text for callers may contain the built-in name of a tool, because the user may have renamed the tool.
+//! Texts for callers must not contain the built-in name of a tool, because the user may have renamed it.
 
 use std::path::{Path, PathBuf};
 
 use forage_tools::registry::TOOLS;
 
-/// Collects the sources of this crate, except tests.
+/// Collects the sources of this crate, except for tests.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -16,7 +16,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns tool names in a line's string literals that are not part of a template's `{name}`.
+/// Finds tool names in a line's string literals that are not part of a template's `{name}`.
 fn bare_names(line: &str) -> Vec<&'static str> {
     let line = line.trim_start();
     let is_text = line.contains('"') || line.ends_with('\\') || line.ends_with("\",");
@@ -25,7 +25,7 @@ fn bare_names(line: &str) -> Vec<&'static str> {
         return Vec::new();
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // `Search` is also an ordinary word.
+    // `Search` is also an ordinary word, so we can't check it.
     let ids = TOOLS.iter().map(|tool| tool.id()).filter(|id| *id != "Search");
     ids.filter(|id| {
         line.match_indices(id).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! The suggestions in an answer without hits about what the caller may have meant.
+//! An answer without hits should suggest other readings of the request.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn other_spellings_are_counted() {
         json!({"pattern": "useThnig"}),
         &["within 2 edits: 1 line in 1 file", "`useThing` (1)"],
     );
-    // A token that no file contains may be a part of another one.
+    // A token that no file contains may be part of a longer one.
     check(
         "grep_search",
         json!({"pattern": "saxpy", "output": "uses"}),
@@ -69,7 +69,7 @@ fn what_is_written_as_no_regex_is_read_so() {
     }
 }
 
-/// On macOS, names and texts often use decomposed letters.
+/// On macOS, names and texts often use decomposed letters, so we try both forms.
 #[test]
 fn the_other_form_of_letters_is_counted() {
     for (form, other) in [

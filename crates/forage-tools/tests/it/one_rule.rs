@@ -1,4 +1,4 @@
-//! Rules common to all tools: which path is meant, how numbers out of range are handled, which directories
+//! Rules that all tools share: which path is meant, how numbers out of range are handled, which directories
 //! are skipped, and where long lines are cut.
 
 use forage_fs::{RelPath, Roots};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::lookup;
 use crate::support::{Tree, answer};
 
-/// Returns a request that each tool can answer.
+/// Creates a request that the tool can answer.
 fn request(tool: &str) -> Value {
     match tool {
         "keyword_search" => json!({"query": "where is the needle", "search_terms": ["needle"]}),
@@ -29,7 +29,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// Returns a context of a caller whose working directory is `sub`.
+/// Creates a context for a caller whose working directory is `sub`.
 fn context(tree: &Tree) -> Context {
     let mut context = tree.context();
     let root = std::sync::Arc::clone(context.roots.main());
@@ -38,7 +38,7 @@ fn context(tree: &Tree) -> Context {
     context
 }
 
-/// Returns the arguments of a tool that have this type.
+/// Lists the arguments of a tool that have this type.
 fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
     let tool = TOOLS.iter().find(|other| other.name() == tool).unwrap();
     let schema = tool.whole_schema();
@@ -46,7 +46,7 @@ fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
     properties.iter().filter(|(_, property)| property["type"] == kind).map(|(name, _)| name.clone()).collect()
 }
 
-/// No path, an empty one and `.` all mean the root of the project, whatever the caller's working directory
+/// No path, an empty path and `.` all mean the root of the project, whatever the caller's working directory
 /// is.
 #[test]
 fn a_path_that_is_left_out_is_the_project() {
@@ -54,7 +54,7 @@ fn a_path_that_is_left_out_is_the_project() {
     let context = context(&tree);
     let mut seen = Vec::new();
     for tool in TOOLS.iter().map(|tool| tool.name()) {
-        // In a collection the path is a filter, and `read_file` needs a file.
+        // In a collection, the path is a filter. `read_file` needs a file.
         let takes_one = arguments_of(tool, "string").contains(&"path".to_owned());
         if !takes_one || matches!(tool, "keyword_lookup" | "read_file") {
             continue;
@@ -80,7 +80,7 @@ fn a_path_that_is_left_out_is_the_project() {
     assert_eq!(seen, ["search_index", "grep_search", "list_directory", "Search"]);
 }
 
-/// A number out of range is clamped, and the answer says so.
+/// We clamp a number that is out of range, and the answer says so.
 #[test]
 fn numbers_out_of_range_are_brought_into_it() {
     let tree = tree();
@@ -101,7 +101,7 @@ fn numbers_out_of_range_are_brought_into_it() {
                 let found = answer(&context, tool, request);
                 let warnings = found.records()["warnings"].to_string();
                 let said = format!("`{argument}`: ");
-                // There are no lines after the end.
+                // There are no lines after the end of the file.
                 if (tool, argument.as_str()) == ("read_file", "start_line")
                     && found.text.contains("no lines from ")
                 {
@@ -114,7 +114,7 @@ fn numbers_out_of_range_are_brought_into_it() {
                 assert!(found.text.contains(&said), "{tool} {argument} {number}: {}", found.text);
                 seen += 1;
             }
-            // Positive control: within the range there is no warning.
+            // Positive control: within the range, there is no warning.
             let mut request = request(tool);
             request[&argument] = json!(if argument == "timeout_ms" { 20_000 } else { 1 });
             let warnings = answer(&context, tool, request).records()["warnings"].to_string();
@@ -156,8 +156,8 @@ fn lines_after_the_end_are_an_empty_answer_with_its_length() {
     }
 }
 
-/// All tools skip directories of dependencies and caches even if no ignore file names them. They report this
-/// and how to include them, and do not call text absent that exists only there.
+/// All tools skip directories of dependencies and caches, even if no ignore file names them. They report this
+/// and how to include these directories. If text exists only there, they must not call it absent.
 #[test]
 fn directories_that_are_noise_are_the_same_in_tree_and_search() {
     for name in ["node_modules", "__pycache__"] {
@@ -179,7 +179,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
                 found.text
             );
             assert_eq!(found.records()["noise_directories"], json!([name]), "{tool}");
-            // With the argument, or if it is requested by name, it is included.
+            // The directory is included if the argument or the path asks for it.
             let mut wide = request.clone();
             wide[&argument] = json!(true);
             let mut named = request.clone();
@@ -189,7 +189,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
                 assert!(found.text.contains("c.txt"), "{tool} {request}: {}", found.text);
                 assert_eq!(found.records().get("noise_directories"), None, "{tool} {request}");
             }
-            // Text that exists only there must not be called absent.
+            // If text exists only there, it must not be called absent.
             if tool != "list_directory" {
                 let found = answer(&context, tool, json!({"pattern": "zyxomma"}));
                 let hidden =
@@ -212,8 +212,8 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
             "{}",
             ranked.text
         );
-        // Positive controls: an ignore file that re-includes it, a glob that selects it, and a file of that
-        // name.
+        // Positive controls: an ignore file that re-includes the directory, a glob that selects it, and a
+        // file of the same name.
         let chosen = json!({"pattern": "zyxomma", "glob": [name, "*.txt"]});
         assert!(answer(&context, "Search", chosen).found, "{name}");
         tree.write(".ignore", format!("!{name}\n"));
@@ -242,7 +242,7 @@ fn of_a_long_line_the_part_that_was_found_is_shown() {
     }
 }
 
-/// A long line must be cut at the number of characters that a reader counts, in any script, and not before.
+/// A long line must be cut at the number of characters that a reader counts, in any script, and not earlier.
 #[test]
 fn long_lines_are_cut_by_what_a_reader_counts() {
     let limits = [
@@ -278,7 +278,8 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
     }
 }
 
-/// For a search without hits, files that neither it nor the check of hidden files has read are counted once.
+/// If a search has no hits, some files may be read neither by it nor by the check of hidden files. We count
+/// these only once.
 #[test]
 fn what_was_not_read_is_counted_once() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! `read_file` by structure: the outline of a file, and one definition of it.
+//! `read_file` by structure: the outline of a file, or a single definition.
 
 use forage_tools::tools::{ReadRequest, ReadResponse};
 use forage_tools::{Context, Workspace};
@@ -87,7 +87,7 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
     let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
     assert!(shown.len() * 6 <= response.size as usize, "{} of {}", shown.len(), response.size);
     assert!(shown.contains("1,000 less important definitions left out (1,000 def)"), "{shown}");
-    // One class with many methods: an outline without them would be useless.
+    // This is one class with many methods, whose outline would be useless without them.
     let argument = "argument: Optional[Dictionary] = None, ".repeat(5);
     let methods = |nth: usize| format!("    def method_{nth}(self, {argument}):\n        pass\n\n");
     tree.write("class.py", format!("class Only:\n{}", (0..60).map(methods).collect::<String>()));
@@ -129,7 +129,7 @@ fn names_are_read_as_their_languages_write_them() {
         let response = outcome.unwrap_or_else(|error| panic!("{path} {symbol}: {error}")).response;
         assert_eq!(response.start_line, start, "{path} {symbol}");
     }
-    // What is there is shown, and what is not is said.
+    // The answer shows the definition that exists, and says that the other one is missing.
     let shown = text(workspace.context(), json!({"path": "J.java", "symbol": "bar, nothing"}));
     assert!(shown.contains("void bar()") && shown.contains("no definition of `nothing`"), "{shown}");
 }
@@ -207,7 +207,7 @@ fn an_outline_has_types_and_public_functions_before_helpers_and_constants() {
     for kind in ["60 variable", "121 def"] {
         assert!(shown.contains(kind), "{kind}: {shown}");
     }
-    // The rest is available by line range.
+    // You can get the rest by line range.
     let part = text(workspace.context(), json!({"path": "many.py:1-3", "outline": true}));
     let expected = "1\tLIMIT_0: int = 10\n2\tLIMIT_1: int = 10\n3\tLIMIT_2: int = 10\n\n[definitions in lines 1 to 3 of \
                     many.py of 244 lines]\n";
@@ -273,7 +273,7 @@ fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
         ambiguous.contains("2 definitions called `push`: fn in Queue (2-53), fn in Stack (56-107)"),
         "{ambiguous}"
     );
-    // Short ones are all shown.
+    // If the definitions are short, all of them are shown.
     let both = text(workspace.context(), json!({"path": "src/queue.rs", "symbol": "push"}));
     let note = "`push` is defined 2 times: fn in Queue (15-18), fn in Stack (28-30); all are shown";
     assert!(both.contains(note) && both.contains("[lines 15 to 18, 28 to 30 of"), "{both}");
@@ -297,7 +297,7 @@ fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
     }
 }
 
-/// A file can consist of definitions with one name, or the requested name may be unlike any other.
+/// All definitions of a file may have the same name, or the requested name may be unlike any other.
 #[test]
 fn a_file_of_very_many_definitions_is_answered_soon() {
     let (tree, workspace) = tree();
@@ -310,7 +310,7 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
     assert!(all.contains("at least 99,999 definitions called `A.b`"), "{all}");
     assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("no definition of"));
-    // This would take minutes if each definition were compared with all others.
+    // This would take minutes if we compared each definition with all others.
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
 

@@ -1,4 +1,4 @@
-//! Pages of `grep_search`: together they are the whole answer, and each is exact about itself.
+//! Pages of `grep_search`: together they must be the whole answer, and each must be exact about itself.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn matches(lines: &[Line]) -> Vec<Line> {
     lines.iter().filter(|line| line.2).cloned().collect()
 }
 
-/// Returns all pages of a request.
+/// Collects all pages of a request.
 fn pages(tree: &Tree, request: &Value) -> Vec<Value> {
     let context = tree.context();
     let mut request = request.clone();
@@ -76,20 +76,20 @@ proptest! {
         let pages = pages(&tree, &request);
         let together: Vec<Line> = pages.iter().flat_map(lines).collect();
         prop_assert_eq!(matches(&together), matches(&lines(&whole)));
-        // No context line is lost between two pages.
+        // No context line may be lost between two pages.
         let mut once = together;
         once.sort();
         once.dedup();
         let mut all = lines(&whole);
         all.sort();
         prop_assert!(all.iter().all(|line| once.contains(line)), "lost between pages");
-        // Every page but the last is full, and says so.
+        // Every page except for the last is full, and says so.
         let (last, full) = pages.split_last().unwrap();
         for page in full {
             prop_assert_eq!(matches(&lines(page)).len() as u64, limit);
             prop_assert_eq!(&page["truncated"], &json!(true));
         }
-        // Each page counts its own matches and those after it; only the first one knows that this is
+        // Each page counts its own matches and those after it. Only the first page can know that this is
         // everything.
         for (nth, page) in pages.iter().enumerate() {
             let before: usize = pages[..nth].iter().map(|page| matches(&lines(page)).len()).sum();
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// The limit is reached exactly, or one more match is left.
+/// The limit is reached exactly, or else exactly one more match is left.
 #[test]
 fn a_page_that_is_just_full_is_not_cut() {
     let tree = Tree::new();
@@ -136,7 +136,7 @@ fn a_page_that_is_just_full_is_not_cut() {
         assert!(found.text.starts_with("Found 50 matches in 5 files:\n"), "{}", found.text);
         assert!(!found.text.contains("cursor"), "{}", found.text);
     }
-    // Within a file, at the end of one, and at the last match of all.
+    // These limits are within a file, at the end of one, and at the last match of all.
     for limit in [1, 9, 10, 11, 20, 49] {
         let found = answer(&context, "grep_search", request(limit));
         assert_eq!(
@@ -152,7 +152,7 @@ fn a_page_that_is_just_full_is_not_cut() {
     assert_eq!(pages(&tree, &request(25)).len(), 2);
 }
 
-/// If the text has no room for a page, it shows as much as fits and continues from there.
+/// If the text has no room for a page, it shows as much as fits, and continues from there.
 #[test]
 fn a_page_without_room_is_cut_between_matches() {
     let tree = Tree::new();
@@ -176,7 +176,7 @@ fn a_page_without_room_is_cut_between_matches() {
             let page = answer(&context, "grep_search", request.clone());
             let lines = page.text.lines().filter(|line| line.contains(": a needle")).count();
             assert!(lines > 0 && page.text.len() <= bytes, "{limit}, {bytes}: {}", page.text);
-            // Asking for more must never return less.
+            // If we ask for more, we must never get less.
             assert!(page.text.len() > bytes - 400 || lines == limit || shown + lines == 400, "{}", page.text);
             if pages == 0 {
                 let head = format!("Found 400 matches in 40 files (showing {lines}):");
@@ -191,7 +191,7 @@ fn a_page_without_room_is_cut_between_matches() {
     }
 }
 
-/// Context lines are for few matches, unless they are requested.
+/// Context lines are shown for few matches only, unless they are requested.
 #[test]
 fn context_comes_with_few_matches() {
     let tree = Tree::new();
@@ -208,7 +208,7 @@ fn context_comes_with_few_matches() {
     }
 }
 
-/// If the tree changes between pages, deleted matches are missing and the remaining ones come once.
+/// If the tree changes between pages, deleted matches are missing, and each of the others comes once.
 #[test]
 fn a_cursor_survives_a_changed_tree() {
     let tree = Tree::new();
@@ -241,7 +241,7 @@ fn a_cursor_of_a_file_that_is_gone_is_refused() {
     assert!(error.contains("the file where the page ended is gone"), "{error}");
 }
 
-/// A file that is read in chunks must have the same pages as one that is read whole.
+/// A file that is read in chunks has the same pages as a file that is read whole.
 #[test]
 fn pages_of_a_large_file_are_those_of_a_small_one() {
     let text: String =
@@ -252,7 +252,7 @@ fn pages_of_a_large_file_are_those_of_a_small_one() {
     for context in [0, 2, 5] {
         let request = json!({"pattern": "needle", "max_results": 3, "context_lines": context});
         let of = |tree: &Tree| pages(tree, &request).iter().map(lines).collect::<Vec<_>>();
-        // The last page's last match may be followed by filler.
+        // Filler may follow the last match of the last page.
         let (mut small, mut large) = (of(&small), of(&large));
         for pages in [&mut small, &mut large] {
             pages.last_mut().unwrap().retain(|line| line.1 <= 40);
@@ -261,7 +261,8 @@ fn pages_of_a_large_file_are_those_of_a_small_one() {
     }
 }
 
-/// Whatever arguments a tool has or will have: the cursor of a call without one is not valid with it.
+/// Whatever arguments a tool has or will have: the cursor of a call without an argument must not be valid for
+/// a call with it.
 #[test]
 fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
     let tree = Tree::new();
@@ -315,7 +316,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
     }
 }
 
-/// A file after the page must not be mentioned, nor the secrets in its name.
+/// The answer does not mention a file after the page, nor the secrets in its name.
 #[test]
 fn a_name_behind_the_page_is_not_redacted() {
     let tree = Tree::new();

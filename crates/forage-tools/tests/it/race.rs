@@ -1,4 +1,4 @@
-//! T3, T4: a directory and a file are swapped with links that lead out, while every tool is running.
+//! T3, T4: swaps a directory and a file with links that lead out, while every tool is running.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANARY, NEEDLE, OUTSIDE_NAME, Tree, ask_model, call, installed, with_engine};
 
-/// Exchanges pairs of names until it is dropped.
+/// Swaps pairs of names until it is dropped.
 struct Attacker {
     stop: Arc<AtomicBool>,
     swaps: Arc<AtomicU64>,
@@ -59,12 +59,13 @@ fn tree() -> Tree {
     tree
 }
 
-/// Duration of an attack, and the maximum if the machine is too busy for the attack to take effect.
+/// Duration of an attack, and the maximum for a machine that is so busy that the attack takes effect only
+/// later.
 const RACE: Duration = Duration::from_millis(1_500);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Calls a tool in a loop during the attack. The attack must take effect: some calls must see the directory
-/// and the file, and some the links.
+/// Calls a tool in a loop during the attack. The attack must take effect: some calls see the directory and
+/// the file, and others see the links.
 fn attack(requests: &[Value], tool: &str, with_model: bool) {
     let tree = tree();
     attack_in(&tree, &tree.context(), requests, tool, with_model);
@@ -92,7 +93,8 @@ fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, wit
             calls += 1;
             let seen = ["inside-directory", "inside-file", "d/data.txt", "data.txt (1 line)"];
             inside += u64::from(result.is_ok() && seen.iter().any(|mark| everything.contains(mark)));
-            // The two names are swapped, so a call finds the link, or the directory under the link's name.
+            // The two names are swapped, so a call finds the link, or else the directory under the link's
+            // name.
             let away = ["outside of the root", "l/data.txt", "g.txt: why", "g.txt: matches"];
             turned_away += u64::from(away.iter().any(|mark| everything.contains(mark)));
         }
@@ -106,7 +108,7 @@ fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, wit
     );
 }
 
-/// Positive control: «canonicalize, compare, open» is led out of the root.
+/// Positive control: the sequence "canonicalize, compare, open" is led out of the root.
 #[test]
 fn the_race_is_real() {
     let tree = tree();
@@ -132,14 +134,14 @@ fn grep_search_under_the_race() {
     attack(&["d", ".", "d/data.txt", "f.txt"].map(request), "grep_search", false);
 }
 
-/// Links are followed here, and the race is about them.
+/// Links are followed here, so the race is about them.
 #[test]
 fn search_under_the_race() {
     let request = |path: &str| json!({"pattern": NEEDLE, "path": path, "follow": true});
     attack(&["d", ".", "d/data.txt", "f.txt"].map(request), "Search", false);
 }
 
-/// An external program receives the text that was read, and no name under which it could find something else.
+/// An external program receives the text that we read, but no name under which it could find something else.
 #[test]
 fn search_with_external_engines_under_the_race() {
     let request = |path: &str| json!({"pattern": NEEDLE, "path": path, "follow": true});

@@ -43,7 +43,7 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     assert_eq!(paths(&found.records().clone())[0], "src/router.rs");
     let chunk = &found.records()["files"][0]["chunks"][0];
     assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("struct")), "{chunk}");
-    // Neither ignored files nor files without text.
+    // Neither ignored files nor files without text may be ranked.
     assert!(
         !paths(&found.records().clone())
             .iter()
@@ -53,7 +53,7 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     assert_eq!(found.records()["weak"], false);
 }
 
-/// A query with only filters is answered with all matching files, page after page.
+/// If a query has only filters, we answer with all matching files, page after page.
 #[test]
 fn filters_alone_list_the_files_that_they_let_through() {
     let tree = tree();
@@ -113,7 +113,7 @@ fn pages_are_the_whole_ranking() {
         assert_eq!(answer.records()["truncated_by"], "max_results");
     }
     assert_eq!(all, paths(&whole.records().clone()));
-    // The last file of a page is deleted before the next page is requested.
+    // Now the last file of a page is deleted before the next page is requested.
     let first = answer(&context, "search_index", json!({"query": "common helper", "limit": 7}));
     std::fs::remove_file(tree.root().join(&paths(&first.records().clone())[6])).unwrap();
     let request = json!({"query": "common helper", "limit": 7, "cursor": first.records()["next_cursor"]});
@@ -159,16 +159,16 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
         told.text
     );
     assert!(!whole.text.contains("being built"), "{}", whole.text);
-    // What a part of the tree lacks may be in the rest.
+    // Words that are missing from a part of the tree may be in the rest of it.
     let request = json!({"query": "router nowherefound"});
     let unknown = |context: &Context| {
         answer(context, "search_index", request.clone()).records()["unknown_words"].clone()
     };
     assert_eq!((unknown(&tree.context()), unknown(&context)), (json!(["nowherefound"]), json!([])));
-    // The scope applies here too.
+    // The scope applies here, too.
     let told = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
     assert_eq!(paths(&told.records().clone()), ["app/view.py"], "{}", told.text);
-    // Its pages would belong to another ranking.
+    // There is no next page, because it would belong to another ranking.
     let told = answer(&context, "search_index", json!({"query": "router", "limit": 1}));
     assert_eq!((&told.records()["truncated"], &told.records()["next_cursor"]), (&json!(true), &Value::Null));
     let page = answer(&tree.context(), "search_index", json!({"query": "router", "limit": 1}));
@@ -182,8 +182,8 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     assert!(refusal(&context, "search_index", json!({"query": "router"})).contains("cancelled"));
 }
 
-/// Files that the configuration hides, including a repository's own configuration, are counted, and an answer
-/// without files says what they contain.
+/// We count the files that the configuration hides, including those that a repository's own configuration
+/// hides. An answer without files says what they contain.
 #[test]
 fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     let tree = tree();
@@ -221,7 +221,7 @@ fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     assert_eq!(nothing.records()["not_searched"], json!({"hidden_matches": [], "complete": true}));
 }
 
-/// Returns the displayed lines of code, each with its number.
+/// Collects the displayed lines of code, each with its number.
 fn code_lines(file: &Value) -> Vec<(u64, String)> {
     let pieces = file["code"].as_array().cloned().unwrap_or_default();
     let lines = |piece: &Value| {
@@ -280,7 +280,7 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     let file = &records["files"][0];
     let named = file["unshown"].as_array().unwrap().len() as u64;
     assert_eq!(named + file["unshown_more"].as_u64().unwrap_or(0), 4, "{file}");
-    // The same applies to files, each with a line and a reason.
+    // This also holds for files. Each has a line and a reason.
     let (_, further) = found.text.split_once("@@ further files, without 1 test\n").unwrap();
     assert!(further.starts_with("src/router.rs:"), "{further}");
     assert!(further.lines().next().unwrap().ends_with(": pub struct Router; (file name)"), "{further}");
@@ -289,7 +289,7 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     assert_eq!(answer(&tree.context(), "search_index", request).text, found.text);
 }
 
-/// By default an answer contains code, unless it can't be wanted.
+/// By default, an answer contains code, unless the caller can't want it.
 #[test]
 fn code_is_shown_by_default_where_there_is_an_answer() {
     let tree = tree();
@@ -323,13 +323,13 @@ fn code_is_shown_by_default_where_there_is_an_answer() {
     assert!(lines(&ask(&configured, json!({"query": "Router"}))));
     assert!(has_code(&ask(&configured, json!({"query": "Router", "code_tokens": 400}))));
     configured.text_bytes = context.text_bytes;
-    // The configured value is not the caller's request, so there is no note that it could not be met.
+    // The configured value is not the caller's request, so there is no note that we could not meet it.
     configured.code_tokens = 20_000;
     let much = ask(&configured, json!({"query": "Router"}));
     assert!(has_code(&much) && !much.text.contains("asked for"), "{}", much.text);
 }
 
-/// A page continues a ranking, however much is shown of its files.
+/// A page continues a ranking, however much of its files is shown.
 #[test]
 fn a_page_shows_as_much_as_it_is_asked_for() {
     let tree = tree();
@@ -346,7 +346,7 @@ fn a_page_shows_as_much_as_it_is_asked_for() {
     assert_eq!(paths(&second.records().clone()), paths(&with_code.records().clone()));
 }
 
-/// For a long line, each question is shown a different part, and none counts as shown.
+/// Each question is shown a different part of a long line, so none of these parts may count as shown.
 #[test]
 fn a_part_of_a_long_line_is_not_the_line() {
     let tree = Tree::new();

@@ -1,5 +1,5 @@
-//! The schema of a tool's records must describe every answer: with hits, without, truncated, at a deadline,
-//! and errors.
+//! The schema of a tool's records must describe every answer: those with hits, without hits, truncated or at
+//! a deadline, and errors.
 
 use forage_tools::registry::{TOOLS, find};
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::lookup;
 use crate::support::{Tree, answer, call};
 
-/// Collects where a value violates a schema. This is stricter than JSON Schema: fields that the schema does
-/// not name are violations.
+/// Finds the places where a value violates a schema. This is stricter than JSON Schema: fields that the
+/// schema does not name count as violations.
 fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     let mut fail = |what: String| found.push(format!("{place}: {what}: {value}"));
     let known =
@@ -146,7 +146,7 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
                 seen += 1;
             }
         }
-        // Positive control: violations are found.
+        // Positive control: this does find violations.
         let mut found = Vec::new();
         violations(&schema, &json!({"truncated": 1, "nobody": 2}), "", &mut found);
         assert_eq!(found.len(), 2, "{found:?}");
@@ -154,7 +154,7 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
     assert!(seen > 50, "{seen}");
 }
 
-/// `text_cut` of the journal means hidden results. Dropped lines of context are none.
+/// `text_cut` in the journal means that results are hidden. Context lines that we drop don't count.
 #[test]
 fn dropped_context_is_not_a_cut() {
     let tree = Tree::new();
@@ -172,7 +172,7 @@ fn dropped_context_is_not_a_cut() {
             assert_eq!(found.head.text_cut, hides, "{tool} in {bytes} bytes: {}", found.text);
             seen[usize::from(hides) + usize::from(found.records()["text_cut"] == true)] += 1;
         }
-        // All of it, without context, and without some of the matches.
+        // We have seen answers with everything, without context, and without some of the matches.
         assert!(seen.iter().all(|number| *number > 0), "{tool}: {seen:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `Search`, checked against each of its requirements: the test names begin with their ids
+//! `Search`, checked against each of its requirements. The test names begin with the ids of these
 //! (`crates/forage/tests/requirements/search.md`).
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Tree, answer, refusal};
 
-/// Returns a tree with known numbers of everything.
+/// Creates a tree with known numbers of everything.
 fn tree() -> Tree {
     let tree = Tree::new();
     tree.write("src/retry.rs", "fn retry() {\n    backoff();\n}\n\nfn Retry_all() { retry(); }\n");
@@ -29,7 +29,7 @@ fn search(tree: &Tree, request: Value) -> Value {
     answer(&tree.context(), "Search", request).records().clone()
 }
 
-/// Path, line number, whether it matches, text.
+/// Path, line number, true for a match, text.
 type Line = (String, u64, bool, String);
 
 fn lines(records: &Value) -> Vec<Line> {
@@ -52,7 +52,7 @@ fn fr_ls_01_the_name_and_its_aliases() {
         assert_eq!(find(name).unwrap().name(), "Search", "{name}");
         assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records()["count"], 2);
     }
-    // The tool is not advertised by default, and its aliases never are.
+    // By default, the tool is not advertised. Its aliases never are.
     let names = |choice: &ToolSelection| {
         advertised(choice).unwrap().iter().map(|tool| tool.name()).collect::<Vec<_>>()
     };
@@ -94,7 +94,8 @@ fn fr_ls_02_each_field_does_what_it_says() {
     let place = |path: &str, number: u64| (path.to_owned(), number);
     let (notes, main, retry) = ("notes/2026-01-08-notes.md", "src/main.c", "src/retry.rs");
     let sensitive = vec![place(notes, 1), place(notes, 2), place(main, 2), place(retry, 1), place(retry, 5)];
-    // Smart case: a pattern without capitals matches both cases, one with capitals is case-sensitive.
+    // Smart case: a pattern without capitals matches both cases, and a pattern with capitals is
+    // case-sensitive.
     assert_eq!(found(json!({"pattern": "retry"})), sensitive);
     assert_eq!(found(json!({"pattern": "Retry"})), [place(retry, 5)]);
     assert_eq!(found(json!({"pattern": "Retry", "case": "smart"})), [place(retry, 5)]);
@@ -141,7 +142,7 @@ fn fr_ls_02_defaults_and_clamps() {
         (json!({"pattern": "needle", "fuzzy": -1}), 200, "`fuzzy`: -1"),
     ] {
         let found = search(&tree, request.clone());
-        // A busy machine may not finish within the minimum time.
+        // A busy machine may not finish within this minimum time.
         assert!(found["count"] == count || found["timed_out"] == true, "{request}: {found}");
         assert!(found["warnings"][0].as_str().unwrap().contains(warning), "{request}: {}", found["warnings"]);
     }
@@ -188,7 +189,7 @@ fn fr_ls_05_the_fields_of_an_answer() {
         assert_eq!(found[field], value, "{field}");
     }
     assert_eq!(found["matches"].as_array().unwrap().len(), 3);
-    // These fields belong to external engines.
+    // These fields belong to external engines only.
     assert!(found.get("exit_code").is_none() && found.get("stderr").is_none());
     assert_eq!(
         found["content"],
@@ -199,7 +200,7 @@ fn fr_ls_05_the_fields_of_an_answer() {
     assert_eq!(everything["skipped"], json!({"ignored": 1, "hidden": 2}));
 }
 
-/// Also covers T-LS-LIM-01.
+/// This also covers T-LS-LIM-01.
 #[test]
 fn fr_ls_06_truncated_only_if_one_more_event_exists() {
     let tree = tree();
@@ -213,13 +214,13 @@ fn fr_ls_06_truncated_only_if_one_more_event_exists() {
             assert_eq!(found["truncated"], limit < total, "{limit}");
             assert_eq!(found["truncated_by"], if limit < total { json!("max_results") } else { json!(null) });
             assert_eq!(found["next_cursor"].is_string(), limit < total, "{limit}");
-            // The matches of a smaller limit are the first ones of a larger limit.
+            // A smaller limit gives us the first matches of a larger one.
             assert_eq!(lines(&found)[..], lines(&all)[..usize::try_from(limit.min(total)).unwrap()]);
         }
     }
 }
 
-/// IT-LS-E2E-01: through the registry, with files that need care.
+/// IT-LS-E2E-01: calls through the registry, with files that need care.
 #[test]
 fn it_ls_e2e_01_expected_matches() {
     let tree = tree();
@@ -260,12 +261,12 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     .unwrap();
     assert!(ended.response.match_count == 3 && ended.truncated_by.is_none());
     assert!(visited[0] < 200 && visited[1] < 1_200 && visited[2] < 2_200, "{visited:?}");
-    // The streamed records are those of a call.
+    // The streamed records are the same as those of a call.
     let whole = search(&tree, json!({"pattern": "needle"}));
     assert_eq!(json!(seen), whole["matches"]);
 }
 
-/// A reader that has enough ends the search.
+/// If the reader has enough, the search ends.
 #[test]
 fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     let tree = Tree::new();
@@ -309,14 +310,14 @@ fn it_ls_fz_01_approximate_matches() {
     let record = &best["matches"][1];
     assert_eq!(record["data"]["submatches"], json!([{"start": 0, "end": 11, "distance": 1}]));
     assert!(best["content"].as_str().unwrap().contains("a.txt:3:retri_count  [1 edit]\n"), "{best}");
-    // A pattern that is similar to nearly everything is not a valid question.
+    // We reject a pattern that is similar to nearly everything.
     let error = refusal(&tree.context(), "Search", json!({"pattern": "abc", "fuzzy": 3}));
     assert!(error.contains('3'), "{error}");
     let error = refusal(&tree.context(), "Search", json!({"pattern": "a|abcdef", "fuzzy": 1}));
     assert!(error.contains("shortest text"), "{error}");
 }
 
-/// Returns the lines of all pages of a request.
+/// Collects the lines of all pages of a request.
 fn pages(tree: &Tree, mut request: Value) -> Vec<Line> {
     let mut all = Vec::new();
     for _ in 0..500 {
@@ -333,7 +334,7 @@ fn pages(tree: &Tree, mut request: Value) -> Vec<Line> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Wherever they are cut, even in the middle of a match's context, the pages together are the whole
+    /// Wherever the pages are cut, even in the middle of a match's context, together they must be the whole
     /// answer.
     #[test]
     fn pages_together_are_the_whole_answer(
@@ -356,13 +357,13 @@ proptest! {
     }
 }
 
-/// The best results found in time may not be the best overall, so there is no cursor, and the answer says
+/// The best results found in time may not be the best overall. Therefore the answer has no cursor, and says
 /// that it is partial.
 #[test]
 fn best_first_at_a_deadline_claims_nothing() {
     let tree = Tree::new();
     tree.write("a.txt", "abcdefabcdefabcdefabcdeX\n".repeat(3));
-    // One non-ASCII word of megabytes, which needs the slow method and reaches the deadline.
+    // One non-ASCII word of several megabytes needs the slow method, which will reach the deadline.
     tree.write("b.txt", format!("é{}", "abcdef".repeat(1_300_000)));
     tree.write("c.txt", "abcdefabcdefabcdefabcdef\n");
     let request = json!({
@@ -370,8 +371,8 @@ fn best_first_at_a_deadline_claims_nothing() {
     });
     let mut context = tree.context();
     context.threads = 1;
-    // This is enough time for compiling the pattern, however busy the machine is, and far less than the
-    // search takes.
+    // This is enough time to compile the pattern, however busy the machine is, but far less than the search
+    // takes.
     let (mut short, mut long) = (request.clone(), request);
     long["path"] = json!("c.txt");
     let began = std::time::Instant::now();
@@ -384,7 +385,7 @@ fn best_first_at_a_deadline_claims_nothing() {
     assert_eq!((&cut.records()["truncated"], &cut.records()["next_cursor"]), (&json!(false), &json!(null)));
 }
 
-/// If a line has more matches than are reported, the best ones are kept.
+/// If a line has more matches than we report, we keep the best ones.
 #[test]
 fn the_best_match_of_a_line_is_never_cut_off() {
     let tree = Tree::new();
@@ -405,7 +406,7 @@ fn the_best_match_of_a_line_is_never_cut_off() {
     assert_eq!((record["distance"].as_u64(), record["submatches"].as_array().unwrap().len()), (Some(0), 100));
 }
 
-/// The lines kept of one file are limited, but the printed ones are not.
+/// We limit the lines that are kept of one file, but not the printed ones.
 #[test]
 fn everything_is_everything_however_large_a_file_is() {
     let tree = Tree::new();
@@ -423,12 +424,12 @@ fn everything_is_everything_however_large_a_file_is() {
         })
         .unwrap();
         assert_eq!((lines, ended.response.count), (60_001, 60_001));
-        // The search continued within the file; neighbouring files may have been read twice.
+        // The search continued within the file, so it may have read neighbouring files twice.
         assert!(ended.response.files_searched >= 2 && ended.truncated_by.is_none());
     }
 }
 
-/// A cursor of another tree would skip the files before its position.
+/// In another tree, the cursor would skip the files before its position.
 #[test]
 fn a_cursor_fits_one_root() {
     let (one, other) = (tree(), tree());
@@ -442,7 +443,7 @@ fn a_cursor_fits_one_root() {
     }
 }
 
-/// The remaining context of a match on the previous page counts as an answer.
+/// The rest of a match's context from the previous page counts as an answer.
 #[test]
 fn a_page_of_context_alone_is_found() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! T9, T10: files that contain secrets according to their name stay closed, whatever leads to them.
+//! T9, T10: files whose names suggest secrets must stay closed, whatever leads to them.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ fn denied(name: &[u8]) -> bool {
     SecretPolicy::standard(&[]).denies(&path).is_some()
 }
 
-/// T9 (CVE-2025-59944): the spellings that some file system takes for the same file.
+/// T9 (CVE-2025-59944): spellings that some file system takes for the same file.
 #[test]
 fn no_spelling_of_a_secret_name_is_open() {
     for name in [
@@ -68,7 +68,7 @@ fn no_letter_that_folds_to_ascii_opens_a_secret_name() {
     }
 }
 
-/// T10 (CVE-2026-25724): every tool, every way to the file.
+/// T10 (CVE-2026-25724): every tool, and every way to the file.
 #[test]
 fn secrets_are_closed_to_every_tool() {
     let tree = Tree::new();
@@ -97,7 +97,7 @@ fn secrets_are_closed_to_every_tool() {
     paths.extend([format!("{root}/.env"), "./keys/../.env".to_owned(), "\"\\x2eenv\"".to_owned()]);
     let (closed, open) = (tree.context(), tree.context_with(SecretPolicy::off()));
     for path in &paths {
-        // Positive control: without the policy the same calls show it.
+        // Positive control: without the policy, the same calls show the file.
         let tools = leaking(&open, path);
         assert!(tools.contains(&"read_file") && tools.contains(&"grep_search"), "{path}: {tools:?}");
         for one in assert_sealed(&closed, path) {
@@ -115,14 +115,14 @@ fn secrets_are_closed_to_every_tool() {
     let walked = answer(&closed, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
     assert_eq!((skipped(&walked, "denied"), walked.records()["match_count"].as_u64()), (6, Some(1)));
     assert!(walked.text.contains("6 that may hold secrets"), "{}", walked.text);
-    // A name with a capital letter is not hidden, so even a plain search finds these two.
+    // A name with a capital letter is not hidden here, so even a plain search comes across these two.
     let keyword = answer(&closed, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
     assert_eq!(skipped(&keyword, "denied"), 2);
     let listed = answer(&closed, "list_directory", json!({"max_depth": 5, "include_ignored": true}));
     assert_eq!(listed.text.matches("not read: may hold secrets").count(), 6, "{}", listed.text);
 }
 
-/// The rules apply to a file's current name, and the user may add exceptions.
+/// The rules apply to a file's current name, and the user can add exceptions.
 #[test]
 fn the_user_opens_a_file_by_name() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! Calls about several roots.
+//! Calls that concern several roots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{answer, refusal, ripgrep};
 
-/// Sibling directories.
+/// A directory whose subdirectories are the roots.
 struct Roots(tempfile::TempDir);
 
 impl Roots {
@@ -88,7 +88,7 @@ fn a_call_that_names_no_root_is_about_all() {
             places(&found.text),
             [roots.path("shop").to_str().unwrap(), roots.path("billing").to_str().unwrap()]
         );
-        // Paths that are not below the first root are absolute, so that they are not mistaken for another
+        // Paths that are not below the first root are absolute, so that you can't mistake them for another
         // file with the same name.
         assert!(
             found.text.contains("\nsrc/order.rs:\n") && found.text.contains(&format!("\n{card}:\n")),
@@ -103,7 +103,7 @@ fn a_call_that_names_no_root_is_about_all() {
     // Each path in an answer must lead to its file.
     let read = answer(context, "read_file", json!({"path": card}));
     assert!(read.text.contains("pub fn charge_card"), "{}", read.text);
-    // A root without matches says so next to one with matches.
+    // A root without matches says so, even if another root has matches.
     let found = answer(context, "grep_search", json!({"pattern": "place_order"}));
     assert!(found.found && found.text.contains("No matches found for `place_order` in "), "{}", found.text);
     let found = answer(context, "grep_search", json!({"pattern": "nowhere_at_all"}));
@@ -166,7 +166,7 @@ fn a_root_can_be_named() {
     assert!(refused.contains("is the name of several roots") && refused.contains("old/billing"), "{refused}");
     let refused = refusal(context, "grep_search", json!({"pattern": "x", "path": "root:nothing"}));
     assert!(refused.contains("no root is called nothing; the roots are "), "{refused}");
-    // The same in a question.
+    // This also works in a question.
     let found = answer(context, "search_index", json!({"query": "charge a card root:old/billing"}));
     let paths: BTreeSet<&str> =
         found.records()["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
@@ -184,7 +184,7 @@ fn a_root_can_be_named() {
     }
 }
 
-/// Returns roots with many matching lines in one and a few in the other.
+/// Creates roots with many matching lines in one and a few in the other.
 fn unequal(many: usize, few: usize) -> Roots {
     let lines = |count: usize| {
         (0..count).map(|nth| format!("needle {nth} with some text behind it\n")).collect::<String>()
@@ -208,7 +208,7 @@ fn what_one_root_does_not_need_the_others_get() {
         assert_eq!((&found.records()["count"], &other["count"]), (&json!(of_a), &json!(5)));
         assert_eq!((&found.records()["truncated"], &other["truncated"]), (&json!(true), &json!(false)));
     }
-    // If both have more, each gets half.
+    // If both roots have more lines, each gets half of the limit.
     let roots = unequal(1_000, 500);
     let workspace = roots.open(&["a", "b"]);
     let context = workspace.context();
@@ -222,7 +222,7 @@ fn what_one_root_does_not_need_the_others_get() {
         (&found.records()["match_count"], &found.records()["other_roots"][0]["match_count"]),
         (&json!(1_000), &json!(500))
     );
-    // The same applies to the bytes of the text.
+    // This also holds for the bytes of the text.
     for bytes in [4_000, 10_000, 40_000] {
         let mut narrow = context.clone();
         narrow.text_bytes = bytes;
@@ -296,7 +296,8 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
         let told = ["unreadable", "No such file", "partial"].iter().any(|part| found.text.contains(part));
         assert!(found.text.contains(&gone) && told, "{tool}: {}", found.text);
     }
-    // A ranking without one of the roots is incomplete, and if it finds nothing, that is not an answer.
+    // A ranking without one of the roots is incomplete. If it finds nothing, that does not count as an
+    // answer.
     let mut failing = context.clone();
     failing.indexes = Some(Arc::new(NoIndexOf(roots.path("shop"))));
     let found = answer(&failing, "search_index", json!({"query": "charge card"}));
@@ -304,7 +305,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     assert!(found.found && found.text.contains(&format!("nothing of {gone} was ranked: ")), "{}", found.text);
     let found = answer(&failing, "search_index", json!({"query": "xyzzy"}));
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
-    // An error in only one root.
+    // Here the error occurs in only one root.
     roots.write("shop/large.txt", &"charge_card again and again\n".repeat(200_000));
     let workspace = roots.open(&["shop", "billing"]);
     let mut context = workspace.context().clone();
@@ -321,7 +322,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     fs::remove_file(roots.path("billing/src/card.rs")).unwrap();
     let found = answer(&context, "keyword_search", request);
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
-    // A problem with the request itself is reported once, as an error.
+    // A problem with the request itself is reported only once, as an error.
     let refused = refusal(&context, "grep_search", json!({"pattern": "["}));
     assert!(refused.contains("`pattern`"), "{refused}");
 }
@@ -347,7 +348,7 @@ fn a_root_within_a_root_is_searched_once() {
         assert_eq!(found.text.matches("src/order.rs").count(), expected, "{tool}: {}", found.text);
         assert!(found.text.contains(inner.join("src/order.rs").to_str().unwrap()), "{tool}: {}", found.text);
     }
-    // Alone, the outer root includes the files of the inner one.
+    // If the outer root is searched alone, it includes the files of the inner one.
     let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": "root:shop"}));
     assert_eq!(found.records()["file_count"], 2, "{}", found.text);
     let found = answer(context, "search_index", json!({"query": "place_order root:shop"}));
@@ -370,7 +371,7 @@ fn files_of_all_roots_are_ranked_together() {
     assert_eq!(ranked.response.files[0].path, card);
     assert!(ranked.response.files.iter().any(|file| file.path == "src/order.rs"), "{:?}", ranked.response);
     assert_eq!(ranked.response.files_searched, 44);
-    // Every page, each file once, best first.
+    // On all pages together, each file comes once, and the best first.
     let (mut seen, mut scores, mut cursor) = (Vec::new(), Vec::new(), None::<String>);
     loop {
         let mut request = RankRequest::new("order").limit(7);
@@ -388,7 +389,7 @@ fn files_of_all_roots_are_ranked_together() {
     assert_eq!(seen.len() as u64, all.response.matching_files);
     assert!(scores.is_sorted_by(|left, right| left >= right), "{scores:?}");
     assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), seen.len());
-    // The code of a file must be the text at the named path.
+    // The code of a file must be the text of the file at that path.
     let code = answer(
         context,
         "search_index",
@@ -445,7 +446,7 @@ fn all_there_is_comes_from_all_roots() {
         })
         .unwrap();
     assert_eq!(seen, expected);
-    // After a break there are no more results from any root.
+    // After a break, no root may pass on more results.
     let mut pieces = 0;
     workspace
         .grep_each(GrepRequest::new("card"), |_| {
@@ -492,7 +493,7 @@ fn git(directory: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Returns a repository with a worktree inside, one next to it, and another repository inside.
+/// Creates a repository with a worktree inside it, one next to it, and another repository inside.
 fn repository() -> Roots {
     let roots = Roots::new(&[
         ("app/src/a.rs", "pub fn is_retryable() {}\n"),
@@ -510,7 +511,7 @@ fn repository() -> Roots {
     let app = roots.path("app");
     git(&app, &["worktree", "add", "-q", "trees/inner", "-b", "inner"]);
     git(&app, &["worktree", "add", "-q", "../outer", "-b", "outer"]);
-    // Another repository's worktree, and a clone, are not copies of this one.
+    // A worktree of another repository and a clone are not copies of this one.
     git(&roots.path("library"), &["worktree", "add", "-q", "../app/vendored", "-b", "vendored"]);
     git(&app, &["clone", "-q", "../library", "cloned"]);
     roots
@@ -546,12 +547,12 @@ fn a_worktree_in_its_repository_is_not_searched_unless_it_is_meant() {
         );
         assert!(found.text.contains("not entered: inner"), "{tool}: {}", found.text);
     }
-    // Results that exist only there are reported.
+    // We report results that exist only in the worktree.
     roots.write("app/trees/inner/src/new.rs", "fn only_in_the_worktree() {}\n");
     let found = answer(context, "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert!(!found.found && found.text.contains("another worktree of this repository"), "{}", found.text);
     assert!(found.text.contains("trees/inner/src/new.rs"), "{}", found.text);
-    // If it is requested explicitly, it is searched.
+    // If you request the worktree explicitly, it is searched.
     for request in [
         json!({"pattern": "only_in_the_worktree", "include_ignored": true}),
         json!({"pattern": "only_in_the_worktree", "path": "trees/inner"}),
@@ -562,11 +563,11 @@ fn a_worktree_in_its_repository_is_not_searched_unless_it_is_meant() {
     }
     let listed = answer(context, "list_directory", json!({"recursive": true}));
     assert!(listed.text.contains("inner/ …") && !listed.text.contains("new.rs"), "{}", listed.text);
-    // As a separate root it is searched once.
+    // As a separate root, the worktree is searched only once.
     let both = roots.open(&["app", "app/trees/inner"]);
     let found = answer(both.context(), "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert_eq!(found.text.matches("src/new.rs:").count(), 1, "{}", found.text);
-    // The worktree's own root is not a worktree within itself, and after removal from git it is searched
+    // The root of a worktree is not a worktree within itself. Once it is removed from git, it is searched
     // again.
     let inner = roots.open(&["app/trees/inner"]);
     let found = answer(inner.context(), "grep_search", json!({"pattern": "only_in_the_worktree"}));
@@ -576,7 +577,7 @@ fn a_worktree_in_its_repository_is_not_searched_unless_it_is_meant() {
     assert_eq!(paths(found.records()), ["trees/inner/src/new.rs"]);
 }
 
-/// With stored indexes, watched or not, the results must be the same as without.
+/// With stored indexes, watched or not, we get the same results as without.
 #[test]
 fn an_index_knows_what_worktrees_are() {
     let roots = repository();
@@ -634,15 +635,15 @@ fn worktrees_of_one_repository_share_what_is_the_same_in_the_ranked_index() {
         assert_eq!(json!(ranked.response), json!(fresh.response), "{name}");
         workspace.context().progress.ranked.read.load(std::sync::atomic::Ordering::Relaxed)
     };
-    // Including the clone and the other repository's worktree.
+    // This includes the clone and the worktree of the other repository.
     assert_eq!(files_read("app"), 44);
     roots.write("outer/src/a.rs", "pub fn is_retryable() { changed(); }\n");
     roots.write("outer/src/new.rs", "pub fn is_retryable_too() {}\n");
     fs::remove_file(roots.path("outer/src/b.rs")).unwrap();
     assert_eq!(files_read("outer"), 2);
     assert_eq!(files_read("outer"), 0);
-    // The most recently written index is copied, so its differences are read.
+    // Only differences are read, because the most recently written index is copied.
     assert_eq!(files_read("app/trees/inner"), 2);
-    // Files of another repository are read.
+    // The files of another repository are read.
     assert_eq!(files_read("library"), 1);
 }

@@ -1,8 +1,8 @@
-//! Every answer of every tool, as an agent gets it: one page per tool in `snapshots/`, over one tree, to be
-//! read as text.
+//! Every answer of every tool, as an agent gets it. There is one page per tool in `snapshots/`, over one
+//! tree, which you can read as text.
 //!
-//! A new state must be on a page: the last test fails for a variant of an error, a limit or a verdict that no
-//! page shows and that is not listed with a reason.
+//! A new state must be on a page. If no page shows a variant of an error, a limit or a verdict, the last test
+//! fails, unless that variant is listed with a reason.
 
 mod coverage;
 mod grep_search;
@@ -51,7 +51,7 @@ impl Page {
         }
     }
 
-    /// Adds one answer, and returns its cursor if it can be continued.
+    /// Adds one answer. Returns its cursor if it can be continued.
     fn state(&mut self, what: &str, context: &Context, request: Value) -> Value {
         self.take(what, context, request, |_| true, false)
     }
@@ -61,7 +61,7 @@ impl Page {
         self.take(what, context, request, |_| true, true);
     }
 
-    /// Adds one answer that has its own time limit, which a busy machine may exceed. The request is repeated
+    /// Adds one answer that has its own time limit, which a busy machine may exceed. We repeat the request
     /// until `is_it` accepts the answer.
     fn in_time(&mut self, what: &str, context: &Context, request: Value, is_it: impl Fn(&str) -> bool) {
         self.take(what, context, request, is_it, false);
@@ -119,22 +119,23 @@ impl Page {
         cursor
     }
 
-    /// Adds an error that was not returned by a call.
+    /// Adds an error that no call has returned.
     fn refused(&mut self, what: &str, error: &ToolError) {
         self.seen.add_error(error);
         let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", code(error));
     }
 
-    /// Returns the page without values that differ between runs.
+    /// Formats the page without the values that differ between runs.
     fn finished(&self) -> String {
         let mut text = self.text.clone();
         for (varies, instead) in [
-            // The path of another root.
+            // This is the path of another root.
             (r"[^\s`]*/\.tmp[A-Za-z0-9]{6}/root", "/other"),
-            // The hash in a cursor also depends on the root's path.
+            // The hash in a cursor depends on the root's path, too.
             (r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}"#, "${1}CURSOR"),
             (r", \d+\.\d s\]", ", 0.0 s]"),
-            // The number of lines that fit into evidence, whose paths are absolute.
+            // Absolute paths are a part of the evidence, so the number of lines that fit depends on the
+            // root's path.
             (r"\(\d+ of 800 lines, in \d of 4 files\)", "(N of 800 lines, in N of 4 files)"),
         ] {
             text = Regex::new(varies).unwrap().replace_all(&text, instead).into_owned();
@@ -143,7 +144,7 @@ impl Page {
     }
 }
 
-/// Returns the error code for programs.
+/// Formats the error code for programs.
 fn code(error: &ToolError) -> String {
     json!(error.code()).as_str().unwrap().to_owned()
 }
@@ -187,7 +188,7 @@ impl Manner for Marked {
     }
 }
 
-/// Returns true if the message is about JSON, which only callers that write JSON read.
+/// Returns true if the message is about JSON, because only callers that write JSON will read it.
 fn is_of_json(result: &Result<forage_tools::Answer, ToolError>) -> bool {
     match result {
         Ok(answer) => {
@@ -197,7 +198,8 @@ fn is_of_json(result: &Result<forage_tools::Answer, ToolError>) -> bool {
     }
 }
 
-/// Returns the built-in names of tools and arguments in a text, which this front end should have replaced.
+/// Finds the built-in names of tools and arguments in a text, all of which this front end should have
+/// replaced.
 fn bare_names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = TOOLS.iter().map(|tool| tool.id().to_owned()).collect();
     for tool in TOOLS {
@@ -208,14 +210,14 @@ fn bare_names(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_word = |name: &String| match name.contains('_') {
         true => text.split(|c| !is_part(c)).any(|word| word == name),
-        // Other names are also ordinary words.
+        // The other names are also ordinary words.
         false => text.contains(&format!("`{name}`")),
     };
     names.retain(is_word);
     names
 }
 
-/// Returns a request with shortened long texts; the heading describes them.
+/// Shortens the long texts of a request. The heading describes them.
 fn shortened(request: &Value) -> Value {
     match request {
         Value::String(text) if text.len() > 200 => json!(format!("{}… ({} bytes)", &text[..20], text.len())),
@@ -228,7 +230,7 @@ fn shortened(request: &Value) -> Value {
     }
 }
 
-/// Returns records without times and without byte counts that depend on the root's path.
+/// Removes times from records, and byte counts that depend on the root's path.
 fn steady(mut records: Value) -> Value {
     match &mut records {
         Value::Object(fields) => {
@@ -245,7 +247,7 @@ fn steady(mut records: Value) -> Value {
     records
 }
 
-/// Returns a context whose calls are cancelled before they begin.
+/// Creates a context whose calls are cancelled before they begin.
 fn cancelled(context: &Context) -> Context {
     let mut context = context.clone();
     context.stop = forage_base::Stop::never();
@@ -271,7 +273,7 @@ impl forage_tools::Indexes for CancelsWhenAsked {
     }
 }
 
-/// Returns a context whose calls are cancelled after they have begun.
+/// Creates a context whose calls are cancelled after they have begun.
 fn cancelled_later(context: &Context) -> Context {
     with(context, |context| {
         context.stop = forage_base::Stop::never();
@@ -279,7 +281,8 @@ fn cancelled_later(context: &Context) -> Context {
     })
 }
 
-/// Returns a tree and a pattern for which a search takes longer than the context's time limit on any machine.
+/// Creates a tree and a pattern. On any machine, this search should take longer than the context's time
+/// limit.
 fn slow() -> (crate::support::Tree, Context, String) {
     let tree = crate::support::Tree::new();
     tree.write("a.txt", vec![b'a'; 7 << 20]);
@@ -287,20 +290,20 @@ fn slow() -> (crate::support::Tree, Context, String) {
     (tree, context, format!("(?i){}b?c", "a".repeat(16_000)))
 }
 
-/// Returns a context with changes.
+/// Copies a context and changes the copy.
 fn with(context: &Context, change: impl FnOnce(&mut Context)) -> Context {
     let mut context = context.clone();
     change(&mut context);
     context
 }
 
-/// Returns a context that excludes a glob, as a configuration does.
+/// Creates a context that excludes a glob, as a configuration would do.
 fn excluding(context: &Context, glob: &str) -> Context {
     let globs = forage_fs::Globs::new(&[glob]).unwrap().labelled("search.exclude of the configuration");
     with(context, |context| context.excludes = Some(globs))
 }
 
-/// Returns a context with a second root.
+/// Creates a context with a second root.
 fn with_another_root(context: &Context, other: &crate::support::Tree) -> Context {
     with(context, |context| {
         let all = [&*context, &other.context()].map(|context| Arc::clone(context.roots.main()));

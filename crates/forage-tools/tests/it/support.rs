@@ -12,8 +12,7 @@ use forage_tools::registry::find;
 use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
 use serde_json::{Value, json};
 
-/// Returns the path of the real program, `rg` or `ugrep`. It must be installed, or named by an environment
-/// variable.
+/// Finds the real program, `rg` or `ugrep`. It must be installed, or an environment variable must name it.
 pub(crate) fn installed(name: &str) -> PathBuf {
     let variable = format!("FORAGE_TEST_{}", name.to_ascii_uppercase());
     let named = std::env::var_os(variable).map(PathBuf::from);
@@ -24,7 +23,7 @@ pub(crate) fn installed(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is needed by this test (see CONTRIBUTING.md)"))
 }
 
-/// Returns a context whose `Search` uses these programs, in this order of preference.
+/// Makes `Search` use these programs, in this order of preference.
 pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
     let roots = [context.roots.main().path()];
     let programs =
@@ -33,11 +32,11 @@ pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
     context
 }
 
-/// The text that searches look for.
+/// The text that all searches look for.
 pub(crate) const NEEDLE: &str = "needle";
-/// Contents that no answer may show. They are next to the needle and not part of any request.
+/// Text that no answer may show. It is next to the needle, but not part of any request.
 pub(crate) const CANARY: &str = "7f3a-canary";
-/// The name of a file outside of the root that no link names.
+/// Name of a file outside of the root. No link names it.
 pub(crate) const OUTSIDE_NAME: &str = "9c1e-outside-name.txt";
 
 /// A root with a sibling directory: `root` and `outside`.
@@ -53,7 +52,7 @@ impl Tree {
         tree
     }
 
-    /// Creates a tree with files outside of the root that contain the canary.
+    /// Creates a tree that has files with the canary outside of its root.
     pub(crate) fn with_outside_secrets() -> Self {
         let tree = Self::new();
         fs::write(tree.outside().join("data.txt"), secret_text()).unwrap();
@@ -98,17 +97,17 @@ impl Tree {
     }
 }
 
-/// Returns lines that contain the needle and the canary.
+/// Lines that contain the needle and the canary.
 pub(crate) fn secret_text() -> String {
     format!("first\n{NEEDLE} {CANARY}\nlast\n")
 }
 
-/// Returns a context whose `keyword_search` needs no model.
+/// Creates a context whose `keyword_search` needs no model.
 pub(crate) fn context_at(root: &Path, secrets: SecretPolicy) -> Context {
     let root = Root::open(root, &RootPolicy::default(), secrets).unwrap();
     let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
     context.filter.mode = FilterMode::Lexical;
-    // Answers must not depend on the machine's load; tests of deadlines set their own.
+    // Answers must not depend on the load of the machine. Tests of deadlines set their own limits.
     context.timeout = std::time::Duration::from_secs(120);
     context
 }
@@ -130,7 +129,7 @@ pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
     }
 }
 
-/// Returns how many files an answer reports as skipped for a reason.
+/// Reads how many files an answer reports as skipped for a reason.
 pub(crate) fn skipped(answer: &Answer, reason: &str) -> u64 {
     answer.records()["skipped"][reason].as_u64().unwrap_or(0)
 }
@@ -170,12 +169,12 @@ pub(crate) fn ask_model(context: &Context, request: Value) -> (Result<Answer, To
 pub(crate) struct Seen {
     pub(crate) tool: &'static str,
     pub(crate) result: Result<Answer, ToolError>,
-    /// The text sent to the model.
+    /// The text that was sent to the model.
     pub(crate) sent: String,
 }
 
 impl Seen {
-    /// Returns everything that was visible to anyone.
+    /// Joins everything that anyone could see.
     pub(crate) fn everything(&self) -> String {
         match &self.result {
             Ok(answer) => format!("{}\n{}\n{}", answer.text, answer.records().clone(), self.sent),
@@ -184,8 +183,8 @@ impl Seen {
     }
 }
 
-/// Returns requests that aim every tool at a path; `keyword_search` takes no path and searches the whole
-/// root.
+/// Creates requests that aim every tool at a path. Note that `keyword_search` takes no path, so it searches
+/// the whole root.
 pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("grep_search", json!({"pattern": NEEDLE, "path": path})),
@@ -202,7 +201,7 @@ pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Aims every tool at a path, `keyword_search` with and without a model.
+/// Aims every tool at a path. Calls `keyword_search` with and without a model.
 pub(crate) fn attack(context: &Context, path: &str) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (tool, request) in probes(path) {
@@ -215,7 +214,7 @@ pub(crate) fn attack(context: &Context, path: &str) -> Vec<Seen> {
     seen
 }
 
-/// Aims every tool at a path and fails if the canary or the outside name was visible to anyone.
+/// Aims every tool at a path. Fails if anyone could see the canary or the outside name.
 pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
     let seen = attack(context, path);
     for one in &seen {
@@ -231,7 +230,7 @@ pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
     seen
 }
 
-/// Returns the tools, without repetition, that show the canary when aimed at a path.
+/// Lists the tools that show the canary if we aim them at a path, each once.
 pub(crate) fn leaking(context: &Context, path: &str) -> Vec<&'static str> {
     let mut tools: Vec<&str> = attack(context, path)
         .iter()
@@ -243,7 +242,7 @@ pub(crate) fn leaking(context: &Context, path: &str) -> Vec<&'static str> {
     tools
 }
 
-/// Runs `work` on a separate thread, so that a call that hangs fails the test instead of hanging it.
+/// Runs `work` on a separate thread. If a call hangs, this fails the test instead of hanging it.
 pub(crate) fn within<T: Send + 'static>(
     limit: Duration,
     what: &str,
@@ -258,11 +257,11 @@ pub(crate) fn within<T: Send + 'static>(
     }
 }
 
-/// Names the test that a child process runs.
+/// Environment variable that names the test that a child process runs.
 const CHILD: &str = "FORAGE_TEST_CHILD";
 
-/// Runs `body` in a separate process, so that its memory, or the signal that kills it, belongs only to this
-/// test. `test` is the path of the calling test.
+/// Runs `body` in a separate process, so that its memory, or a signal that kills it, belongs only to this
+/// test. `test` must be the path of the calling test.
 pub(crate) fn in_child(test: &str, body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some_and(|name| name == test) {
         return body();
@@ -277,23 +276,23 @@ pub(crate) fn in_child(test: &str, body: impl FnOnce()) {
     assert!(stdout.contains("1 passed"), "no test is called {test}:\n{stdout}");
 }
 
-/// Returns a field of `/proc/self/status` in bytes.
+/// Reads a field of `/proc/self/status`, in bytes.
 fn memory(field: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
     line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap() * 1024
 }
 
-/// Returns how far the peak of memory use rose above the use before.
+/// Measures how far the peak of memory use rises above the use before.
 pub(crate) fn memory_growth<T>(work: impl FnOnce() -> T) -> (T, u64) {
-    // Resets the peak to the current use.
+    // This resets the peak to the current use.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = memory("VmRSS:");
     let result = work();
     (result, memory("VmHWM:").saturating_sub(before))
 }
 
-/// Returns the output of the real ripgrep, for controls. It must be installed.
+/// Runs the real ripgrep for a control, and returns its output. It must be installed.
 pub(crate) fn ripgrep(directory: &Path, arguments: &[&str]) -> Vec<u8> {
     let mut command = Command::new("rg");
     command.arg("--no-config").args(arguments).current_dir(directory).stdin(std::process::Stdio::null());

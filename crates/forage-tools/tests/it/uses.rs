@@ -1,4 +1,4 @@
-//! `grep_search` for the definitions and uses of a name, and by files.
+//! `grep_search` for the definitions and uses of a name, and its answers by file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::support::{Tree, answer, refusal, ripgrep};
 
-/// This repository: many files of one language, and some of others.
+/// This repository. It has many files of one language, and some of others.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Returns lines with a whole word, according to ripgrep.
+/// Runs ripgrep to find the lines with a whole word.
 fn by_ripgrep(name: &str) -> BTreeSet<(String, u64)> {
     let found = ripgrep(Path::new(SOURCES), &["--no-heading", "-n", "-F", "-w", "-e", name, "crates"]);
     let line = |line: &str| {
@@ -23,7 +23,7 @@ fn by_ripgrep(name: &str) -> BTreeSet<(String, u64)> {
     String::from_utf8_lossy(&found).lines().filter_map(line).collect()
 }
 
-/// Returns all pages of a request.
+/// Collects all pages of a request.
 fn pages(workspace: &Workspace, request: GrepRequest) -> Vec<GrepResponse> {
     let mut pages = Vec::new();
     let mut request = request;
@@ -70,8 +70,8 @@ fn every_use_is_there_once_whatever_the_page() {
     }
 }
 
-/// The implementations come after more lines than the first page has, in files of four languages and in a
-/// test.
+/// The implementations come after more lines than the first page has. They are in files of four languages and
+/// in a test.
 #[test]
 fn implementations_are_listed_whatever_the_page() {
     let tree = Tree::new();
@@ -125,7 +125,7 @@ fn implementations_are_listed_whatever_the_page() {
     assert!(further.response.implementations.is_empty() && further.response.implementation_count == 0);
 }
 
-/// What separates the parts of a qualified name is a part of a name in some languages.
+/// In some languages, a separator of qualified names may be part of a name.
 #[test]
 fn a_name_as_it_is_written_comes_before_its_parts() {
     let tree = Tree::new();
@@ -188,7 +188,7 @@ fn inverted_lines_are_those_that_ripgrep_prints() {
         assert_eq!(counts, expected, "{pattern}");
     }
     let tree = Tree::new();
-    // Longer than a chunk that is searched at once, and than the lines kept of a file.
+    // This file is longer than a chunk that is searched at once, and has more lines than we keep of a file.
     let line =
         |nth: usize| if nth.is_multiple_of(3) { format!("other {nth}\n") } else { format!("match {nth}\n") };
     tree.write("long.txt", (0..400_000).map(line).collect::<String>());
@@ -263,7 +263,7 @@ fn what_is_told_follows_an_edit() {
     };
     let (defined, used) = uses();
     assert_eq!(defined, ["src/a.c:1-4"]);
-    // Code is first, then prose, and tests are last.
+    // Code comes first, then prose, and tests last.
     let expected = [
         "src/a.c:1 definition ",
         "src/a.c:8 call both",
@@ -325,7 +325,7 @@ fn files_are_found_by_names_that_are_nearly_theirs() {
     }
 }
 
-/// Cached files for further pages of a watched tree must be discarded with every change.
+/// Files that we cache for further pages of a watched tree must be discarded with every change.
 #[test]
 fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     let tree = Tree::new();
@@ -346,13 +346,13 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     watched.build_index().unwrap();
     let plain = Workspace::open(tree.root()).unwrap();
     let told = |workspace: &Workspace| -> Vec<String> {
-        // A qualified name is read in two ways.
+        // A qualified name can be read in two ways.
         let requests = ["needle", "Queue::needle", "Queue.needle"]
             .map(|name| GrepRequest::new(name).output(GrepOutput::Uses).max_results(17));
         let all = requests.into_iter().flat_map(|request| pages(workspace, request));
         all.map(|page| json!(page).to_string()).collect()
     };
-    // Until it is watched.
+    // We repeat this until the tree is watched.
     for _ in 0..10 {
         assert_eq!(told(&watched), told(&plain));
         std::thread::sleep(std::time::Duration::from_millis(100));
@@ -395,8 +395,9 @@ fn a_definition_that_the_list_has_no_room_for_stands_among_the_uses() {
     assert_eq!(shown, [([(1, 1)].as_slice(), 1); 16]);
 }
 
-/// Compares the lines of a file that remain for a qualified name with their marks: `+` for those of the
-/// qualifier, `?` if the receiver is unknown, `-` for excluded lines. Returns the differences.
+/// Compares the lines of a file that remain for a qualified name with their marks. The marks are `+` for
+/// lines of the qualifier, `?` if the receiver is unknown, and `-` for excluded lines. Returns the
+/// differences.
 fn narrowed_otherwise(pattern: &str, path: &str, source: &[(&str, &str)]) -> String {
     let tree = Tree::new();
     tree.write(path, source.iter().map(|(line, _)| format!("{line}\n")).collect::<String>());

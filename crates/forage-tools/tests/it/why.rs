@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::support::{Tree, answer};
 
-/// Names of directories and files that rules, limits and defaults decide on.
+/// Names of directories and files that are subject to rules, limits and defaults.
 const NAMES: [&str; 12] = [
     "a.txt",
     "b.log",
@@ -67,7 +67,7 @@ fn random_trees() -> impl Strategy<Value = RandomTree> {
     (files, rules, link).prop_map(|(files, rules, link)| RandomTree { files, rules, link })
 }
 
-/// Returns all paths below a directory that are not directories.
+/// Collects all paths below a directory, except for directories.
 fn paths(root: &Path, below: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(below).unwrap() {
         let entry = entry.unwrap();
@@ -82,7 +82,7 @@ fn build(random: &RandomTree) -> Tree {
     let tree = Tree::new();
     let write = |path: &str, content: &[u8]| {
         let path = tree.root().join(path);
-        // A part of the path may be a file already.
+        // A part of the path may already be a file.
         if fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.is_dir() {
             let _ = fs::write(path, content);
         }
@@ -98,8 +98,8 @@ fn build(random: &RandomTree) -> Tree {
     tree
 }
 
-/// On random trees, `why` says "searched" for exactly the files in which a search finds a line. Those that are
-/// left out by a rule or as a link are exactly those that `forage files` does not list.
+/// On random trees, `why` must say "searched" for exactly the files in which a search finds a line. The paths
+/// that a rule excludes or that are links must be exactly those that `forage files` does not list.
 #[test]
 fn why_agrees_with_searches_and_file_lists() {
     let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
@@ -136,7 +136,7 @@ fn why_agrees_with_searches_and_file_lists() {
         Ok(())
     });
     run.unwrap_or_else(|error| panic!("{error}"));
-    // Every answer occurred, or the comparison would be empty.
+    // Every answer must have occurred, or this comparison would prove nothing.
     let expected = [
         "binary",
         "denied",

@@ -1,4 +1,5 @@
-//! The tools called by a program through their typed methods: the same answers as with JSON, and as fast.
+//! A program calls the tools through their typed methods. This must give the same answers as with JSON, and
+//! as fast.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -76,7 +77,7 @@ fn a_typed_answer_has_passed_the_border_too() {
     let found = grep(&workspace);
     assert!(found.response.files[0].lines[0].text.contains("[redacted:github-token]"), "{found:?}");
     assert_eq!(found.hidden.total(), 1);
-    // Positive control.
+    // Positive control: without redaction, the secret is visible.
     workspace.context_mut().redactor = std::sync::Arc::new(forage_llm::Redactor::off());
     assert!(grep(&workspace).response.files[0].lines[0].text.contains("ghp_0123"));
 }
@@ -118,15 +119,16 @@ fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
     let (seen, outcome) = each(usize::MAX);
     assert_eq!((seen.len(), outcome.response.match_count), (300 * 50, 300 * 50));
     assert!(seen.is_sorted() && outcome.response.matches.is_empty());
-    // This is more than any answer of a call can contain, and unwanted results are not searched for.
+    // This is more than any answer of a call can contain. Also, we don't search for results that are not
+    // wanted.
     assert!(seen.len() as u64 > forage_tools::limits::SEARCH_RESULTS_MAX);
     let (seen, outcome) = each(60);
     assert_eq!((seen.len(), outcome.response.match_count), (100, 100));
     assert!(outcome.response.files_searched < 300, "{}", outcome.response.files_searched);
 }
 
-/// The pages of a grep together must equal the stream. A file with many matches comes in several parts, in
-/// which no line is lost or repeated, including context.
+/// The pages of a grep together equal the stream. A file with many matches comes in several parts, in which
+/// no line is lost or repeated, including context.
 #[test]
 fn a_grep_hands_over_all_there_is_as_its_pages_do() {
     let tree = Tree::new();
@@ -166,7 +168,7 @@ fn a_grep_hands_over_all_there_is_as_its_pages_do() {
                 break;
             }
         }
-        // At the end of a page, lines between two matches can be context of either.
+        // At the end of a page, lines between two matches can be context of either match.
         paged.sort();
         paged.dedup();
         let mut sorted = streamed.clone();
@@ -190,7 +192,7 @@ fn a_grep_hands_over_all_there_is_as_its_pages_do() {
     assert!(matches!(paged, Err(ToolError::Argument { .. })));
 }
 
-/// A program uses the same index as the command line, and a long-running one builds it itself.
+/// A program uses the same index as the command line. A long-running program builds it itself.
 #[test]
 fn indexes_are_kept_and_used() {
     let (tree, plain) = shop();
@@ -209,7 +211,7 @@ fn indexes_are_kept_and_used() {
         let index = context.indexes.as_ref().unwrap().of(context.roots.main());
         index.map(|index| index.layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>())
     };
-    // Positive control: a short-lived program builds none. The directories do not exist yet, as in a home
+    // Positive control: a short-lived program builds no index. Its directories do not exist yet, as in a home
     // without a cache.
     let place = PrivatePlace::below(tree.outside()).join("forage").join("index");
     let brief = plain.clone().keep_indexes(place.clone()).unwrap();

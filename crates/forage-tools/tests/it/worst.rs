@@ -1,7 +1,7 @@
-//! The worst known input for each tool. In any case the call must end by its deadline, return its results and
-//! say so, and after cancellation it must stop.
+//! The worst known input for each tool. In any case, the call must end by its deadline, return its results
+//! and say so. After cancellation, it must stop.
 //!
-//! We measure processor time, because wall time is unreliable on a busy machine. The margins are wide;
+//! We measure processor time, because wall time is unreliable on a busy machine. The margins are wide.
 //! `bench/worst.py` prints the figures.
 
 use std::collections::BTreeSet;
@@ -18,8 +18,8 @@ use crate::support::{Tree, call, in_child};
 
 /// The deadline of each call.
 const DEADLINE: Duration = Duration::from_millis(300);
-/// Processor time of one thread that a call may take beyond its deadline. The promise is 0.3 s; without it
-/// some of these take from five seconds to minutes.
+/// Processor time of one thread that a call may take beyond its deadline. The promise is 0.3 s. Without it,
+/// some of these would take from five seconds to minutes.
 const MARGIN: Duration = Duration::from_millis(1_500);
 /// Time after which a call is cancelled.
 const CANCELLED_AFTER: Duration = Duration::from_millis(50);
@@ -29,9 +29,9 @@ const CANCEL_MARGIN: Duration = Duration::from_millis(500);
 /// How a call with a deadline ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
-    /// The work is too much for any machine: it is truncated, and the answer says so.
+    /// The work is too much for any machine, so it is truncated, and the answer says so.
     Cut,
-    /// It may finish in time.
+    /// The call may finish in time.
     Any,
 }
 
@@ -43,12 +43,12 @@ struct Worst {
     ends: Ends,
 }
 
-/// Writes 2 MB that are one line of one letter.
+/// Writes 2 MB that are a single line of one letter.
 fn one_letter(tree: &Tree) {
     tree.write("a.txt", vec![b'a'; 2 << 20]);
 }
 
-/// The same with letters beyond ASCII, for which automata can't detect words.
+/// Writes a similar line with letters beyond ASCII, for which automata can't detect words.
 fn one_letter_and_others(tree: &Tree) {
     tree.write("a.txt", "aé".repeat(700_000));
 }
@@ -57,7 +57,7 @@ fn long_literal(last: &str) -> String {
     format!("{}{last}", "a".repeat(16_000))
 }
 
-/// Returns patterns that compile to a few megabytes each.
+/// Creates patterns that compile to a few megabytes each.
 fn large_patterns() -> Vec<String> {
     (0..64).map(|number| format!(r"\w{{{}}}", 150 + number)).collect()
 }
@@ -277,7 +277,7 @@ const WORST: &[Worst] = &[
     },
 ];
 
-/// Returns the processor time of this process.
+/// Reads the processor time of this process.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
@@ -310,14 +310,14 @@ fn every_tool_has_a_worst_input() {
     assert_eq!(rows, tools);
 }
 
-/// P4: the call ends by the deadline, with its results, and labelled as partial.
+/// P4: the call must end by the deadline, with its results, and marked as partial.
 #[test]
 fn the_worst_ends_by_its_deadline() {
     in_child("worst::the_worst_ends_by_its_deadline", || {
         for row in WORST {
             with_row(row, |mut context, request| {
                 context.timeout = DEADLINE;
-                // A ranking may get more time than a call, which is not measured here.
+                // A ranking may get more time than a call. We don't measure this here.
                 context.indexing_time = DEADLINE;
                 let (started, before) = (Instant::now(), processor_time());
                 let result = call(&context, row.tool, request);

@@ -2,8 +2,8 @@
 
 use super::table::{Language, Lexicon, SenseMatch};
 
-/// Costs of the pieces of a text; the segmentation with the lowest sum is chosen. Long entries are more likely than
-/// short ones, and any entry than letters that are in none.
+/// Costs of pieces. We choose the segmentation with the lowest sum. Long entries are more likely than short
+/// ones, and any entry is more likely than unknown letters.
 const ENTRY: f32 = 1.0;
 const SHORT_ENTRY: f32 = 1.6;
 const FUNCTION: f32 = 1.3;
@@ -26,7 +26,7 @@ enum PieceKind {
     Unknown,
 }
 
-/// Splits a text so that as little as possible is unknown.
+/// Splits a text so that as little as possible remains unknown.
 pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
     let Some(lexicon) = Lexicon::of(language) else { return vec![Piece::Unknown(text)] };
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -65,8 +65,9 @@ pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
     join(text, &parts, lexicon)
 }
 
-/// Treats an entry as unknown if it is likely only a part of an unknown word: one Chinese character or Korean syllable next to
-/// an unknown one, Katakana next to unknown Katakana, or Korean after unknown Korean.
+/// Treats an entry as unknown if it is probably only part of an unknown word. This is so for one Chinese
+/// character or Korean syllable next to an unknown one, for Katakana next to unknown Katakana, and for Korean
+/// after unknown Korean.
 fn doubt(parts: &mut [(&str, PieceKind)]) {
     let mut changed = true;
     while changed {

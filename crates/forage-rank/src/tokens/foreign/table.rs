@@ -1,4 +1,4 @@
-//! The table of senses and the function words, by language.
+//! The table of senses and the function words of each language.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -10,9 +10,9 @@ use unicode_normalization::char::is_combining_mark;
 use crate::latent::is_known_word;
 use crate::tokens::{is_question_word, stem, words};
 
-/// The rows of senses: English words, then those of each language in the order of [`LANGUAGES`].
+/// The rows of the table: English words, then those of each language in the order of [`LANGUAGES`].
 static SENSES: &str = include_str!("senses.txt");
-/// Rows of function words: the language, its prepositions, all others.
+/// The function words, one language per row: its code, its prepositions, and all others.
 static FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
 /// A language with function words.
@@ -32,7 +32,8 @@ pub(crate) enum Language {
     Turkish,
 }
 
-/// The columns of the table of senses. Dutch and Turkish have function words only.
+/// The languages in the order of the table's columns. Dutch and Turkish have no column, but only function
+/// words.
 const LANGUAGES: [(Language, &str); 12] = [
     (Language::German, "de"),
     (Language::French, "fr"),
@@ -48,7 +49,7 @@ const LANGUAGES: [(Language, &str); 12] = [
     (Language::Turkish, "tr"),
 ];
 
-/// The languages in Latin script.
+/// Returns the languages in Latin script.
 pub(super) fn latin_languages() -> impl Iterator<Item = Language> {
     let is_latin = |language: &Language| {
         !matches!(language, Language::Russian | Language::Chinese | Language::Japanese | Language::Korean)
@@ -56,20 +57,21 @@ pub(super) fn latin_languages() -> impl Iterator<Item = Language> {
     LANGUAGES.into_iter().map(|(language, _)| language).filter(is_latin)
 }
 
-/// Bytes of the shortest function word that shows its language. Shorter ones are also abbreviations (`ci`, `io`).
+/// Minimum length, in bytes, of a function word that identifies its language. Shorter ones may be
+/// abbreviations (`ci`, `io`).
 const TELLING_FUNCTION: usize = 3;
-/// Evidence of a shorter one, or of one that is also an English word.
+/// The evidence of a shorter function word, or of one that is also an English word.
 const SHARED: f32 = 0.5;
-/// Bytes of the shortest entry that shows its language.
+/// Minimum length, in bytes, of an entry that identifies its language.
 const TELLING_LETTERS: usize = 5;
 
-/// Letters of the shortest part of a compound.
+/// Minimum number of letters in a part of a compound.
 const SHORTEST_PART: usize = 4;
-/// Letters between two parts of a compound.
+/// Maximum number of letters between two parts of a compound.
 const LINK_LETTERS: usize = 3;
-/// The same for an ending of the first part with a linking `s`.
+/// The same if the first part ends with a linking `s`.
 const LINK_WITH_S: usize = 9;
-/// Parts of a compound.
+/// Maximum number of parts in a compound.
 const COMPOUND_PARTS: usize = 3;
 
 /// The English words for a foreign one.
@@ -81,28 +83,29 @@ pub(crate) struct SenseMatch {
     pub(crate) others: Vec<&'static str>,
 }
 
-/// A row of the table that has an entry.
+/// A row of the table that contains an entry.
 #[derive(Clone, Copy, Debug)]
 struct EntryRow {
     row: usize,
-    /// The place of the entry in the column of its language.
+    /// The position of the entry in the column of its language.
     place: usize,
-    /// True if the entry has to be the whole word.
+    /// True if the entry must be the whole word.
     is_whole: bool,
 }
 
-/// The words of one language.
+/// The vocabulary of one language.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
-    /// The rows of each entry of one word, by its folded beginning, those first that list it first.
+    /// The rows of each single-word entry, by its folded text. Rows that list it earlier come first.
     entries: HashMap<String, Vec<EntryRow>>,
     /// Entries of several words.
     terms: Vec<(Vec<String>, usize)>,
     /// Folded function words; true for prepositions.
     functions: HashMap<String, bool>,
-    /// Function words as they are written. Folded, some are words of another language.
+    /// Function words as written. We must compare these because some become words of another language when
+    /// folded.
     written: HashSet<&'static str>,
-    /// Characters of the longest entry or function word.
+    /// Length of the longest entry or function word, in characters.
     pub(super) longest: usize,
     has_compounds: bool,
 }
@@ -111,7 +114,7 @@ struct Tables {
     /// The English words of each row.
     english: Vec<Vec<&'static str>>,
     lexicons: HashMap<Language, Lexicon>,
-    /// The single English words.
+    /// English words of the table that are single words.
     words: HashSet<&'static str>,
     /// The stems of all English words.
     stems: HashSet<String>,
@@ -199,13 +202,13 @@ impl Lexicon {
         }
     }
 
-    /// Returns whether a folded word is a function word, and if so, whether it is a preposition.
+    /// Returns `Some` if a folded word is a function word: true if it is a preposition.
     pub(super) fn function(&self, word: &str) -> Option<bool> {
         self.functions.get(word).copied()
     }
 
-    /// Returns how much a word in lower case is evidence for the language: 1 for a function word, or a word that begins with a
-    /// long entry and is not English.
+    /// Computes how strongly a word in lower case suggests this language. A function word counts 1, and so
+    /// does a word that begins with a long entry and isn't English.
     pub(super) fn evidence(&self, word: &str, folded: &str) -> f32 {
         if self.written.contains(word) {
             return if word.len() < TELLING_FUNCTION || is_english(word) { SHARED } else { 1.0 };
@@ -223,7 +226,8 @@ impl Lexicon {
         self.entries.contains_key(text)
     }
 
-    /// Returns the sense of a term of several Korean words at the beginning of a text, and its bytes.
+    /// Finds a Korean term of several words at the beginning of a text. Returns its sense and its length in
+    /// bytes.
     pub(super) fn korean_term(&self, text: &str) -> Option<(SenseMatch, usize)> {
         let at_start =
             self.terms.iter().filter(|(term, _)| term.iter().all(|term| text.starts_with(term.as_str())));
@@ -231,12 +235,12 @@ impl Lexicon {
         Some((sense([*row].into_iter())?, term[0].len()))
     }
 
-    /// Returns the sense of a text that is an entry.
+    /// Looks up the sense of a text that is an entry.
     pub(super) fn exact(&self, text: &str) -> Option<SenseMatch> {
         sense(self.entries.get(text)?.iter().map(|entry| entry.row))
     }
 
-    /// Returns the sense of a term at the beginning of some words, and the number of its words.
+    /// Finds a term at the beginning of a list of words. Returns its sense and its number of words.
     pub(super) fn term(&self, folded: &[Cow<'_, str>]) -> Option<(SenseMatch, usize)> {
         let fits = |parts: &[String]| {
             parts.len() <= folded.len()
@@ -248,7 +252,7 @@ impl Lexicon {
         Some((sense(rows.map(|(_, row)| *row))?, longest))
     }
 
-    /// Returns the senses of a folded word: one, or those of the parts of a compound.
+    /// Looks up the senses of a folded word: one, or those of the parts of a compound.
     pub(super) fn word(&self, word: &str) -> Vec<SenseMatch> {
         if let Some(whole) = self.exact(word) {
             return vec![whole];
@@ -263,7 +267,7 @@ impl Lexicon {
         found.map(|(found, _)| found).into_iter().collect()
     }
 
-    /// Returns the sense of the longest entry that a word begins with, and the bytes of the entry.
+    /// Finds the longest entry with which a word begins. Returns its sense and its length in bytes.
     fn inflected(&self, word: &str) -> Option<(SenseMatch, usize)> {
         let ends = word.char_indices().map(|(at, _)| at).skip(1).chain([word.len()]);
         let ends: Vec<usize> = ends.collect();
@@ -275,7 +279,7 @@ impl Lexicon {
         })
     }
 
-    /// Splits a compound into parts that are entries or English words.
+    /// Splits a compound into parts, each of which must be an entry or an English word.
     fn compound(&self, word: &str, most: usize) -> Option<Vec<SenseMatch>> {
         let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).skip(SHORTEST_PART).collect();
         for &end in ends.iter().rev() {
@@ -315,7 +319,7 @@ impl Lexicon {
     }
 }
 
-/// Returns the English words of rows; the first row has the main one.
+/// Joins the English words of rows. The first row contains the main one.
 fn sense(rows: impl Iterator<Item = usize>) -> Option<SenseMatch> {
     let mut found: Option<SenseMatch> = None;
     for row in rows {
@@ -328,12 +332,12 @@ fn sense(rows: impl Iterator<Item = usize>) -> Option<SenseMatch> {
     found
 }
 
-/// Returns an English word of the table that is part of a compound.
+/// Looks up an English word that is part of a compound.
 fn english_part(part: &str) -> Option<&'static str> {
     TABLES.words.get(part).copied()
 }
 
-/// Returns true if a word is an entry with the ending of an inflection. Short entries have short endings.
+/// Returns true if a word is an entry followed by an inflection. Short entries must have short endings.
 fn is_inflected(entry: &str, word: &str) -> bool {
     let Some(ending) = word.strip_prefix(entry) else { return false };
     let most = match entry.chars().count() {
@@ -345,13 +349,13 @@ fn is_inflected(entry: &str, word: &str) -> bool {
     ending.chars().count() <= most
 }
 
-/// Returns true for words of English code and questions, by their stems.
+/// Returns true for words of English code and questions. We compare stems.
 pub(super) fn is_english(word: &str) -> bool {
     let stem = stem(word);
     is_question_word(word) || TABLES.stems.contains(stem.as_ref()) || is_known_word(&stem)
 }
 
-/// Folds a word: lower case, without accents, `ss` for `ß`.
+/// Folds a word: converts it to lower case, removes accents, and replaces `ß` by `ss`.
 pub(super) fn fold(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The words of a translation that are not stop words, and the originals.
+/// Translates a text. Returns the words that aren't stop words, and the originals.
 fn read(text: &str) -> (String, String) {
     let found = translate(text).unwrap_or_else(|| panic!("{text:?} is not translated"));
     let is_told = |word: &&str| !is_question_word(word);
@@ -78,7 +78,7 @@ fn a_word_that_means_another_in_english_is_no_original() {
 
 #[test]
 fn unknown_words_are_not_cut() {
-    // 行星 (planet) is not in the table, 行 (line) is.
+    // 行星 (planet) isn't in the table, but 行 (line) is.
     assert_eq!(read("行星和缓存").0, "行星和 cache");
     assert_eq!(read("가독성과 캐시").0, "가독성과 cache");
 }
@@ -97,7 +97,7 @@ fn every_row_has_all_languages() {
     }
 }
 
-/// The figures of English questions must not change.
+/// The results of English questions must not change.
 #[test]
 fn english_questions_of_the_benchmarks_are_left_alone() {
     let sets = [

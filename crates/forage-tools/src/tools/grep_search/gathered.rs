@@ -1,8 +1,8 @@
 //! Cache of the files that mention a name, for the pages of an answer of uses.
 //!
-//! The order and the number of the lines are only known when all files with the name are known. For a
-//! frequent name there are thousands, and each page would search them again. In a watched tree we therefore
-//! cache them until a change is reported.
+//! We know the order and the number of the lines only once we know all files with the name. For a frequent
+//! name there are thousands of these, and each page would have to search for them again. In a watched tree we
+//! therefore cache them until a change is reported.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,7 +12,7 @@ use forage_fs::{FileListing, RelPath, WalkReport};
 use super::uses::{Listing, Subtypes};
 use crate::limits;
 
-/// A file with the name, in the order of an answer.
+/// A file that contains the name. These files sort as in an answer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MentioningFile {
     pub(super) part: u8,
@@ -25,7 +25,7 @@ pub(super) struct MentioningFile {
     pub(super) may_implement: bool,
 }
 
-/// All files with a name below a place.
+/// All files below a path that contain a name.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) files: Vec<MentioningFile>,
@@ -53,17 +53,18 @@ pub(super) fn cached<T>(
     }
     let value = Arc::new(make());
     if is_complete(&value) {
-        // Another call may have made it in the meantime; both are equal.
+        // If another call has set its value in the meantime, both are equal.
         cell.set(Arc::clone(&value)).ok();
     }
     value
 }
 
-/// The most recently gathered files for one caller.
+/// The files that were gathered most recently for one caller.
 #[derive(Debug, Default)]
 pub struct GatheredUses(Mutex<VecDeque<GatheredAnswer>>);
 
-/// What was asked. One request can be asked for a name as it is written, and for a name with a qualifier.
+/// Key of the cache. This includes the name: for one request, we may search for the name as it is written,
+/// and then for a name with a qualifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GatheredQuestion {
     /// The fingerprint that cursors are bound to.
@@ -81,7 +82,7 @@ struct GatheredAnswer {
 }
 
 impl GatheredUses {
-    /// Returns the files gathered for the same question in the same tree.
+    /// Looks up the files that were gathered for the same question in the same tree.
     pub(super) fn find(&self, question: &GatheredQuestion, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
         let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same =

@@ -97,7 +97,7 @@ impl Render for GrepResponse {
         if fits(&matches) {
             return rendered(matches, has_context, ContextDetail::Matches, shown);
         }
-        // Shows as many matches as fit, and a cursor after them.
+        // We show as many matches as fit, and a cursor that continues after them.
         let note = outcome.names.fill(
             "the answer has room for no more; narrow `{grep_search.path}`, `{grep_search.file_pattern}` or \
              `{grep_search.pattern}`, or go on with the cursor",
@@ -124,7 +124,7 @@ fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
         path: &response.path,
         continued: response.continued,
         globs: response.no_file_chosen.then_some("{grep_search.file_pattern}"),
-        // The totals of a page are never exact.
+        // The totals of a further page are never exact.
         is_cut: if response.continued { is_cut } else { !response.totals_exact },
         nothing_searched: response.files_searched == 0 && !response.no_file_chosen && !is_cut,
         not_searched: &response.not_searched,
@@ -134,7 +134,8 @@ fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
 }
 
 fn headline(response: &GrepResponse, shown: u64) -> String {
-    // These apply to the matches and to the files; an earlier page may have counted the files already.
+    // "at least" applies to matches and files. "further" applies to matches only, because an earlier page may
+    // have counted some of these files already.
     let (at_least, further) = match (response.totals_exact, response.continued) {
         (true, _) => ("", ""),
         (false, false) => ("at least ", ""),
@@ -142,7 +143,7 @@ fn headline(response: &GrepResponse, shown: u64) -> String {
     };
     let matches = count(response.match_count, &format!("{further}match"));
     let files = count(response.file_count, "file");
-    // A stream has already passed on its files, so the text does not repeat them.
+    // A stream has already passed on its files, so we don't repeat them here.
     let end = match response.files.is_empty() {
         true => ".".to_owned(),
         false if shown < response.match_count => format!(" (showing {}):\n", grouped(shown)),
@@ -151,7 +152,8 @@ fn headline(response: &GrepResponse, shown: u64) -> String {
     format!("Found {at_least}{matches} in {at_least}{files}{end}")
 }
 
-/// Renders files with or without counts, as many as fit, and a cursor after them.
+/// Renders files, with counts if requested. This shows as many files as fit, and a cursor that continues
+/// after them.
 fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
     let text = |files: &[GrepFile]| {
@@ -194,10 +196,10 @@ fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
     format!("{at_least}{files} with {at_least}{matches}{showing}:\n")
 }
 
-/// The list of definitions gets a third of an answer, and the list of implementations another third.
+/// The lists of definitions and of implementations each get at most one third of an answer.
 const LISTED_PART: usize = 3;
 
-/// Returns the lines that [`body`] displays.
+/// Records the lines that [`body`] displays.
 fn shown_lines(
     response: &GrepResponse,
     (detail, budget): (ContextDetail, usize),

@@ -67,8 +67,8 @@ pub struct GrepRequest {
 }
 
 impl GrepRequest {
-    /// Arguments that are not advertised: their effect can be reached with other arguments, or models know
-    /// them from `grep`.
+    /// Arguments that we don't advertise: other arguments have the same effect, or models know them from
+    /// `grep` anyway.
     pub(super) const UNADVERTISED: &[&str] = &[
         "changed",
         "before_context",
@@ -80,7 +80,8 @@ impl GrepRequest {
         "multiline",
     ];
 
-    /// Creates a request with the defaults: searches all files for this pattern, with at most 50 matches.
+    /// Creates a request with the defaults: searches all files for this pattern and returns at most 50
+    /// matches.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), ..Self::default() }
     }
@@ -110,7 +111,7 @@ impl GrepRequest {
     pub(super) fn asked(&self, context: &Context, unit: ResultUnit, mut clamp: Clamp) -> LineRequest<'_> {
         let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
         let lines = clamp.number("context_lines", self.context_lines, default, 0, most);
-        // A caller that sets only one side does not expect the default on the other.
+        // A caller that sets only one side does not expect the default on the other one.
         let is_one_sided = self.before_context.is_some() || self.after_context.is_some();
         let other = if is_one_sided && self.context_lines.is_none() { 0 } else { lines };
         let before = clamp.number("before_context", self.before_context, other, 0, most);
@@ -151,7 +152,7 @@ impl GrepRequest {
         }
     }
 
-    /// Rejects options of regular expressions and texts in combination with a code pattern.
+    /// Rejects options for regular expressions and plain text if the pattern is code.
     pub(super) fn refuse_options_of_text(&self) -> Result<(), ToolError> {
         let given =
             [self.ignore_case, self.word_regexp, self.fixed_strings, self.multiline, self.invert_match];
@@ -171,7 +172,7 @@ impl GrepRequest {
     }
 }
 
-/// Returns the languages in `syntax`; an empty list means any.
+/// Splits `syntax` into languages. An empty list means any language.
 fn languages(syntax: &str) -> Vec<&str> {
     let names = syntax.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
     names.filter(|name| !name.eq_ignore_ascii_case("any")).collect()

@@ -1,4 +1,5 @@
-//! The results after a page of `grep_search`: their number, their directories, and the cursor to continue.
+//! The results after a page of `grep_search`: their number, their directories, and the cursor that leads to
+//! them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,10 +22,10 @@ use crate::text::{clip, count};
 #[derive(Debug, Default)]
 pub(super) struct Rest {
     pub(super) matches: u64,
-    /// Number of files, without the one in which the page ended.
+    /// Files with these matches, except for the one in which the page ended.
     pub(super) files: u64,
     pub(super) searched: u64,
-    /// The directories with the most matches first, up to a useful number.
+    /// The directories with the most matches first, limited to a useful number.
     pub(super) directories: Vec<GrepDirectory>,
     /// True if all matches were counted.
     pub(super) is_whole: bool,
@@ -51,7 +52,7 @@ impl DirectoryTally {
         while directory.depth() > start_depth + 1 {
             directory = directory.parent().unwrap_or_else(RelPath::root);
         }
-        // The number of directories in a tree is unbounded.
+        // A tree can have any number of directories. Beyond this limit, we count the others as the root.
         if self.0.len() >= limits::GREP_DIRECTORIES_COUNTED && !self.0.contains_key(&directory) {
             directory = RelPath::root();
         }
@@ -76,7 +77,7 @@ impl DirectoryTally {
 }
 
 impl Rest {
-    /// Counts the matches after `last`, within a time limit.
+    /// Counts the matches after `last`, as far as the time limit allows.
     pub(super) fn count(line_search: &LineSearch<'_>, last: &Cursor) -> Result<Self, ToolError> {
         let LineSearch { context, root, start, walk, .. } = line_search;
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
@@ -110,7 +111,8 @@ impl Rest {
     }
 }
 
-/// Returns a note with the directories of the matches that are not shown, if there is more than one.
+/// Builds a note with the number of matches in each directory that are not shown. There is no note for a
+/// single directory.
 pub(super) fn note(response: &GrepResponse, shown: u64) -> Option<String> {
     let mut directories: BTreeMap<Cow<'_, str>, (u64, u64)> = BTreeMap::new();
     for directory in &response.elsewhere {
@@ -139,7 +141,8 @@ pub(super) fn note(response: &GrepResponse, shown: u64) -> Option<String> {
     (directories.len() > 1).then(|| format!("not shown, by directory: {}{more}", told.join("; ")))
 }
 
-/// Returns the displayed directory of a file at this depth, or its own directory if that is higher up.
+/// Finds the displayed directory of a file at this depth. If the file is higher up, this is its own
+/// directory.
 fn top(file: &GrepFile, depth: usize) -> String {
     let mut directory = directory_of(&file.path);
     for _ in depth..file.place.depth().saturating_sub(1) {
@@ -148,7 +151,7 @@ fn top(file: &GrepFile, depth: usize) -> String {
     directory
 }
 
-/// Returns the cursor after the first `shown` matches.
+/// Builds the cursor that continues after the first `shown` matches.
 pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
     if !response.has_pages {
         return None;
@@ -166,7 +169,7 @@ pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
     None
 }
 
-/// Returns the cursor after all of a file.
+/// Builds the cursor that continues after all matches of a file.
 pub(super) fn cursor_behind(response: &GrepResponse, file: &GrepFile) -> String {
     Cursor { distance: 0, path: file.place.clone(), line: u64::MAX }.encode(response.bound)
 }

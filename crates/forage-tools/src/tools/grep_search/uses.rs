@@ -1,8 +1,8 @@
 //! `grep_search` for a name: its definitions, then the lines that use it, grouped by enclosing definition.
 //!
-//! We compare names as whole words and resolve nothing. We find all lines with the name, whatever they are;
-//! the definitions around them come from `forage_rank`'s outline of their files. [`qualifier`] narrows the
-//! lines by the qualifier of the name.
+//! We compare names as whole words and don't resolve them. We find all lines with the name, whatever its role
+//! there, and take the enclosing definitions from `forage_rank`'s outlines. If the name is qualified,
+//! [`qualifier`] narrows down these lines.
 
 mod lists;
 mod qualifier;
@@ -92,12 +92,12 @@ pub struct GrepWithin {
     pub end_line: u32,
 }
 
-/// Returns the advice on how to narrow the search.
+/// Formats the advice to narrow the search.
 fn narrow(names: &ToolNames) -> String {
     names.fill("narrow {grep_search.path} or {grep_search.file_pattern}")
 }
 
-/// Returns the part of the answer that a file belongs to: code comes first, then prose, then tests.
+/// Assigns a file to a part of the answer: code (0) comes first, then prose (1), then tests (2).
 pub(super) fn part(path: &RelPath) -> u8 {
     let path = file_name(path);
     if is_test(&path) {
@@ -106,15 +106,15 @@ pub(super) fn part(path: &RelPath) -> u8 {
     u8::from(is_prose(&path))
 }
 
-/// Returns a path for detecting the language of its file. A displayed path may have a quote after its
-/// extension.
+/// Converts a path so that we can detect the language of its file. This must not use the displayed path,
+/// which may have a quote after its extension.
 fn file_name(path: &RelPath) -> Cow<'_, str> {
     String::from_utf8_lossy(path.as_bytes())
 }
 
 pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     if let Some(name) = QualifiedName::as_written(&request.pattern) {
-        // The first page has the definitions, so every page decides by it.
+        // Only the first page lists definitions, so every page must look at it to decide in the same way.
         let first = run_for(context, GrepRequest { cursor: None, ..request.clone() }, name)?;
         match first.response.definition_count {
             0 => {}
@@ -156,7 +156,7 @@ fn run_for(
         return Err(ToolError::argument("output", problem));
     }
     let LineSearch { root, start, bound, cursor, .. } = &line_search;
-    // The order of the files is known only when all files are known.
+    // We know the order of the files only once we know all files, so the walk must start at the beginning.
     let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
     let pattern = line_search.pattern()?;
     let is_cased = !request.ignore_case.unwrap_or(false);
@@ -181,7 +181,7 @@ fn run_for(
         name: qualified.name.to_owned(),
         qualifier: qualified.qualifier.map(str::to_owned),
     };
-    // A commit changes the files of a range without changing the tree.
+    // We must not cache the files of a range: a commit changes them without changing the tree.
     let gathered = match request.changed {
         None => reader.cached_or_gathered(question, start, walk)?,
         Some(_) => Arc::new(reader.gather(start, walk)?),
@@ -251,7 +251,7 @@ fn run_for(
     }
     outcome.warnings.extend(line_search.unfit_globs());
     outcome.add_report(report);
-    // The search for all files may have counted the same line.
+    // The search for all files may have counted the same line already.
     if outcome.skipped.get(SkipReason::LineTooLong) == 0 {
         outcome.skipped.add_many(SkipReason::LineTooLong, page.skipped.get(SkipReason::LineTooLong));
     }
@@ -274,26 +274,26 @@ fn run_for(
     Ok(outcome)
 }
 
-/// The lines of one page.
+/// One page of lines.
 #[derive(Default)]
 struct UsesPage {
     files: Vec<GrepFile>,
     matches: u64,
     last: Option<Cursor>,
-    /// True if there are more.
+    /// True if there are more lines.
     is_cut: bool,
-    /// True if the page was filled by the bytes of one file's lines, not by the number of lines.
+    /// True if the bytes of one file's lines filled the page, rather than the number of lines.
     by_bytes: bool,
     elsewhere: DirectoryTally,
     skipped: Skipped,
-    /// Lines that the qualifier excludes, by the type or module that the name belongs to.
+    /// Lines that the qualifier excludes, by the type or module that the name belongs to there.
     left_out: BTreeMap<String, u64>,
-    /// Files without a syntax tree, in which the qualifier was not applied.
+    /// Files without a syntax tree, where we could not apply the qualifier.
     not_narrowed: u64,
 }
 
 impl UsesPage {
-    /// Adds lines of a file. The page may already have other lines of it.
+    /// Adds lines of a file. The page may already have other lines of this file.
     fn add(&mut self, record: GrepFile) {
         self.matches += record.match_count;
         match self.files.last_mut().filter(|last| last.place == record.place) {
@@ -307,7 +307,7 @@ impl UsesPage {
     }
 }
 
-/// Returns the types and modules with the most lines.
+/// Sorts types and modules by their number of lines, and keeps those with the most.
 fn most_first(lines: BTreeMap<String, u64>) -> Vec<GrepReceiver> {
     let mut all: Vec<GrepReceiver> = lines
         .into_iter()
@@ -323,57 +323,57 @@ struct FileLines {
     record: GrepFile,
     /// The last of these lines.
     last: u64,
-    /// Lines with the name, whether the qualifier excludes them or not.
+    /// Lines with the name, including those that the qualifier excludes.
     found: u64,
     has_more: bool,
     left_out: Vec<String>,
     is_narrowed: bool,
 }
 
-/// Reads the files with a name.
+/// Reads the files that contain a name.
 struct UseReader<'a> {
     context: &'a Context,
     root: &'a Arc<Root>,
     qualified: QualifiedName<'a>,
     pattern: &'a Pattern,
-    /// Options for searching one file.
+    /// Walk options for searching a single file.
     walk: WalkOptions,
     around: (usize, usize),
-    /// Depth of the search's start directory.
+    /// Depth of the directory where the search starts.
     start_depth: usize,
     stop: &'a Stop,
     border: Border<'a>,
     held: HeldFiles,
-    /// The types that implement or extend the qualifier.
+    /// Types that implement or extend the qualifier.
     subtypes: Arc<Subtypes>,
 }
 
-/// Texts and outlines of the files for this answer; some are needed twice.
+/// Texts and outlines of the files for this answer. We will need some of them twice.
 #[derive(Default)]
 struct HeldFiles(HashMap<RelPath, Arc<OutlinedFile>>);
 
 struct OutlinedFile {
     text: String,
     outline: Arc<FileOutline>,
-    /// Uses of the name in a syntax tree.
+    /// Uses of the name, if the file has a syntax tree.
     uses: Option<Arc<[Use]>>,
 }
 
 impl OutlinedFile {
-    /// Returns the approximate size in bytes.
+    /// Estimates the memory that this file takes, in bytes.
     fn bytes(&self) -> usize {
-        // Definitions have names of some twenty bytes.
+        // We assume 20 bytes for the name of each definition.
         let definitions = self.outline.definitions.len() + self.outline.fields.len();
         let uses = self.uses.as_ref().map_or(0, |uses| uses.len()) * size_of::<Use>();
         self.text.len() + definitions * (size_of::<Definition>() + 20) + uses
     }
 
-    /// Returns the lines at which a type implements or extends the name, each with the position of its definition.
+    /// Finds the lines where a type implements or extends the name, each with the index of its definition.
     fn implementing(&self) -> Vec<(u32, usize)> {
         let uses = self.uses.iter().flat_map(|uses| uses.iter());
         let uses = uses.filter(|found| found.kind == UseKind::Implementation);
         let definitions = &self.outline.definitions;
-        // The line of a type's head may also define a field.
+        // A field may be defined on the first line of its type. We want the type.
         let around = |line: u32| {
             let inner = self.outline.innermost(line);
             let mut outwards = std::iter::successors(inner, |at| definitions[*at].parent);
@@ -399,8 +399,8 @@ impl<'a> UseReader<'a> {
         }
     }
 
-    /// Returns the position of a file in the answer: files that contain the qualifier on a line with the name
-    /// come first.
+    /// Computes the sort key of a file. Within their part, files that contain the qualifier on a line with
+    /// the name come first.
     fn order(&self, file: &FileEvents) -> u8 {
         let part = part(&file.path);
         let Some(qualifier) = self.qualified.qualifier else { return part };
@@ -408,7 +408,7 @@ impl<'a> UseReader<'a> {
         2 * part + u8::from(!file.events.iter().any(is_qualified))
     }
 
-    /// Returns the files with the name that an earlier call has gathered in the same watched tree, or gathers them.
+    /// Reuses the files that an earlier call gathered in the same watched tree, or gathers them now.
     fn cached_or_gathered(
         &self,
         question: GatheredQuestion,
@@ -422,8 +422,8 @@ impl<'a> UseReader<'a> {
             return Ok(gathered);
         }
         let gathered = Arc::new(self.gather(start, walk)?);
-        // The tree has not changed in the meantime. We don't cache empty results, because not every change is
-        // reported.
+        // We cache this result only if the tree has not changed in the meantime. It must not be empty either,
+        // because the system does not report every change.
         if let Some(before) = before
             && gathered.is_complete
             && !gathered.files.is_empty()
@@ -434,13 +434,13 @@ impl<'a> UseReader<'a> {
         Ok(gathered)
     }
 
-    /// Searches for all files with the name.
+    /// Finds all files that contain the name.
     fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<Gathered, ToolError> {
-        // Part of the time is reserved for preparing the page.
+        // We reserve a part of the time for preparing the page.
         let gathering = self.stop.within(self.context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
         let scan = ScanOptions { exhaustive: true, ..self.scan((0, 0), usize::MAX) };
         let mut files: Vec<MentioningFile> = Vec::new();
-        // Files with more lines than we keep at once for one file.
+        // Files with more lines than we keep of one file. We count these separately.
         let mut uncounted: Vec<usize> = Vec::new();
         let report = search(self.root, start, walk, self.pattern, &scan, &gathering, |file| {
             let path = file_name(&file.path);
@@ -465,7 +465,7 @@ impl<'a> UseReader<'a> {
                 false => ControlFlow::Break(()),
             }
         })?;
-        // If not all files are known, another page could have files that belong before its beginning.
+        // Unless we know all files, a later page might find files that belong before its start.
         let all_known = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
         let mut is_complete = is_whole(&report) && all_known;
         for nth in uncounted {
@@ -480,7 +480,7 @@ impl<'a> UseReader<'a> {
         Ok(Gathered { files, report, is_complete, all_known, ..Gathered::default() })
     }
 
-    /// Reads the files for this answer in advance, on all processors.
+    /// Reads the files for this answer in advance, in parallel.
     fn hold(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) {
         let (most, most_bytes) = limits::GREP_USES_HELD;
         let is_ahead = |file: &&MentioningFile| {
@@ -488,7 +488,8 @@ impl<'a> UseReader<'a> {
         };
         let mut lines = 0;
         let page = files.iter().filter(is_ahead).take_while(|file| {
-            // For a qualified name we read files until enough lines remain.
+            // For a qualified name we must read more files, since the qualifier may exclude any of these
+            // lines.
             let is_within = lines < max_results || self.qualified.qualifier.is_some();
             lines += file.matches;
             is_within
@@ -499,7 +500,7 @@ impl<'a> UseReader<'a> {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
             let file = has_room.then(|| self.read(path, self.qualified.name, self.stop)).flatten()?;
             let held = bytes.fetch_add(file.bytes(), Ordering::Relaxed) + file.bytes();
-            // A larger file is read again, in its turn.
+            // If this file exceeds the limit, we will read it again when it is its turn.
             (held <= most_bytes).then(|| ((*path).clone(), Arc::new(file)))
         });
         self.held = HeldFiles(held.into_iter().flatten().collect());
@@ -512,7 +513,7 @@ impl<'a> UseReader<'a> {
         Some(OutlinedFile { text: text.into_text(), outline, uses })
     }
 
-    /// Returns a file's text with its definitions.
+    /// Gets the text and the outline of a file, from the held files if possible.
     fn outlined(&self, path: &RelPath) -> Option<Arc<OutlinedFile>> {
         match self.held.0.get(path) {
             Some(file) => Some(Arc::clone(file)),
@@ -520,13 +521,14 @@ impl<'a> UseReader<'a> {
         }
     }
 
-    /// Returns how the qualifier narrows a file's lines.
+    /// Prepares the check of a file's lines against the qualifier. `None` without a qualifier or a syntax
+    /// tree.
     fn narrowing<'f>(&'f self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>> {
         let QualifiedName { name, qualifier } = self.qualified;
         Narrowing::new((qualifier?, &self.subtypes.names), name, &file_name(path), file)
     }
 
-    /// Returns the lines after the cursor, until there are enough.
+    /// Collects lines after the cursor until the page is full.
     fn page(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
         let mut page = UsesPage::default();
         for MentioningFile { part, path, matches, .. } in files {
@@ -540,7 +542,8 @@ impl<'a> UseReader<'a> {
                 .map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
             if room == 0 || page.is_cut || self.stop.check().is_some() {
-                // If this is the cursor's file, some of its lines may follow the cursor, or it ended there.
+                // If this is the cursor's file, some of its lines may follow the cursor, or the file may end
+                // there.
                 page.is_cut = true;
                 page.elsewhere.add(path, self.start_depth, *matches);
                 continue;
@@ -549,7 +552,7 @@ impl<'a> UseReader<'a> {
             loop {
                 let most = usize::try_from(max_results - page.matches + 1).unwrap_or(usize::MAX);
                 let Some(lines) = self.file(path, given, most, &mut page.skipped) else {
-                    // We know that the file has lines, and they could not be read.
+                    // We know that the file has such lines, but could not read them.
                     page.is_cut |= self.stop.check().is_some();
                     break;
                 };
@@ -559,7 +562,7 @@ impl<'a> UseReader<'a> {
                 lines.left_out.into_iter().for_each(|name| *page.left_out.entry(name).or_default() += 1);
                 page.is_cut = lines.has_more;
                 page.by_bytes = lines.has_more && lines.found + 1 < most as u64;
-                // Excluded lines are replaced by the following ones.
+                // The following lines take the place of the excluded ones.
                 let goes_on =
                     lines.has_more && !page.by_bytes && lines.found > 0 && page.matches < max_results;
                 if !goes_on || self.stop.check().is_some() {
@@ -571,7 +574,7 @@ impl<'a> UseReader<'a> {
         page
     }
 
-    /// Returns at most `most - 1` lines of a file after the line `behind`.
+    /// Reads at most `most - 1` lines of a file, beginning after the given line.
     fn file(&mut self, path: &RelPath, behind: u64, most: usize, skipped: &mut Skipped) -> Option<FileLines> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
         let scan = ScanOptions { after, index: None, ..self.scan(self.around, most) };
@@ -600,7 +603,7 @@ impl<'a> UseReader<'a> {
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
         let found = record.match_count;
         let (mut left_out, mut is_narrowed) = (Vec::new(), false);
-        // For a file that is too large for parsing, we return the lines without their kind.
+        // If this file is too large to parse, its lines will have no kind.
         if let Some(file) = self.outlined(path) {
             tell(&mut record, path, &file, self.qualified.name);
             if let Some(narrowing) = self.narrowing(path, &file) {
@@ -611,7 +614,7 @@ impl<'a> UseReader<'a> {
         Some(FileLines { record, last, found, has_more, left_out, is_narrowed })
     }
 
-    /// Returns the number of lines of a file with the name, or `None` if there was no time to count them.
+    /// Counts the lines of a file with the name. `None` means that there was no time to count them.
     fn count(&self, path: &RelPath) -> Option<u64> {
         let scan = ScanOptions { count_only: true, ..self.scan((0, 0), usize::MAX) };
         let mut matches = 0;
@@ -623,7 +626,8 @@ impl<'a> UseReader<'a> {
     }
 }
 
-/// Removes the lines where the name belongs to another type or module, and returns the names of these.
+/// Removes the lines where the name belongs to another type or module. Returns the names of these types and
+/// modules.
 fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, usize)) -> Vec<String> {
     let mut left_out = Vec::new();
     let mut kept: Vec<u64> = Vec::new();
@@ -631,7 +635,7 @@ fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, u
         let (fit, kind) = narrowing.line(line.line_number as u32);
         if let Fit::Other(name) = fit {
             left_out.push(name);
-            // It may still be context of another line.
+            // It may still be a context line of another match.
             (line.kind, line.mention) = ("context", None);
             line.spans.clear();
             continue;
@@ -652,12 +656,13 @@ fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, u
     left_out
 }
 
-/// Returns whether a definition has a name, with or without the sign that uses of it have in PHP, Perl or Ruby.
+/// Checks whether a definition has this name. In PHP, Perl and Ruby, uses of a name may have a sigil (`$` or
+/// `@`) that its definition lacks.
 fn is_called(definition: &Definition, name: &str) -> bool {
     definition.name == name || definition.name == name.trim_start_matches(['$', '@'])
 }
 
-/// Whether a definition of this kind is one of what its name is.
+/// Returns true if this kind of definition defines its name. Extensions and headings only mention it.
 fn defines(kind: DefinitionKind) -> bool {
     !matches!(kind, DefinitionKind::Extension | DefinitionKind::Heading)
 }
@@ -679,7 +684,7 @@ fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) 
         let number = line.line_number as u32;
         let is_definition = own.contains(&number);
         line.mention = (line.kind == "match").then_some(if is_definition { "definition" } else { kind });
-        // A line that defines the name itself belongs to the enclosing definition.
+        // If the line defines the name itself, we name the definition around it.
         let innermost = outline.innermost(number).and_then(|at| match is_definition {
             true if definitions[at].line == number => definitions[at].parent,
             _ => Some(at),
@@ -688,14 +693,14 @@ fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) 
     }
 }
 
-/// Returns the kind of the uses on a line; if there are several, the most informative one.
+/// Picks the kind of use for a line: if it has several, the most informative one.
 fn kind_of_line(uses: &[Use], line: u32) -> &'static str {
     let first = uses.partition_point(|used| used.line < line);
     let on_line = uses[first..].iter().take_while(|used| used.line == line);
     on_line.map(|used| used.kind).min().unwrap_or(UseKind::Code).name()
 }
 
-/// Returns a definition with the names of its nearest enclosing definitions.
+/// Describes a definition by its name and those of its nearest enclosing definitions.
 fn within(outline: &FileOutline, at: usize) -> GrepWithin {
     let names = outline.qualified(at);
     let nearest = &names[names.len().saturating_sub(limits::GREP_WITHIN)..];

@@ -7,7 +7,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::sanitize::sanitize_line;
 
-/// Parses the conditions of a call. They may only use fields that support filtering.
+/// Parses the conditions of a call. They must only use fields that support filtering.
 pub(super) fn parse(written: &[String], fields: &[&str]) -> Result<Vec<Condition>, ToolError> {
     if written.len() > limits::LOOKUP_CONDITIONS {
         let problem = format!("it has more than {} conditions", limits::LOOKUP_CONDITIONS);
@@ -30,20 +30,21 @@ fn one(text: &str, fields: &[&str]) -> Result<Condition, ToolError> {
     Ok(condition)
 }
 
-/// Returns the fields that support filtering: those that answers display. By filtering on another field, a
-/// caller could find out its values guess by guess. The text field is excluded because the query searches it.
+/// Selects the fields that support filtering: those that answers display. By filtering on another field, a
+/// caller could find out its values guess by guess. The text field is not among them: the query already
+/// searches it.
 pub(super) fn filterable<'a>(shown: &'a [String], text_field: &str) -> Vec<&'a str> {
     shown.iter().map(String::as_str).filter(|field| *field != text_field).collect()
 }
 
-/// Returns true if `field` is the field `whole`, or is inside it.
+/// Returns true if `field` is the field `whole` or is inside it.
 fn is_within(field: &str, whole: &str) -> bool {
     whole == ALL_FIELDS
         || field.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Converts conditions in the form of an object, `{"modality": "text", "page": {"gte": 3}, "doc_id": ["a",
-/// "b"]}`, to texts.
+/// Converts conditions in the form of an object to texts, e.g. `{"modality": "text", "page": {"gte": 3},
+/// "doc_id": ["a", "b"]}`.
 pub(super) fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     for name in ["filter", "filters", "where"] {
         let object = match fields.get(name) {

@@ -1,4 +1,4 @@
-//! Telemetry event of a lookup. It never contains the words.
+//! Telemetry event of a lookup. It must never contain the words.
 
 use std::time::Instant;
 
@@ -43,8 +43,8 @@ pub(super) fn event(
     event
 }
 
-/// Returns the event if there is no store to look words up in: for a call, and once for a server that would
-/// have offered the tool.
+/// Builds the event for a missing store. We record it for each call, and once for a server that would have
+/// offered the tool.
 pub fn fallback(tool: &str, limit: u64) -> Map<String, Value> {
     let mut event = Map::new();
     let mut put = |name: &str, value: Value| drop(event.insert(format!("retrieval.{name}"), value));

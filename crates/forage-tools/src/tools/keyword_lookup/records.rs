@@ -1,4 +1,4 @@
-//! The records of an answer.
+//! The records of `keyword_lookup`.
 
 use forage_lookup::{Beyond, Lookup, LookupState, NameFacts, NameMatch};
 use schemars::JsonSchema;
@@ -135,7 +135,7 @@ impl LookupStatus {
         !matches!(self, Self::EncoderUnavailable | Self::StoreUnavailable)
     }
 
-    /// Returns the name in records and telemetry.
+    /// Names the status as in records and telemetry.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
@@ -205,7 +205,7 @@ pub struct LookupLine {
     pub text: String,
 }
 
-/// Returns the status of a lookup.
+/// Determines the status of a lookup.
 pub(super) fn status(lookup: &Lookup) -> LookupStatus {
     let is_absent = lookup.name.as_ref().is_some_and(NameFacts::is_absent);
     match &lookup.state {

@@ -50,7 +50,7 @@ impl Render for LookupResponse {
     }
 }
 
-/// Returns the places that [`body`] displays, for points that have a path.
+/// Records the places that [`body`] displays, for points that have a path.
 fn shown_places(response: &LookupResponse, detail: LookupDetail) -> ShownFiles {
     let mut files = ShownFiles::default();
     for hit in &response.hits {
@@ -74,7 +74,7 @@ fn nothing(response: &LookupResponse) -> String {
                     "Nothing in {place} has any word of {query}, with or without the filter {}.",
                     filter(response)
                 ),
-                // The warning contains the reason why it is not known.
+                // If we don't know the result without the filter, a warning says why.
                 (false, None) => {
                     format!(
                         "Nothing under the filter {} in {place} has any word of {query}.",
@@ -101,12 +101,12 @@ fn nothing(response: &LookupResponse) -> String {
     }
 }
 
-/// Returns the filter as the caller wrote it.
+/// Formats the filter as the caller wrote it.
 fn filter(response: &LookupResponse) -> String {
     quoted(&response.filter.join(", "))
 }
 
-/// Describes whether the filter lets anything through, and what there is without it.
+/// Describes how many chunks pass the filter, and the result of a lookup without it.
 fn under_filter(response: &LookupResponse, query: &str, place: &str) -> String {
     let filter = filter(response);
     let Some(beyond) = &response.without_filter else { return String::new() };
@@ -142,7 +142,7 @@ fn body(response: &LookupResponse, detail: LookupDetail) -> String {
     text
 }
 
-/// Returns the headline; for a name it first states whether the name exists.
+/// Formats the headline. For a name, this first states whether the name exists.
 fn head(response: &LookupResponse) -> String {
     let (hits, query) = (count(response.hits.len() as u64, "result"), quoted(&response.query));
     let mut place = sanitize_line(&response.collection).into_owned();
@@ -180,7 +180,7 @@ fn head(response: &LookupResponse) -> String {
     format!("{said}{}{untold} {hits}, best first.\n", elsewhere.unwrap_or_default())
 }
 
-/// Returns the heading of the results with this kind of match.
+/// Names the group of results with this kind of match.
 fn group(has: Has) -> &'static str {
     match has {
         Has::Whole => "As a whole",
@@ -204,7 +204,7 @@ fn push_hit(text: &mut String, hit: &LookupHit, detail: LookupDetail) {
     }
 }
 
-/// Returns the path with its lines, or the id of the point.
+/// Formats the path with its lines, or else the id of the point.
 fn place(hit: &LookupHit) -> String {
     let Some(path) = hit.payload.get("path").and_then(Value::as_str) else {
         return format!("point {}", hit.id);
@@ -217,7 +217,7 @@ fn place(hit: &LookupHit) -> String {
     }
 }
 
-/// Returns other short values of the payload.
+/// Formats the other short values of this hit's payload.
 fn facts(hit: &LookupHit) -> String {
     let mut facts = String::new();
     for (name, value) in
@@ -240,7 +240,7 @@ fn shown(text: &str) -> String {
     clip_line(&display_text(text), limits::RANKED_LINE_CHARACTERS)
 }
 
-/// Returns the path of a point, as written by the program that filled the collection.
+/// Formats the path of a point, as written by the program that filled the collection.
 fn shown_path(path: &str) -> String {
     clip_line(&display_foreign_path(path), limits::RANKED_LINE_CHARACTERS)
 }

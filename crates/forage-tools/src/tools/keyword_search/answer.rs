@@ -1,12 +1,13 @@
-//! Parses a model's answer: determines which of the files that it was shown it keeps.
+//! Parses a model's answer and determines which of the files it keeps.
 //!
-//! Two formats are supported: JSON, as requested by the schema ([`super::json`]), and a plain list, as
-//! requested by the requirement's prompt ([`super::list`]). We don't interpret the words of any other text.
-//! An answer counts only if it is the only one in its text. If there are two different answers, or none, we
-//! don't guess, and the model counts as failed. We report files that are named in the text around an answer,
-//! so that none is lost silently.
+//! We support two formats: JSON, as in the schema that we send ([`super::json`]), and a plain list, as in the
+//! requirement's prompt ([`super::list`]). We don't interpret the words of any other text. An answer counts
+//! only if it is the only one in its text. If there are two different answers, or none, we don't guess, and
+//! the model counts as failed. If the text around an answer names other files, we report these, so that none
+//! is lost silently.
 //!
-//! `tests/data/answers` has an answer in the style of each model family, with the source for its habits.
+//! Note that `tests/data/answers` has an answer in the style of each model family, with the source for its
+//! habits.
 
 use forage_fs::display_message;
 use forage_llm::reasoning::{Thought, without_reasoning};
@@ -26,9 +27,9 @@ pub(super) struct KeptAnswerFile {
     pub(super) file: usize,
     /// The explanation as one line.
     pub(super) explanation: String,
-    /// 1 to 3, from an answer by ids.
+    /// The relevance, 1 to 3. Only in an answer by ids.
     pub(super) grade: Option<u8>,
-    /// Lines that the model points at, from an answer by ids.
+    /// Lines that the model points at. Only in an answer by ids.
     pub(super) ranges: Vec<LineRange>,
 }
 
@@ -47,7 +48,7 @@ pub struct LineRange {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ParsedAnswer {
     pub(super) kept: Vec<KeptAnswerFile>,
-    /// Files that are named in the text around the answer, but not in the answer.
+    /// Files that the text around the answer names, but not the answer itself.
     pub(super) mentioned: Vec<usize>,
     /// Lines or entries that name a file which is not in the evidence, or that repeat the text of a file.
     pub(super) dropped: usize,
@@ -55,7 +56,7 @@ pub(super) struct ParsedAnswer {
     pub(super) cut: bool,
 }
 
-/// The part of a text that one of the parsers understands, and the rest.
+/// The part of a text that a parser understands, and the rest.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     /// The files of the answer; `None` if there is none.
@@ -68,15 +69,15 @@ pub(super) struct Reading {
     pub(super) prose: String,
 }
 
-/// There are different answers, or words whose meaning would decide.
+/// The text has different answers, or words whose meaning would decide.
 #[derive(Debug)]
 pub(super) struct Unclear;
 
-/// The grade of a file without a grade.
+/// The grade of a file to which the model gave none.
 const UNGRADED: u8 = 1;
 
 impl KeptAnswerFile {
-    /// Creates the entry of a file. The model's words about it are converted to one clean line.
+    /// Creates the entry of a file, with the model's words about this file as one clean line.
     pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &FileNames<'_>) -> Self {
         let grade = names.by_id().then_some(grade.unwrap_or(UNGRADED));
         let explanation = clip(&display_message(&sanitize_line(words)), limits::EXPLANATION_BYTES);
@@ -86,8 +87,8 @@ impl KeptAnswerFile {
 
 /// Parses an answer. Returns `None` if the text is not a valid one.
 ///
-/// A fenced block is the answer only if the text around it has none, because models quote files and show code
-/// in fences.
+/// A fenced block should count as the answer only if the text around it has none, because models quote files
+/// and show code in fences.
 pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     let (text, is_cut) = spoken(text);
     let (plain, fences) = fences(text);
@@ -113,7 +114,7 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
             kept.push(file);
         }
     }
-    // A list and the sentence that no files are relevant contradict each other.
+    // A list contradicts the sentence that no files are relevant.
     if !kept.is_empty() && reading.prose.to_lowercase().contains(list::NOTHING) {
         return None;
     }
@@ -133,7 +134,7 @@ fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Uncl
     }
 }
 
-/// Splits a text into the text without its fenced blocks, and each block with the length of the text before
+/// Separates the fenced blocks of a text from the rest. Each block comes with the length of the rest before
 /// it.
 fn fences(text: &str) -> (String, Vec<(usize, String)>) {
     let (mut plain, mut fences) = (String::with_capacity(text.len()), Vec::<(usize, String)>::new());
@@ -155,8 +156,8 @@ fn fences(text: &str) -> (String, Vec<(usize, String)>) {
     (plain, fences)
 }
 
-/// Removes the model's reasoning from a text. Returns true if reasoning follows the answer, because then the
-/// answer ends there. Servers remove it if they know the model.
+/// Strips the model's reasoning from a text. If reasoning follows the answer, we cut the text there and
+/// return true. Servers do this themselves if they know the model.
 fn spoken(text: &str) -> (&str, bool) {
     let text = without_reasoning(final_channel(text.trim()));
     let lines = text.split_inclusive('\n').take_while(|line| Thought::at_start(line).is_none());
@@ -167,10 +168,10 @@ fn spoken(text: &str) -> (&str, bool) {
 /// The start of a message in the channel for the answer.
 const FINAL: &str = "<|channel|>final";
 
-/// Returns the message for the user if a model uses channels, which its text shows by beginning with one. A
-/// quotation of a message in another channel does not begin where a message can.
+/// Extracts the message for the user if the model uses channels: its text must begin with one. A quotation of
+/// a message in another channel won't match, because it does not begin where a message can.
 fn final_channel(text: &str) -> &str {
-    // The same after a server has removed the channel markers.
+    // This is the same text after a server has removed the channel markers.
     if let Some(rest) = text.strip_prefix("analysis")
         && let Some((_, answer)) = rest.split_once("assistantfinal")
     {

@@ -1,7 +1,7 @@
 //! Adds the first files of `search_index` to those that the terms find.
 //!
-//! A term that matches too much is dropped or shown in part, and we may lose the file that it names. The
-//! ranking has no such limit: it knows the rarity of each word, and which files are named after it.
+//! A term that matches too much is dropped or shown in part, so we may lose the file that it names. The
+//! ranking has no such limit, because it knows the rarity of each word and which files are named after it.
 
 use std::sync::Arc;
 
@@ -22,20 +22,20 @@ const UNION: (usize, usize) = (limits::UNION_FILES, limits::UNION_CHUNKS);
 /// The results of a ranking for a search.
 #[derive(Default)]
 pub(super) struct RankedCandidates {
-    /// The ranked paths in order, including those that a term matches.
+    /// Ranked paths in order, including those that a term matches.
     pub(super) paths: Vec<RelPath>,
-    /// Files that no term had found.
+    /// Number of files that no term had found.
     pub(super) added: u64,
     /// Warnings about the ranking.
     pub(super) warnings: Vec<String>,
 }
 
-/// Ranks the files below `start` for a question, and adds the first ones to the findings. If ranking fails,
-/// that is a warning, because the findings of the terms remain valid.
+/// Ranks the files below `start` for a question, and adds the first ones to the findings. If this fails, we
+/// only warn about it: the findings of the terms remain valid.
 ///
 /// # Errors
 ///
-/// Returns an error if the call was cancelled.
+/// Fails if the call was cancelled.
 pub(super) fn add_ranked(
     context: &Context,
     root: &Arc<Root>,
@@ -76,7 +76,7 @@ pub(super) fn add_ranked(
     Ok(RankedCandidates { paths, added: added as u64, warnings })
 }
 
-/// Returns the most informative lines of a text, from the best parts of its file.
+/// Selects the most informative lines of a text from the best parts of its file.
 fn best_lines(hit: &FileHit, words: &QueryWords, text: &[u8]) -> Vec<usize> {
     let text = lossy(text.into());
     let lines: Vec<&str> = text.split('\n').collect();
@@ -85,7 +85,7 @@ fn best_lines(hit: &FileHit, words: &QueryWords, text: &[u8]) -> Vec<usize> {
         chosen.extend(words.best_of_chunk(chunk, &lines, limits::UNION_LINES));
     }
     if chosen.is_empty() {
-        // The file was ranked for its name.
+        // The file was ranked for its name, so we take its first line.
         chosen.push(0);
     }
     chosen.sort_unstable();

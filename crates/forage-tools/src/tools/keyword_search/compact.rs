@@ -1,8 +1,7 @@
 //! Compact evidence for the model: the best windows of each file, the best files first, within a budget.
 //!
-//! Every line of a file's text follows its line number, and control characters are escaped. No file can
-//! therefore forge a heading, a separator or a reference, because these begin a line with something other
-//! than a digit.
+//! Every line of a file's text follows its line number, and we escape control characters. Headings,
+//! separators and references never begin with a digit, so no file can forge one of these.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -34,13 +33,13 @@ pub(super) struct Coverage {
     pub(super) files_with_context: usize,
     pub(super) files_in_one_line: usize,
     pub(super) files_left_out: usize,
-    /// Matching lines in all files.
+    /// Number of matching lines in all files.
     pub(super) matches: usize,
     pub(super) matches_shown: usize,
 }
 
 impl Coverage {
-    /// Returns a sentence about the parts that are not shown, or `None` if everything is.
+    /// Describes the parts that are not shown. Returns `None` if everything is shown.
     pub(super) fn warning(&self) -> Option<String> {
         let mut parts = Vec::new();
         let mut part = |files: usize, verb: &str| {
@@ -70,9 +69,9 @@ impl Coverage {
 
 /// Packs the files into at most `shards` requests of `budget` bytes of evidence each.
 ///
-/// We process files in lexical order. A file gets up to four windows while there is room for it and for the
-/// entries of the following files. In the last request we then try two windows, one window, and one line. We
-/// count files that still do not fit.
+/// We process files in lexical order. A file gets up to four windows while there is room for them. In the
+/// last request, this room must also suffice for the entries of the following files. If it does not, we try
+/// two windows, one window, and one line. Files that still do not fit are only counted.
 pub(super) fn pack(
     found: &OrderedMatches<'_>,
     redactor: &Redactor,
@@ -92,7 +91,7 @@ pub(super) fn pack(
         })
         .collect();
     let entries: Vec<EvidenceBlock> = candidates.iter().map(|candidate| candidate.entry(&headings)).collect();
-    // Bytes that the files after each one take if they are shown in one line.
+    // Bytes that the files after each one will take if each is shown as one line.
     let mut behind = vec![0; entries.len() + 1];
     for (index, entry) in entries.iter().enumerate().rev() {
         behind[index] = behind[index + 1] + entry.text.len();
@@ -115,7 +114,7 @@ pub(super) fn pack(
         let mut full = fitting(used, &copies, is_last);
         if full.is_none() && !is_last && used > 0 {
             packed.shards.push(Vec::new());
-            // Another request does not contain the windows of this one.
+            // The new request does not contain the windows of the previous one, so it must not refer to them.
             (used, copies) = (0, Copies::default());
             full = fitting(used, &copies, packed.shards.len() >= shards);
         }
@@ -145,7 +144,7 @@ pub(super) fn pack(
     packed
 }
 
-/// The data that headings are written from.
+/// Data for writing headings.
 struct Headings<'a> {
     gathered: &'a KeywordFindings,
     with_ids: bool,
@@ -157,12 +156,12 @@ impl Headings<'_> {
         if self.with_ids { format!("F{} {path}", candidate.id) } else { format!("FILE {path}") }
     }
 
-    /// Returns the name of a file in references to its lines.
+    /// Formats the name of a file for references to its lines.
     fn short(&self, candidate: &CompactFile<'_>) -> String {
         if self.with_ids { format!("F{}", candidate.id) } else { candidate.file.path.display().into_owned() }
     }
 
-    /// Lists the terms that match in a file, each with its number of lines.
+    /// Lists the terms that match in a file, each with its number of matching lines.
     fn terms(&self, file: &FileEvidence) -> String {
         if file.is_ranked() {
             return RANKED.to_owned();
@@ -176,16 +175,16 @@ impl Headings<'_> {
     }
 }
 
-/// Replaces the terms in the heading of a file that a ranking found.
+/// Replaces the terms in the heading of a file that only a ranking found.
 const RANKED: &str = "ranked high";
 
-/// Windows that are already in the request, by their text, with the text of a reference to them.
+/// Windows that the request already contains: a map from their text to the text that refers to them.
 #[derive(Default)]
 struct Copies(HashMap<String, String>);
 
 /// A run of lines to show.
 struct LineWindow {
-    /// Indexes of lines.
+    /// Indexes of the lines.
     lines: Range<usize>,
     matches: usize,
     score: f64,
@@ -206,25 +205,24 @@ struct CompactFile<'a> {
 /// A line without its secrets.
 pub(super) struct RedactedLine {
     pub(super) text: String,
-    /// The byte to show if the line is too long to be shown whole.
+    /// Byte offset around which we must cut this line if it is too long.
     pub(super) middle: usize,
-    /// Bytes before and after `text` that were cut off.
+    /// Bytes that were cut off before and after `text`.
     cut: CutLine,
-    /// Secrets removed from the line, except private keys.
+    /// Number of secrets removed from the line, except for private keys.
     redacted: usize,
-    /// True if it was a line of a private key.
+    /// True if this was a line of a private key.
     in_key: bool,
 }
 
 impl RedactedLine {
-    /// Returns its text within a limit.
+    /// Cuts the text to a limit.
     fn cut(&self, limit: usize) -> String {
         elided(&self.text, self.middle, limit, self.cut)
     }
 }
 
-/// Returns the number of secrets removed from these lines. A private key counts once, however many lines it
-/// has.
+/// Counts the secrets removed from these lines. A private key counts once, however many lines it has.
 fn secrets(lines: &[RedactedLine]) -> usize {
     secrets_of(&lines.iter().collect::<Vec<_>>())
 }
@@ -235,7 +233,7 @@ pub(super) fn secrets_of(lines: &[&RedactedLine]) -> usize {
     lines.iter().map(|line| line.redacted).sum::<usize>() + keys.count()
 }
 
-/// A block, and the values to update if it is used.
+/// A block, and the figures that we must update if the block is used.
 struct Full {
     block: EvidenceBlock,
     matches: usize,
@@ -301,7 +299,7 @@ impl<'a> CompactFile<'a> {
         Full { block, matches, originals }
     }
 
-    /// Returns the file in one line, by the first of its best lines.
+    /// Shows the file as one line, with its best line.
     fn entry(&self, headings: &Headings<'_>) -> EvidenceBlock {
         let best = lexical::best_lines(self.file, 1).first().copied().unwrap_or_default();
         let number = self.number(best);
@@ -321,7 +319,7 @@ impl<'a> CompactFile<'a> {
         }
     }
 
-    /// Returns the identity of a window: its text and which lines match, but not its position.
+    /// Computes the identity of a window: its text and which lines match, but not its position.
     fn signature(&self, range: &Range<usize>) -> String {
         let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
         let texts = self.lines.get(range.clone()).unwrap_or_default().iter();
@@ -345,9 +343,9 @@ fn mark(line: &EvidenceLine) -> char {
     if line.is_evidence() { ':' } else { '-' }
 }
 
-/// Returns the lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of
-/// context, of which only a few will be shown, because a key whose first line is left out must not pass as
-/// text.
+/// Redacts the lines of a file before any of them is chosen or cut. Redaction must see all ten lines of
+/// context, although we will show only a few of them. Otherwise, a key whose first line is left out could
+/// pass as text.
 pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLine> {
     let mut lines = Vec::with_capacity(file.lines.len());
     for group in file.groups() {
@@ -359,7 +357,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLin
             let middle = line.first_match.saturating_sub(removed);
             let marks = |text: &str, mark: &str| text.matches(mark).count();
             let in_key = marks(whole, KEY_MARK) > marks(raw, KEY_MARK);
-            // The file may itself contain such marks, and a rule may remove them.
+            // The file may already contain such marks, and a rule may remove them.
             let others = |text: &str| marks(text, MARK) - marks(text, KEY_MARK);
             let redacted = others(whole).saturating_sub(others(raw));
             lines.push(RedactedLine { text: whole.to_owned(), middle, cut: line.cut, redacted, in_key });
@@ -368,7 +366,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLin
     lines
 }
 
-/// Returns the windows of a file in line order: three lines around every match, joined if they touch, and
+/// Finds the windows of a file, in line order: three lines around every match, joined if they touch, and
 /// split if they get long.
 fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<LineWindow> {
     let lines = &file.lines;

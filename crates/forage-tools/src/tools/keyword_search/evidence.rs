@@ -19,24 +19,25 @@ use crate::text::{absolute, grouped};
 pub(super) struct EvidenceBlock {
     /// Index among the files of the evidence.
     pub(super) file: usize,
-    /// 1-based number over all requests of a call, in display order: 7 is `F7`.
+    /// Number in display order over all requests of a call, from 1. For example, the file with number 7 is
+    /// `F7`.
     pub(super) id: usize,
     /// Heading and lines.
     pub(super) text: String,
-    /// The displayed line ranges, in order and not touching.
+    /// Line ranges that are displayed, in order and not touching.
     pub(super) shown: Vec<RangeInclusive<u64>>,
-    /// Secrets that were already removed.
+    /// Number of secrets that were already removed.
     pub(super) redacted: usize,
 }
 
 impl EvidenceBlock {
-    /// Returns the id as displayed.
+    /// Formats the id for display.
     pub(super) fn label(&self) -> String {
         format!("F{}", self.id)
     }
 }
 
-/// Returns a block for every file.
+/// Builds a block for every file.
 pub(super) fn blocks(
     root: &Root,
     gathered: &KeywordFindings,
@@ -75,8 +76,8 @@ fn heading(root: &Root, id: usize, evidence: &FileEvidence, with_ids: bool) -> S
     if with_ids { format!("\nFILE F{id} {path}\n") } else { format!("\nFILE {path}\n") }
 }
 
-/// Returns a block of a file that is shown in part. As in compact evidence, redaction sees the
-/// other lines too, because they may show that a line contains a secret.
+/// Builds the block of a file that is shown in part. As in compact evidence, redaction must see the other
+/// lines, too, because these may show that a line contains a secret.
 fn chosen(
     root: &Root,
     file: usize,
@@ -108,7 +109,7 @@ fn chosen(
     EvidenceBlock { file, id, text, shown: ranges, redacted }
 }
 
-/// Appends a line, cut around its first match if it is long. A long line is redacted before it is cut,
+/// Appends a line, cut around its first match if it is long. We must redact a long line before we cut it,
 /// because no rule recognizes half a secret.
 fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usize {
     let raw = without_keys(line, redactor);
@@ -117,15 +118,14 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
         return 0;
     }
     let whole = redactor.redact(&raw);
-    // Redaction moves later text, so the offset is only approximate.
+    // Redaction moves later text, so this offset is only approximate.
     let removed = raw.len().saturating_sub(whole.as_str().len());
     let middle = line.first_match.saturating_sub(removed);
     push_cut(text, whole.as_str(), middle, line.cut);
     whole.counts().total()
 }
 
-/// Appends a line, cut around a position if it is long. `cut` is the number of bytes that were already cut
-/// off.
+/// Appends a line, cut around a position if it is long. `cut` says how many bytes were cut off earlier.
 fn push_cut(text: &mut String, whole: &str, middle: usize, cut: CutLine) {
     let (before, shown, after) = window(whole, middle, limits::EVIDENCE_LINE_BYTES);
     let (before, after) = (before + cut.before, after + cut.after);
@@ -139,15 +139,16 @@ fn push_cut(text: &mut String, whole: &str, middle: usize, cut: CutLine) {
     text.push('\n');
 }
 
-/// Returns the part of a line around a position, with a mark where something is left out, now or before.
+/// Cuts a line to the part around a position. A mark shows where something is missing, including earlier
+/// cuts.
 pub(super) fn elided(line: &str, middle: usize, limit: usize, cut: CutLine) -> String {
     let (before, shown, after) = window(line, middle, limit);
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     format!("{}{shown}{}", mark(before + cut.before > 0), mark(after + cut.after > 0))
 }
 
-/// Returns a line as text, with the mark in place of parts in a private key. These are known from the whole
-/// file, and the lines of the evidence alone may not show them.
+/// Converts a line to text, with a mark in place of parts in a private key. These parts were found in the
+/// whole file: the lines of the evidence alone may not show them.
 pub(super) fn without_keys(line: &EvidenceLine, redactor: &Redactor) -> String {
     match redactor.is_active() && !line.in_key.is_empty() {
         true => line_text(&concealed(&line.bytes, &line.in_key)),
@@ -155,7 +156,8 @@ pub(super) fn without_keys(line: &EvidenceLine, redactor: &Redactor) -> String {
     }
 }
 
-/// Returns at most `limit` bytes of a line around a position, with the number of bytes before and after them.
+/// Cuts a line to at most `limit` bytes around a position. Also returns the number of bytes before and after
+/// them.
 pub(super) fn window(line: &str, middle: usize, limit: usize) -> (usize, &str, usize) {
     let middle = middle.min(line.len());
     let floor = |at: usize| (0..=at.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);

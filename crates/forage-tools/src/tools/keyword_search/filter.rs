@@ -1,4 +1,4 @@
-//! Asks models which files are relevant, with one request or several in parallel.
+//! Asks models which files are relevant, with one request or with several in parallel.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ pub(super) fn fill(
     let settings = &context.filter;
     let started = Instant::now();
     let shards = shards(settings, found, outcome);
-    // If the call has a deadline, it applies to the models too.
+    // If this call has a deadline, it must apply to the models, too.
     let asking = Asking {
         settings,
         root,
@@ -68,7 +68,7 @@ pub(super) fn fill(
     }
     let errors = failures.join("; ");
     if !failed.is_empty() && settings.on_model_failure == OnModelFailure::Error {
-        // A partial judgement does not answer the question unless the settings allow it.
+        // A partial judgement must not pass for an answer unless the settings allow it.
         let part = match judged.is_empty() {
             true => String::new(),
             false => format!("{} of {} requests failed: ", failed.len(), shards.len()),
@@ -97,7 +97,8 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Appends the files of failed requests after the judged ones, in lexical order and labelled.
+/// Appends the files of failed requests after the judged ones. They are in lexical order, and marked as not
+/// filtered.
 fn add_unjudged(
     failed: &[&Shard],
     of: usize,
@@ -126,7 +127,7 @@ struct Shard {
     redacted: usize,
 }
 
-/// Creates the requests for the evidence, and adds warnings about the parts they do not show.
+/// Builds the requests for the evidence. Adds warnings about the parts that they do not show.
 fn shards(
     settings: &FilterSettings,
     found: &OrderedMatches<'_>,
@@ -162,8 +163,8 @@ fn shards(
     parts.into_iter().map(shard).collect()
 }
 
-/// Splits blocks, in order, into at most `most` parts of about the same size: of `bytes` each if that many
-/// parts suffice. A block is never split.
+/// Splits blocks, in order, into parts of about the same size. We use as many parts as needed for `bytes`
+/// each, but at most `most`, and never split a block.
 fn split(blocks: Vec<EvidenceBlock>, bytes: usize, most: usize) -> Vec<Vec<EvidenceBlock>> {
     let total: usize = blocks.iter().map(|block| block.text.len()).sum();
     let parts = total.div_ceil(bytes.max(1)).clamp(1, most);
@@ -189,16 +190,16 @@ struct BatchOutcome {
     model: String,
     usage: Option<Usage>,
     cost_usd: Option<f64>,
-    /// The age of an answer from the cache.
+    /// Age of the answer, if it came from the cache.
     from_cache: Option<Duration>,
     /// True if the model reached its output limit.
     at_limit: bool,
     parsed: ParsedAnswer,
-    /// The failures of the models tried before this one.
+    /// Failures of the models that we tried before this one.
     failures: Vec<String>,
 }
 
-/// The reason why there is no answer.
+/// The reason why a request has no answer.
 enum FilterFailure {
     Cancelled,
     /// One sentence per failure.
@@ -216,8 +217,8 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Returns answers in the order of the requests. All requests run in parallel with the same deadline, by
-    /// which every model returns, so the call takes as long as its slowest request.
+    /// Sends all requests in parallel and returns the answers in the same order. All requests share one
+    /// deadline, by which every model must return, so this takes as long as the slowest request.
     fn all(&self, shards: &[Shard]) -> Vec<Result<BatchOutcome, FilterFailure>> {
         if let [only] = shards {
             return vec![self.one(only)];
@@ -239,7 +240,8 @@ impl Asking<'_> {
         })
     }
 
-    /// Asks the models in order. An invalid answer counts as a failure of its model.
+    /// Asks the models in order until one of them answers. An invalid answer counts as a failure of its
+    /// model.
     fn one(&self, shard: &Shard) -> Result<BatchOutcome, FilterFailure> {
         let mut failures = Vec::new();
         let mut ruled_out: Vec<String> = Vec::new();
@@ -274,8 +276,7 @@ impl Asking<'_> {
                 ControlFlow::Continue(Some(provider)) => ruled_out.push(provider),
                 ControlFlow::Break(Err(failure)) => return Err(failure),
                 ControlFlow::Break(Ok((text, answered))) => {
-                    // A truncated answer is good enough to be returned with a warning, but it must not be
-                    // cached.
+                    // We return a truncated answer with a warning, but it must not be cached.
                     if !answered.at_limit
                         && !answered.parsed.cut
                         && let Some((cache, key)) = &key
@@ -289,8 +290,8 @@ impl Asking<'_> {
         Err(FilterFailure::All(failures))
     }
 
-    /// Asks one model. On failure, continues with the next one and adds the reason to `failures`; also
-    /// returns the provider if none of its models will answer.
+    /// Asks one model. If it fails, this adds the reason to `failures` and continues with the next model. It
+    /// also returns the provider if none of its models will answer.
     fn ask(
         &self,
         model: &Arc<dyn ChatModel>,
@@ -298,7 +299,7 @@ impl Asking<'_> {
         is_last: bool,
         failures: &mut Vec<String>,
     ) -> ControlFlow<Result<(String, BatchOutcome), FilterFailure>, Option<String>> {
-        // A model that hangs leaves half of the time to the next one.
+        // A model that hangs must leave half of the time for the next one.
         let share = if is_last { 1 } else { 2 };
         let budget = CallBudget::new(self.budget.stop.within(self.budget.remaining() / share));
         self.waiting.set(Some(model.name()));
@@ -382,7 +383,7 @@ impl ChatModel for Counted {
     }
 }
 
-/// Sorts graded files by grade, then in lexical order; others keep the model's order.
+/// Sorts graded files by grade, then in lexical order. Files without a grade keep the model's order.
 fn merged(mut kept: Vec<KeptAnswerFile>, found: &OrderedMatches<'_>) -> Vec<KeptAnswerFile> {
     if kept.iter().any(|kept| kept.grade.is_some()) {
         let mut place = vec![usize::MAX; found.gathered.files.len()];
@@ -432,7 +433,7 @@ fn model_record(judged: &[(&Shard, BatchOutcome)], shards: &[Shard], elapsed: Du
         }
     }
     let fresh = || judged.iter().map(|(_, answer)| answer).filter(|answer| answer.from_cache.is_none());
-    // A sum with an unknown part would be too small.
+    // If a part is unknown, this sum would be too small.
     let usage: Option<Vec<Usage>> = fresh().map(|answer| answer.usage).collect();
     let usage = usage.filter(|usage| !usage.is_empty());
     let sum = |field: fn(&Usage) -> u64| usage.as_ref().map(|usage| usage.iter().map(field).sum());

@@ -1,7 +1,7 @@
-//! Parses an answer in JSON that follows the requested schema or a similar one: an object with the list, the
+//! Parses an answer in JSON. We accept the requested schema and similar ones: an object with the list, the
 //! list alone, a map from names to reasons, or an object on each line.
 //!
-//! We use a JSON parser, so nothing within a string can be mistaken for structure.
+//! This uses a JSON parser, so that nothing within a string can be mistaken for structure.
 
 use std::ops::RangeInclusive;
 
@@ -12,7 +12,7 @@ use super::list;
 use super::names::FileNames;
 use crate::limits;
 
-/// Keys of the list.
+/// Keys under which the list may be.
 const LISTS: [&str; 6] = ["files", "relevant_files", "relevant", "results", "result", "answer"];
 /// The start of the object that the prompts ask for.
 const ASKED: &str = "{\"files\":";
@@ -21,24 +21,24 @@ const NAMES: [&str; 8] = ["id", "file_id", "path", "file", "file_path", "filenam
 /// Keys of a reason.
 const REASONS: [&str; 5] = ["why", "reason", "explanation", "relevance_explanation", "relevance"];
 
-/// The files named in JSON.
+/// The files that a JSON value names.
 #[derive(Default)]
 struct Records {
     kept: Vec<KeptAnswerFile>,
     dropped: usize,
-    /// True if the list is empty, or marks files as not relevant.
+    /// True if the list is empty or marks files as not relevant.
     leaves_out: bool,
-    /// True for one file's object without a list around it.
+    /// True for the object of a single file, without a list around it.
     is_single: bool,
 }
 
-/// Parses the JSON values at the start or the end of a line, and returns the text around them.
+/// Parses the JSON values at the start or the end of a line. Also returns the text around them.
 pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String), Unclear> {
     let (mut reading, mut found) = (Reading::default(), None::<Records>);
     let (mut rest, mut from, mut at, mut failed) = (String::with_capacity(text.len()), 0, 0, 0);
     for line in text.split_inclusive('\n') {
         let column = line.find(['{', '[']).filter(|column| list::untagged(&line[..*column]).is_empty());
-        // The requested object may follow words that name no file.
+        // Words may precede the requested object, but they must not name a file.
         let asked = || line.find(ASKED).filter(|column| names.mentioned(&line[..*column]).is_empty());
         let begin = column.or_else(asked).map(|column| at + column);
         at += line.len();
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
             continue;
         };
         let Some(records) = records(&value, names) else {
-            // The unknown keys may say anything about the files, so its lines must not be read as a list.
+            // Unknown keys may say anything about the files, so we must not read these lines as a list.
             if !names.mentioned(&json[..length]).is_empty() {
                 return Err(Unclear);
             }
@@ -79,9 +79,9 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
     Ok((reading, rest))
 }
 
-/// Parses the value at the start of a text. Returns it with its length, and true if it was truncated and we
-/// closed it. A list must end its line, because `[1] src/a.rs` begins with a list marker. A value after words
-/// must end its line too, because a sentence that continues may be about it.
+/// Parses the value at the start of a text. Returns the value, its length, and true if it was truncated, so
+/// that we had to close it. A list must end its line, because `[1] src/a.rs` begins with a list marker. A
+/// value after words must end its line, too, because a sentence that continues may be about this value.
 fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
     let mut stream = Deserializer::from_str(text).into_iter::<Value>();
     match stream.next()? {
@@ -92,7 +92,7 @@ fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
                 .then_some((value, length, false))
         }
         Err(error) if error.is_eof() => {
-            // The entries before the truncated one are complete.
+            // All entries before the truncated one are complete.
             let ends = text.rmatch_indices('}').take(limits::ANSWER_REPAIRS);
             let closed = |(end, _): (usize, &str)| {
                 let close = |marks: &str| serde_json::from_str(&format!("{}{marks}", &text[..=end])).ok();
@@ -104,7 +104,7 @@ fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
     }
 }
 
-/// Returns the files of a value, or `None` for a value without a list of them.
+/// Collects the files of a value. Returns `None` if it has no list of files.
 fn records(value: &Value, names: &FileNames<'_>) -> Option<Records> {
     let mut records = Records::default();
     match value {
@@ -131,7 +131,7 @@ fn records(value: &Value, names: &FileNames<'_>) -> Option<Records> {
     Some(records)
 }
 
-/// Returns the entry for a name in a map; the map's value is a reason or the other fields.
+/// Builds the entry for a name in a map. The map's value is a reason, or has the other fields.
 fn named(name: &str, about: &Value) -> Option<Map<String, Value>> {
     let reason = || Some(Map::from_iter([("why".to_owned(), about.as_str()?.into())]));
     let mut entry = about.as_object().cloned().or_else(reason)?;
@@ -157,7 +157,7 @@ impl Records {
 
     fn take_entry(&mut self, fields: &Map<String, Value>, names: &FileNames<'_>) {
         let files: Vec<usize> = NAMES.iter().filter_map(|key| file_of(fields.get(*key)?, names)).collect();
-        // The id and the path must belong to the same file.
+        // If there are an id and a path, both must belong to the same file.
         let Some(&file) = files.first().filter(|file| files.iter().all(|other| other == *file)) else {
             self.dropped += 1;
             return;
@@ -178,20 +178,20 @@ impl Records {
     }
 }
 
-/// Returns the file with a name.
+/// Finds the file with a name or an id.
 fn file_of(name: &Value, names: &FileNames<'_>) -> Option<usize> {
     let Some(name) = name.as_str() else { return names.of_id(name.as_u64()?) };
     let entry = list::entry(name, names).filter(|entry| entry.words.is_empty());
     entry.map(|entry| entry.file).or_else(|| names.of_id(name.trim().parse().ok()?))
 }
 
-/// Parses a whole number; some models write it as a string.
+/// Parses a whole number. Some models write it as a string.
 fn amount(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Returns the ranges of an entry: the parts in displayed lines, and, marked, complete ranges outside of
-/// them.
+/// Parses the ranges of an entry. We keep the parts within displayed lines. A range that has no such part is
+/// kept whole, and marked as not shown.
 fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange> {
     let Some(Value::Array(items)) = value else { return Vec::new() };
     let pair = |item: &Value| {

@@ -1,16 +1,16 @@
-//! Parses an answer that is a plain list, as requested by the requirement's prompt: one line per file, with
-//! its path or id first.
+//! Parses an answer that is a plain list, as the requirement's prompt asks for: one line per file, with its
+//! path or id first.
 //!
-//! We remove markers of lists, headings, tables, links and code around a path, and line numbers after it. We
-//! do not interpret the words of other lines. They may come before and after the list, or below a path as its
-//! reason. Anywhere else they could change the meaning of the lines around them, and the answer is
-//! [`Unclear`].
+//! We strip the markup of lists, headings, tables, links and code around a path, and line numbers after it.
+//! We do not interpret the words of other lines. These may come before and after the list, or below a path as
+//! its reason. Anywhere else they could change the meaning of the lines around them, so we treat the answer
+//! as [`Unclear`].
 
 use super::answer::{KeptAnswerFile, Reading, Unclear};
 use super::names::{FileNames, ends_path, is_id};
 use crate::limits;
 
-/// The sentence that no file is relevant, as in the prompt.
+/// The sentence that says that no file is relevant, as in the prompt.
 pub(super) const NOTHING: &str = "no relevant files found";
 /// Separators between a path and the words about it.
 const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '→', '：'];
@@ -24,18 +24,18 @@ pub(super) struct Entry<'t> {
     pub(super) file: usize,
     pub(super) words: &'t str,
     pub(super) grade: Option<u8>,
-    /// The line from the name on.
+    /// The line, starting with the name.
     text: &'t str,
-    /// Bytes of white space in front of the line.
+    /// Bytes of white space at the start of the line.
     indent: usize,
-    /// Lines below it that are indented further, and the others up to the next entry.
+    /// The lines below it that are indented further, and the other lines up to the next entry.
     details: Vec<&'t str>,
     below: Vec<&'t str>,
 }
 
 impl Entry<'_> {
-    /// Returns true if this is the text of a file and not the model's. Shorter texts occur in files by
-    /// chance.
+    /// Returns true if this is a quotation from a file and not the model's own text. We ignore shorter texts,
+    /// which occur in files by chance.
     pub(super) fn is_quotation(&self, names: &FileNames<'_>) -> bool {
         self.words.split_whitespace().nth(1).is_some() && names.is_said(self.text)
     }
@@ -61,8 +61,8 @@ pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Re
             },
         }
     }
-    // Lines between entries are their reasons only if every entry has some and no words of its own. Otherwise
-    // a line below one may be about the next ones.
+    // Lines between entries are their reasons only if every entry has some and no words of its own.
+    // Otherwise, a line below an entry may be about the next ones.
     let last = entries.len().saturating_sub(1);
     let has_reasons_below = entries[..last].iter().any(|entry| !entry.below.is_empty());
     let has_reason_below = |(at, entry): (usize, &Entry<'_>)| {
@@ -70,13 +70,13 @@ pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Re
         entry.words.is_empty() && !below.is_empty() && !below.iter().any(|line| is_heading(line))
     };
     let is_nested = |pair: &[Entry<'_>]| !pair[0].details.is_empty() && pair[1].indent > pair[0].indent;
-    // Every file must be graded, so words without a grade may also mean that a file is not relevant.
+    // Every file should have a grade. Without one, the words may also mean that a file is not relevant.
     let is_undecided = |entry: &Entry<'_>| names.by_id() && entry.grade.is_none() && !entry.words.is_empty();
     if has_reasons_below && !entries.iter().enumerate().all(has_reason_below)
         || entries.windows(2).any(is_nested)
         || entries.iter().any(is_undecided)
         || !entries.is_empty() && says_nothing
-        // Text in front of a list that names files may say anything about the list.
+        // If the text before this list names files, it may say anything about the list.
         || !entries.is_empty() && preamble.iter().any(|line| !names.mentioned(line).is_empty())
     {
         return Err(Unclear);
@@ -104,7 +104,7 @@ fn is_heading(line: &str) -> bool {
         || line.starts_with("**") && plain.len() + 2 <= line.len()
 }
 
-/// Returns the file that a line names first, with the words about it.
+/// Parses the name of a file at the start of a line, and the words about it.
 pub(super) fn entry<'t>(line: &'t str, names: &FileNames<'_>) -> Option<Entry<'t>> {
     let mut rest = line;
     for _ in 0..limits::ANSWER_MARKS {
@@ -118,7 +118,7 @@ pub(super) fn entry<'t>(line: &'t str, names: &FileNames<'_>) -> Option<Entry<'t
     None
 }
 
-/// Returns true if a line of a list names a file that was not sent.
+/// Returns true if a line of a list names a file that we did not send.
 fn is_foreign(line: &str, names: &FileNames<'_>) -> bool {
     let line = unmarked(line);
     let (name, after) = line.split_at(line.find(ends_path).unwrap_or(line.len()));
@@ -126,7 +126,7 @@ fn is_foreign(line: &str, names: &FileNames<'_>) -> bool {
         && words(after, names.by_id()).is_some()
 }
 
-/// Returns a line without the markers in front of its text.
+/// Strips the markers at the start of a line.
 fn unmarked(mut line: &str) -> &str {
     for _ in 0..limits::ANSWER_MARKS {
         let Some(rest) = without_mark(line) else { break };
@@ -135,7 +135,7 @@ fn unmarked(mut line: &str) -> &str {
     line
 }
 
-/// Removes the first marker in front of a name: of a list, a heading, bold text, code, a link, or `FILE` as
+/// Strips the first marker before a name: that of a list, a heading, bold text, code or a link, or `FILE` as
 /// in the evidence.
 fn without_mark(text: &str) -> Option<&str> {
     let first = text.chars().next()?;
@@ -155,13 +155,14 @@ fn without_mark(text: &str) -> Option<&str> {
     text.strip_prefix("FILE ")
 }
 
-/// Returns the text after a tag, for example `<answer>` or `<|begin_of_box|>`.
+/// Strips a tag at the start of a text, e.g. `<answer>` or `<|begin_of_box|>`.
 fn without_tag(text: &str) -> Option<&str> {
     let end = text.bytes().take(limits::ANSWER_TAG_BYTES).position(|byte| byte == b'>')?;
     text.starts_with('<').then(|| &text[end + 1..])
 }
 
-/// Returns a line without the tags around it. An opening tag at its end, as in `Vec<T>`, is part of its text.
+/// Strips the tags around a line. An opening tag at its end, as in `Vec<T>`, belongs to its text, so we keep
+/// it.
 pub(super) fn untagged(mut line: &str) -> &str {
     for _ in 0..limits::ANSWER_MARKS {
         line = line.trim();
@@ -176,8 +177,8 @@ pub(super) fn untagged(mut line: &str) -> &str {
     line
 }
 
-/// Returns the words after a name and their grade, or `None` if no mark separates them, as in a sentence that
-/// begins with the name.
+/// Parses the words after a name, and their grade. Returns `None` if no mark separates them from the name, as
+/// in a sentence that begins with it.
 fn words(after: &str, by_id: bool) -> Option<(&str, Option<u8>)> {
     if by_id && let Some((grade, words)) = graded(after) {
         return Some((trimmed(words), Some(grade)));
@@ -188,7 +189,7 @@ fn words(after: &str, by_id: bool) -> Option<(&str, Option<u8>)> {
     (is_end || rest.starts_with(SEPARATORS)).then_some((words, None))
 }
 
-/// Removes the marks that close a path, and line numbers such as `:12-20`, `#L12-L20` or `(lines 12-20)`.
+/// Strips the marks that close a path, and line numbers such as `:12-20`, `#L12-L20` or `(lines 12-20)`.
 fn without_place(text: &str) -> &str {
     let closed = |text: &'_ str| text.len() - text.trim_start_matches(CLOSING).len();
     let mut rest = &text[closed(text)..];
@@ -211,7 +212,7 @@ fn without_place(text: &str) -> &str {
     }
 }
 
-/// Returns the grade at the start of the words, and the rest: `(grade 3) why`, `[3/3] why`, `| 3 | why`.
+/// Splits off the grade at the start of the words, e.g. in `(grade 3) why`, `[3/3] why` or `| 3 | why`.
 fn graded(words: &str) -> Option<(u8, &str)> {
     let bare = words.trim_start_matches(|c: char| !c.is_alphanumeric());
     let number = bare.trim_start_matches("grade").trim_start_matches([' ', ':', '=']);
@@ -222,7 +223,7 @@ fn graded(words: &str) -> Option<(u8, &str)> {
     is_named.then(|| (MAX_GRADE.min(grade), after.trim_start_matches("/3")))
 }
 
-/// Removes the marks around words, including closing halves of pairs that were opened before the path.
+/// Strips the marks around words, including the closing halves of pairs that were opened before the path.
 fn trimmed(words: &str) -> &str {
     let is_mark = |c: char| c.is_whitespace() || SEPARATORS.contains(&c) || ")],;>".contains(c);
     let mut words = words.trim_start_matches(is_mark).trim_end_matches(['|', ' ', '\t']);

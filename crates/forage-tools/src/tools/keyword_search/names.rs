@@ -1,5 +1,4 @@
-//! Resolves the names that a model may use for files. This is the only place where a model's words become a
-//! file.
+//! Resolves the names that a model may use for files. Only here does a model's text select a file.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -11,14 +10,14 @@ use super::evidence::EvidenceBlock;
 use crate::sanitize::line_text;
 use crate::text::absolute;
 
-/// Bytes by which a path may be longer than ours, for `./` and `//` in it.
+/// Bytes by which a path may be longer than ours, e.g. because it contains `./` or `//`.
 const SLACK: usize = 64;
-/// Maximum positions in a line that are tried as the end of a path.
+/// Maximum positions in a line that we try as the end of a path.
 const ENDS_TRIED: usize = 96;
-/// Minimum letters and digits of a text that does not occur in a file by chance.
+/// Minimum letters and digits of a quotation. A shorter text may occur in a file by chance.
 const QUOTED_LETTERS: usize = 8;
 
-/// Resolves the names in an answer to the files that were sent to its model, and to no others.
+/// Resolves the names in an answer to files that this model received, and to no others.
 pub(super) struct FileNames<'a> {
     gathered: Option<&'a KeywordFindings>,
     blocks: &'a [EvidenceBlock],
@@ -26,13 +25,14 @@ pub(super) struct FileNames<'a> {
     /// Files by path, and by id if ids were requested.
     files: HashMap<String, usize>,
     longest: usize,
-    /// Letters and digits of each file's lines, because a model may repeat them with different layout.
+    /// Letters and digits of each file's lines. A model may repeat lines with a different layout, so this is
+    /// all that we compare.
     said: OnceCell<String>,
 }
 
 impl<'a> FileNames<'a> {
-    /// Creates the names of the files of one request: their absolute path, their path below the root and, if
-    /// requested, their ids.
+    /// Collects the names of the files of one request: their absolute paths, their paths below the root and,
+    /// if requested, their ids.
     pub(super) fn new(
         root: &Root,
         gathered: &'a KeywordFindings,
@@ -43,7 +43,7 @@ impl<'a> FileNames<'a> {
         for block in blocks {
             let Some(file) = gathered.files.get(block.file) else { continue };
             files.insert(absolute(root, &file.path), block.file);
-            // An absolute path belongs to only one file.
+            // An absolute path belongs to only one file, so it takes precedence.
             files.entry(file.path.display().into_owned()).or_insert(block.file);
         }
         if by_id {
@@ -53,7 +53,7 @@ impl<'a> FileNames<'a> {
         Self { gathered: Some(gathered), blocks, by_id, files, longest, said: OnceCell::new() }
     }
 
-    /// Creates the names of files with these paths and lines.
+    /// Creates the names for files with these paths and lines.
     #[cfg(test)]
     pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [EvidenceBlock]) -> Self {
         let ids = blocks.iter().map(|block| (block.label(), block.file));
@@ -69,18 +69,18 @@ impl<'a> FileNames<'a> {
         self.by_id
     }
 
-    /// Returns the evidence that was sent for a file.
+    /// Finds the evidence that was sent for a file.
     pub(super) fn block(&self, file: usize) -> Option<&'a EvidenceBlock> {
         self.blocks.iter().find(|block| block.file == file)
     }
 
-    /// Returns the file with an id.
+    /// Looks up a file by id.
     pub(super) fn of_id(&self, id: u64) -> Option<usize> {
         self.by_id.then(|| self.file(&format!("F{id}")))?
     }
 
-    /// Returns the file whose name a text begins with, and the text after the name. An id may be followed by
-    /// the path.
+    /// Parses the name of a file at the start of a text. Returns the file and the text after the name. An id
+    /// may be followed by the path.
     pub(super) fn at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let (file, rest) = self.name_at_start(text)?;
         let path = rest.trim_start_matches(|c: char| c.is_whitespace() || "*`\"|".contains(c));
@@ -88,8 +88,8 @@ impl<'a> FileNames<'a> {
         Some((file, path.map_or(rest, |(_, rest)| rest)))
     }
 
-    /// Returns the file whose name a text begins with. The longest name wins, because a path may begin with
-    /// another one.
+    /// Parses the name of a file at the start of a text. This must find the longest name, since a path may
+    /// begin with another one.
     fn name_at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let mut most = text.len().min(self.longest + SLACK);
         while !text.is_char_boundary(most) {
@@ -101,27 +101,27 @@ impl<'a> FileNames<'a> {
             c => ends_path(c),
         });
         let whole = (most == text.len()).then_some(most);
-        // Only a path contains that many end characters, and the last of them is the end of the whole path.
+        // Only a path contains that many end characters. The last of these is the end of the whole path.
         let ends = ends.map(|(at, _)| at).take(ENDS_TRIED).chain(whole);
         let found = ends.filter_map(|end| Some((self.file(&text[..end])?, end))).last();
         found.map(|(file, end)| (file, &text[end..]))
     }
 
-    /// Returns the file with a name.
+    /// Looks up a file by name.
     fn file(&self, path: &str) -> Option<usize> {
         if path.is_empty() {
             return None;
         }
         let known = |path: &str| self.files.get(path).copied();
         known(path).or_else(|| {
-            // Markdown escapes `_`.
+            // Markdown escapes `_`, so we try the name without backslashes.
             let plain = path.replace("\\_", "_");
             known(&folded(plain.strip_prefix("file://").unwrap_or(&plain)))
         })
     }
 
-    /// Returns the files that a text names anywhere, in order. A name that may be a word, for example
-    /// `configure`, counts only as a whole path.
+    /// Finds the files that a text names anywhere, in order. A name that may be a word, e.g. `configure`,
+    /// counts only as a whole path.
     pub(super) fn mentioned(&self, text: &str) -> Vec<usize> {
         let is_longer = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
         let is_whole = |at: usize, name: &str| {
@@ -137,7 +137,8 @@ impl<'a> FileNames<'a> {
         files
     }
 
-    /// Returns true if a file contains this text in any layout: a model that repeats it quotes the file.
+    /// Returns true if a file contains this text in any layout. A model that repeats such a text quotes the
+    /// file.
     pub(super) fn is_said(&self, text: &str) -> bool {
         let text = letters(text);
         text.len() >= QUOTED_LETTERS && self.said().contains(&text)
@@ -155,7 +156,7 @@ impl<'a> FileNames<'a> {
     }
 }
 
-/// Returns true if a name has the form of an id, for example `F7`.
+/// Returns true if a name has the form of an id, e.g. `F7`.
 pub(super) fn is_id(name: &str) -> bool {
     name.strip_prefix('F').is_some_and(|number| number.parse::<u64>().is_ok())
 }
@@ -171,7 +172,7 @@ pub(super) fn ends_path(c: char) -> bool {
         || matches!(c, '”' | '’' | '»' | '—' | '–' | '→' | '：' | '（')
 }
 
-/// Returns a path without empty components and `.`.
+/// Normalizes a path: drops empty components and `.`.
 fn folded(path: &str) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     let slash = if path.starts_with('/') { "/" } else { "" };

@@ -1,4 +1,4 @@
-//! The order of the files found, without a model: deterministic, from their content.
+//! Order of the files found, without a model. This is deterministic and depends only on their content.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -18,23 +18,23 @@ use crate::limits;
 pub(super) fn question(query: &str, terms: &[String]) -> String {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
     let words = terms.iter().map(String::as_str).filter(|term| term.chars().all(is_word));
-    // A caller that searches files by terms does not mean query filters.
+    // A caller that searches by terms does not mean query filters, so we must not read any into its text.
     let plain = query.replace(['"', ':'], " ").replace(" -", " ");
     std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The results of a search, and their order, which is computed on first use.
+/// The results of a search, and their order, which we compute on first use.
 pub(super) struct OrderedMatches<'a> {
     pub(super) root: &'a Root,
     pub(super) gathered: &'a KeywordFindings,
-    /// The question, with those terms that are words.
+    /// The query, with those terms that are words.
     question: String,
-    /// Files in the order of the ranking of all files.
+    /// Paths in the order of a ranking of all files.
     ranked: &'a [RelPath],
     effort: UpdateEffort,
     /// Removes secrets from the displayed lines.
     pub(super) redactor: &'a Redactor,
-    /// The removed secrets.
+    /// The secrets that were removed.
     pub(super) hidden: RefCell<Hidden>,
     order: OnceCell<Vec<usize>>,
 }
@@ -53,8 +53,8 @@ impl<'a> OrderedMatches<'a> {
         Self { root, gathered, question, ranked, effort, redactor, hidden, order: OnceCell::new() }
     }
 
-    /// Returns the indexes of all files, the best first. The best by their matching lines are ranked as
-    /// `search_index` would rank them if there were no other files; the rest follows. If all files were
+    /// Sorts all files, the best first, and returns their indexes. We rank the best files by matching lines
+    /// as `search_index` would rank them if there were no other files. The rest follows. If all files were
     /// ranked, the first ones of that ranking come first.
     pub(super) fn order(&self) -> &[usize] {
         self.order.get_or_init(|| {
@@ -74,9 +74,9 @@ impl<'a> OrderedMatches<'a> {
         })
     }
 
-    /// Returns some files in the order of the ranking, or `None` if it can't be computed in time.
+    /// Ranks some of the files. Returns `None` if there was no time for this.
     fn ranked(&self, files: &[usize]) -> Option<Vec<usize>> {
-        // The time starts now, because a model may have used time before this call.
+        // The time starts now, because a model may have used some of it before this call.
         let effort =
             UpdateEffort { stop: self.effort.stop.within(limits::LEXICAL_TIME), ..self.effort.clone() };
         let paths: Vec<RelPath> = files.iter().map(|&file| self.gathered.files[file].path.clone()).collect();
@@ -92,7 +92,7 @@ impl<'a> OrderedMatches<'a> {
             let path = self.gathered.files[*file].path.display();
             ranking.files.iter().position(|hit| hit.path == path).unwrap_or(usize::MAX)
         };
-        // The sort is stable, so files without any word of the question come last in their previous order.
+        // This sort is stable, so files without any word of the question come last in their previous order.
         let mut ranked = files.to_vec();
         ranked.sort_by_cached_key(place);
         Some(ranked)

@@ -15,7 +15,7 @@ use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFile, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
 
-/// Line numbers displayed per file.
+/// Maximum line numbers displayed per file.
 const LINES_SHOWN: usize = 12;
 
 impl Render for KeywordResponse {
@@ -49,8 +49,8 @@ impl Render for KeywordResponse {
         if response.files.is_empty() {
             return Rendered::without_files(with_notes(nothing(outcome), &all), false);
         }
-        // Without a model's order we can't tell which files to drop; with one, the last is the least
-        // relevant.
+        // We first omit lines. Only if this does not suffice do we omit files. The last files are the least
+        // relevant ones, so they go first.
         let room = budget.saturating_sub(notes_bytes(&all));
         for (lines, evidence) in [(LINES_SHOWN, true), (LINES_SHOWN, false), (3, false)] {
             let text = files(response, response.files.len(), lines, evidence);
@@ -69,7 +69,7 @@ impl Render for KeywordResponse {
     }
 }
 
-/// Returns the files that [`files`] displays.
+/// Records the files that [`files`] displays.
 fn shown(response: &KeywordResponse, most: usize, evidence: bool) -> Vec<ShownFile> {
     let mut shown = ShownFiles::default();
     for file in response.files.iter().take(most) {
@@ -116,7 +116,7 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     text
 }
 
-/// Returns the number of files that a ranking added to those of the terms.
+/// Describes how many files a ranking added to those of the terms.
 fn ranked(response: &KeywordResponse) -> String {
     match response.ranked_files {
         0 => String::new(),
@@ -140,7 +140,7 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
     );
     for file in response.files.iter().take(shown) {
         let label = if file.not_filtered { "[not filtered] " } else { "" };
-        // A model need not give a reason.
+        // A model may not have given a reason.
         let colon = if label.is_empty() && file.explanation.is_empty() { "" } else { ": " };
         let path = match response.names_whole_paths {
             true => Cow::Borrowed(file.path.as_str()),
@@ -158,18 +158,18 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
     text
 }
 
-/// Returns the path as in other tools: below the root.
+/// Formats a path as other tools do, relative to the root.
 fn below<'a>(path: &'a str, root: &str) -> Cow<'a, str> {
     let within = |path: &'a str| path.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
     match path.strip_prefix('"') {
-        // If the root's own name needs quotes, the path is escaped differently there.
+        // If the name of the root needs quotes, the path is escaped differently there.
         Some(quoted) => within(quoted).map_or(Cow::Borrowed(path), |rest| Cow::Owned(format!("\"{rest}"))),
         None => Cow::Borrowed(within(path).unwrap_or(path)),
     }
 }
 
-/// Returns the lines that the model points at. Lines that it was not shown are marked, because it can't know
-/// them.
+/// Formats the lines that the model points at. We mark lines that the model was not shown, because it can't
+/// know them.
 fn ranges(file: &KeywordFile) -> String {
     let part = |shown: bool| -> String {
         let ranges = file.ranges.iter().filter(|range| range.shown == shown);
@@ -233,7 +233,7 @@ fn term_notes(response: &KeywordResponse, is_cut: bool) -> Vec<String> {
     notes
 }
 
-/// Returns which terms match too much to be shown completely, and how much of them was shown.
+/// Describes which terms match too much to be shown completely, and how much of them was shown.
 fn less_shown(response: &KeywordResponse) -> Option<String> {
     let part = |term: &TermRecord| {
         let shown = match term.shown.as_ref()? {

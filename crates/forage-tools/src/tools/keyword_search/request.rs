@@ -1,4 +1,4 @@
-//! The request to a model: the prompt, the evidence fenced as data, and the query last.
+//! The request to a model: the prompt, then the evidence, fenced as data, and the query last.
 
 use std::hash::{Hash, Hasher};
 
@@ -12,35 +12,36 @@ use crate::context::EvidenceForm;
 use crate::limits;
 use crate::text::absolute;
 
-/// The system prompt that the requirement specifies, word by word.
+/// The system prompt that the requirement specifies, word for word.
 const SYSTEM_PROMPT: &str = include_str!("prompt.md");
 /// The system prompt for answers by id.
 const SYSTEM_PROMPT_IDS: &str = include_str!("prompt_ids.md");
 
-/// Asks for JSON after the requirement's prompt; used only if a schema is sent.
+/// Asks for JSON after the requirement's prompt. We use this only if we send a schema.
 const ASK_FOR_JSON: &str = "\nInstead of the plain text list, respond with one JSON object and nothing else: \
                             {\"files\":[{\"path\":\"/path/to/file\",\"why\":\"Concise relevance explanation\"}]}, the most \
                             relevant file first, or {\"files\":[]} if no files are truly relevant.\n";
 
-/// Explanation for the model if only part of the evidence is shown.
+/// Explains to the model that it sees only a part of the evidence.
 const PART: &str = " Of files with many matches only the best lines are shown, and not all files are; `--` stands for lines \
                     left out.";
 
-/// Explanation for the model if the evidence contains ranked files.
+/// Explains to the model that the evidence contains ranked files.
 const RANKED: &str = " Some files are there for a ranking of the whole project, whether a keyword matches or not: of them \
                       the best lines are marked.";
 
-/// Version of how answers are parsed, for the keys of cached answers. A test ties it to the prompts.
+/// Version of the parser for answers. This is a part of the keys of cached answers. A test ties it to the
+/// prompts.
 pub(super) const PROMPT_VERSION: u32 = 2;
 
-/// The parts of a request other than the evidence.
+/// The parts of a request apart from the evidence.
 pub(super) struct Framing<'a> {
     pub(super) root: &'a Root,
     pub(super) query: &'a str,
     pub(super) form: EvidenceForm,
-    /// True if files are named by id.
+    /// True if the request names files by id.
     pub(super) by_id: bool,
-    /// True if not all lines of all files are shown.
+    /// True if some lines of some files are not shown.
     pub(super) is_part: bool,
     /// True if a ranking added files that no keyword matches.
     pub(super) is_ranked: bool,
@@ -50,12 +51,11 @@ pub(super) struct Framing<'a> {
 }
 
 impl Framing<'_> {
-    /// Returns the request for these files, and the number of secrets removed from it. Everything in it that
-    /// comes from files or from the caller is redacted.
+    /// Builds the request for these files, and counts the secrets removed from it. We must redact everything
+    /// in it that comes from files or from the caller.
     pub(super) fn request(&self, blocks: &[EvidenceBlock]) -> (ChatRequest, usize) {
         let evidence: String = blocks.iter().map(|block| block.text.as_str()).collect();
-        // A file can't close the fence, because it would have to contain a hash of the evidence that includes
-        // it.
+        // A file can't close this fence: it would have to contain a hash of the evidence that it is part of.
         let mut hasher = Hash64::default();
         evidence.hash(&mut hasher);
         let fence = format!("{:016x}", hasher.finish());
@@ -82,7 +82,7 @@ impl Framing<'_> {
         (request, redacted)
     }
 
-    /// Explains how to read the evidence.
+    /// Explains to the model how to read the evidence.
     fn legend(&self) -> &'static str {
         match (self.form, self.by_id) {
             (EvidenceForm::Requirement, false) => {
@@ -107,8 +107,8 @@ impl Framing<'_> {
     }
 }
 
-/// Returns the schema of an answer by id, in the subset of JSON schema that every provider supports. We check
-/// other constraints, for example the range of a grade, when we parse the answer.
+/// Builds the schema of an answer by id, in the subset of JSON schema that every provider supports. We check
+/// other constraints, e.g. the range of a grade, when we parse the answer.
 fn ids_schema(blocks: &[EvidenceBlock]) -> Value {
     let mut id = json!({"type": "string"});
     if blocks.len() <= limits::SCHEMA_IDS {
@@ -123,12 +123,12 @@ fn ids_schema(blocks: &[EvidenceBlock]) -> Value {
     }))
 }
 
-/// Returns the schema of an answer by path. It does not list the paths, because they would be sent twice.
+/// Builds the schema of an answer by path. This does not list the paths, so that we don't send them twice.
 fn paths_schema() -> Value {
     list_schema(json!({"path": {"type": "string"}, "why": {"type": "string"}}))
 }
 
-/// Returns the schema of a list of files with these properties.
+/// Builds the schema of a list of files with these properties.
 fn list_schema(properties: Value) -> Value {
     let required: Vec<String> = properties.as_object().into_iter().flat_map(Map::keys).cloned().collect();
     let file = json!({
@@ -149,8 +149,8 @@ fn list_schema(properties: Value) -> Value {
 mod tests {
     use super::*;
 
-    /// A changed prompt asks for another answer or needs another parser: increase the version and update the
-    /// hash here.
+    /// A changed prompt asks for another answer or needs another parser. If you change one, increase the
+    /// version and update the hash here.
     #[test]
     fn the_version_belongs_to_the_prompts() {
         let digest = ring::digest::digest(

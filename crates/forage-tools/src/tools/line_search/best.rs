@@ -1,4 +1,4 @@
-//! Results in order of distance. We search all files, but keep only the best results in memory.
+//! Results in order of distance. We must search all files for this, but keep only the best results in memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,14 +13,14 @@ use crate::cursor::Cursor;
 use crate::limits;
 use crate::outcome::Limit;
 
-/// A match with its context, or several matches that touch.
+/// A match with its context, or several matches whose contexts touch.
 struct Group {
-    /// The smallest distance of its lines; lines without one come last.
+    /// The smallest distance of the group's lines. Lines without a distance come last.
     distance: u8,
     path: RelPath,
     first_line: u64,
     events: Vec<SearchEvent>,
-    /// The surrounding lines in the file, for redaction.
+    /// The surrounding lines of the file, which redaction needs.
     around: Vec<SearchEvent>,
 }
 
@@ -50,17 +50,17 @@ impl Ord for Group {
     }
 }
 
-/// Keeps the best groups of a search, as many as contain the requested number of events.
+/// The best groups of a search, just enough for the requested number of events.
 pub(super) struct BestPage<'a> {
     limit: u64,
     has_context: bool,
-    /// True if events include lines around the requested ones.
+    /// True if the events include surrounding lines that were not requested.
     has_margin: bool,
     after: Option<&'a Cursor>,
     heap: BinaryHeap<Group>,
     /// Number of events in the heap.
     events: u64,
-    /// True if something was dropped because of the limit.
+    /// True if we dropped a result because of the limit.
     more: bool,
     by_bytes: bool,
 }
@@ -90,7 +90,7 @@ impl<'a> BestPage<'a> {
             if let Some(after) = self.after
                 && group.place() <= (after.distance, &after.path, after.line)
             {
-                // The last group of the earlier answer may have been cut in the middle.
+                // The earlier answer may have cut its last group in the middle.
                 let same = group.distance == after.distance && group.path == after.path;
                 group.events.retain(|event| same && event.line_number > after.line);
             }
@@ -115,7 +115,7 @@ impl<'a> BestPage<'a> {
         }
     }
 
-    /// Passes on the groups, the best first.
+    /// Passes on the groups of this page, the best one first.
     pub(super) fn finish(
         self,
         border: &mut Border<'_>,
@@ -147,14 +147,15 @@ impl<'a> BestPage<'a> {
             }
         }
         if self.by_bytes && found.limit.is_none() {
-            // Results of a file beyond its limit can't be sorted, so the answer has no next page.
+            // A file with more results than we keep can't be sorted as a whole, so this answer has no next
+            // page.
             (found.limit, found.last) = (Some(Limit::FileBytes), None);
         }
     }
 }
 
-/// Splits the lines of a file into runs of adjacent ones, which grep separates by `--`; without context,
-/// every line is a run. Each comes with its surrounding lines if redaction needs them.
+/// Splits the lines of a file into runs of adjacent lines, which grep separates by `--`. Without context,
+/// every line is a run. If redaction needs the lines around a run, they come with it.
 fn groups(
     events: Vec<SearchEvent>,
     has_context: bool,

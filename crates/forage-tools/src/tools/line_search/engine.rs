@@ -26,14 +26,14 @@ pub(in super::super) struct SearchEnd {
     pub(in super::super) walk: WalkReport,
     pub(in super::super) exit_code: Option<i32>,
     pub(in super::super) stderr: Option<String>,
-    /// Notes about the engine.
+    /// Notes about the engine for the caller.
     pub(in super::super) notes: Vec<String>,
-    /// True if the engine failed before the end.
+    /// True if the engine failed before it had searched everything.
     pub(in super::super) incomplete: bool,
 }
 
 impl SearchEnd {
-    /// Adds the result of a search that continued this one.
+    /// Merges the end of a search that continued this one.
     pub(super) fn go_on(&mut self, next: Self) {
         self.walk.go_on(next.walk);
         self.exit_code = self.exit_code.max(next.exit_code);
@@ -44,7 +44,8 @@ impl SearchEnd {
 }
 
 impl SearchEngine {
-    /// Returns the configured engine, with a note about the choice for the caller.
+    /// Chooses the engine according to `setting`. The note for the caller says if this replaces a missing
+    /// program.
     pub(super) fn choose(
         setting: Option<&EngineSetting>,
         fuzzy: bool,
@@ -69,12 +70,12 @@ impl SearchEngine {
         matches!(self, Self::Embedded)
     }
 
-    /// Returns true if the engine supports patterns that the embedded engine does not.
+    /// Returns true if this engine supports patterns that the embedded one does not.
     pub(super) fn reads_look_around(&self) -> bool {
         matches!(self, Self::External(program) if program.kind() == ProgramKind::Ugrep)
     }
 
-    /// Runs the search; `receive` gets the files in path order.
+    /// Runs the search and passes the files to `receive` in path order.
     pub(super) fn run(
         &self,
         line_search: &LineSearch<'_>,

@@ -1,5 +1,5 @@
-//! `list_directory` for a change set: the changed files, the definitions that were added, changed and removed,
-//! and the files that usually change with them.
+//! `list_directory` for a change set: the changed files, the definitions that were added, changed and
+//! removed, and the files that usually change with them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -152,10 +152,10 @@ pub(super) fn run(
     Ok(outcome)
 }
 
-/// Returns the files that usually change with these.
+/// Finds the files that usually change with these.
 fn companions(
     root: &Arc<Root>,
-    // Commits within the range would say of a change what it is itself.
+    // Commits within the range must not count, because they are the change itself.
     from: ObjectId,
     files: &[FileChange],
     stop: &Stop,
@@ -184,7 +184,7 @@ fn companions(
     found.map(file).collect()
 }
 
-/// Returns the definitions of a file that were added, changed or removed.
+/// Finds the definitions of a file that were added, changed or removed.
 fn definitions(
     context: &Context,
     repository: &mut Repository,
@@ -237,7 +237,7 @@ fn compare(
     }
     let mut found = Vec::new();
     for own in own_texts(after) {
-        // Definitions of the same name, such as overloads, belong together in their order; equal ones first.
+        // We pair definitions of the same name, e.g. overloads, in their order, but equal ones first.
         let same = known.get_mut(&key(&own)).filter(|same| !same.is_empty());
         let change = match same {
             None => "added",
@@ -260,12 +260,12 @@ fn compare(
     found
 }
 
-/// Returns the definitions of a file, each with its lines except for those of the definitions within it.
+/// Collects the definitions of a file, each with its lines except for those of the definitions inside it.
 fn own_texts<'a>((outline, text): (Option<&FileOutline>, &'a str)) -> Vec<OwnText<'a>> {
     let Some(outline) = outline else { return Vec::new() };
     let lines: Vec<&str> = forage_fs::lines(text).collect();
     let mut owners: Vec<Option<usize>> = vec![None; lines.len()];
-    // An inner definition comes after the one around it.
+    // An inner definition comes after the one around it, so it takes over its lines here.
     for (number, it) in outline.definitions.iter().enumerate() {
         let range = it.start_line.saturating_sub(1) as usize..(it.end_line as usize).min(lines.len());
         if let Some(owners) = owners.get_mut(range) {
@@ -274,7 +274,7 @@ fn own_texts<'a>((outline, text): (Option<&FileOutline>, &'a str)) -> Vec<OwnTex
     }
     let mut own: Vec<Vec<&str>> = vec![Vec::new(); outline.definitions.len()];
     for (line, owner) in lines.iter().zip(owners) {
-        // A blank line between two methods is no change of what holds them.
+        // A blank line between two methods should not count as a change of the type around them.
         if let Some(owner) = owner
             && !line.trim().is_empty()
         {
@@ -349,7 +349,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, changes: &ListChanges,
     Rendered { text, is_cut, hides_results: is_cut, shown: named.into_files() }
 }
 
-/// Formats the definitions of a file by how they have changed.
+/// Formats the definitions of a file, grouped by how they have changed.
 fn definitions_text(file: &ChangedFile) -> String {
     let mut text = String::new();
     for change in ["added", "changed", "removed"] {

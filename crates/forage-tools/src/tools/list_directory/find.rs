@@ -1,4 +1,4 @@
-//! `list_directory` for files by name: globs in path order, other names by similarity.
+//! `list_directory` for files by name. Globs list files in path order, other names by similarity.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -39,7 +39,7 @@ impl NameQuery {
         globs_at("name", &globs, (root, start)).map(Self::Globs)
     }
 
-    /// Returns the matching paths with their kinds, in order.
+    /// Finds the matching paths with their kinds, in order.
     fn find(
         &self,
         context: &Context,
@@ -88,7 +88,7 @@ impl NameQuery {
     }
 }
 
-/// Returns the options of a walk for these files.
+/// Builds the options for a walk that finds these files.
 fn walk_options(
     context: &Context,
     include_ignored: bool,
@@ -117,7 +117,7 @@ pub(super) fn run(
     let (mut found, mut report) = query.find(context, (root, start), (include_ignored, changed), &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
     if found.is_empty() && is_whole && name.contains(['[', '{']) && !name.contains(['*', '?']) {
-        // A name may contain brackets.
+        // A file's name may contain brackets, so we should also try this name literally.
         let literal = NameQuery::Near(FileName::new(&name));
         let (near, report_of_near) =
             literal.find(context, (root, start), (include_ignored, changed), &stop)?;

@@ -15,14 +15,14 @@ use crate::outcome::{Limit, ToolOutcome};
 use crate::revision::Revision;
 use crate::sanitize::path_bytes;
 
-/// What is listed.
+/// A listing at a revision.
 pub(super) struct RevisionList<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) start: &'a RelPath,
     pub(super) revision: &'a Revision,
-    /// Globs, or a part of paths.
+    /// Globs, or a part of the paths.
     pub(super) name: Option<String>,
-    /// Levels of the tree.
+    /// Number of levels of the tree.
     pub(super) levels: usize,
 }
 
@@ -107,7 +107,7 @@ impl RevisionList<'_> {
 
 type PathFilter = Box<dyn Fn(&RelPath) -> bool>;
 
-/// Returns which paths a name chooses: globs, or a part of the path in any case.
+/// Builds the filter for a name. This name is a list of globs, or a part of the path in any case.
 fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<PathFilter, ToolError> {
     if name.contains(['*', '?', '[', '{']) || name.starts_with('!') {
         let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();

@@ -14,8 +14,8 @@ use crate::file_text::whole_text;
 use crate::limits;
 use crate::text::{clip, count, grouped};
 
-/// Adds the names that files define. Returns a note about files without names because of their number or the
-/// time limit.
+/// Adds the names that files define to their entries. Returns a note if some files have no names because
+/// there are too many of them, or because time ran out.
 pub(super) fn tell(
     context: &Context,
     root: &Arc<Root>,
@@ -38,7 +38,7 @@ pub(super) fn tell(
                 "the symbols of {left} are left out; list a directory of at most {most} files"
             ));
         }
-        // The reason why a file can't be read was reported when its lines were counted.
+        // If we can't read a file, the reason was reported when we counted its lines.
         let Ok((text, ..)) = whole_text(root, &entry.place, stop) else { continue };
         let is_told = |definition: &Definition| {
             let kind = definition.kind;
@@ -66,7 +66,7 @@ pub(super) fn tell(
     None
 }
 
-/// Formats the names of a file, to follow its line count.
+/// Formats the names of a file. This follows the file's line count.
 pub(super) fn shown(entry: &ListEntry) -> String {
     if entry.symbols.is_empty() {
         return String::new();

@@ -1,6 +1,6 @@
-//! The definitions of a file: its outline, and the lines of one definition.
+//! The definitions of a file: its outline, and the lines of single definitions.
 //!
-//! Both come from the file's syntax tree if its language has a grammar (`forage_rank::outline`).
+//! Both come from the file's syntax tree if there is a grammar for its language (`forage_rank::outline`).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -46,8 +46,8 @@ pub struct OutlineEntry {
     pub text: String,
 }
 
-/// Resolves a request to a file and a definition. The definition is given as an argument or after `#` in the
-/// path, unless a file with the whole name exists.
+/// Resolves a request to a file and a definition. The definition is an argument, or follows `#` in the path,
+/// unless there is a file with that whole name.
 pub(super) fn named(
     context: &Context,
     request: &ReadRequest,
@@ -69,7 +69,7 @@ pub(super) fn named(
     Ok((place(&request.path)?, request.symbol.clone()))
 }
 
-/// Returns the answer with the outline of a file, or of the definitions that overlap some lines.
+/// Builds the answer with the outline of a file, or with the definitions that overlap some of its lines.
 pub(super) fn answer(
     context: &Context,
     source: &FileSource,
@@ -133,7 +133,7 @@ pub(super) fn answer(
     Ok(outcome)
 }
 
-/// The note about a file with too many definitions.
+/// Formats the note about a file with too many definitions.
 fn has_more() -> String {
     format!(
         "only the first {} definitions are known",
@@ -141,16 +141,16 @@ fn has_more() -> String {
     )
 }
 
-/// Importance of a definition in an outline, the most important first.
+/// Importance of a definition in an outline. The most important comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Importance {
-    /// A type, module or section that is nested only in such.
+    /// A type, module or section that is not nested in a function.
     Type,
     PublicFunction,
     Function,
     Declaration,
     Constant,
-    /// Nested in a function.
+    /// Any definition that is nested in a function.
     Nested,
 }
 
@@ -170,7 +170,7 @@ impl Importance {
     }
 }
 
-/// Returns true if a function can be called from other files, as far as its name and its line show.
+/// Returns true if other files can call a function, as far as we can see from its name and its line.
 fn is_public(definition: &Definition, path: &str, line: &str) -> bool {
     let name = definition.name.as_str();
     let before = line.split(name).next().unwrap_or_default();
@@ -188,9 +188,9 @@ fn is_public(definition: &Definition, path: &str, line: &str) -> bool {
     }
 }
 
-/// Returns the outline of a text within the limit for outlines, and how many definitions of each kind are
-/// omitted. Lines are shortened first. Then we drop the least important definitions, because an outline
-/// without names would be useless.
+/// Builds the outline of a text, within the limit for outlines. Also counts the omitted definitions by kind.
+/// We shorten lines first. If this does not suffice, we drop the least important definitions, since an
+/// outline without names would be useless.
 fn outline(
     found: &[&Definition],
     importances: &[Importance],
@@ -217,7 +217,7 @@ fn outline(
             return (outline, BTreeMap::new());
         }
     }
-    // Sorted by importance, the outermost first.
+    // The most important come first, and the outermost of these.
     let key = |at: usize| (importances[at], found[at].depth);
     let mut bytes: BTreeMap<(Importance, u32), usize> = BTreeMap::new();
     for (at, entry) in outline.iter().enumerate() {
@@ -229,7 +229,7 @@ fn outline(
         room = room.saturating_sub(**bytes);
         has_room
     };
-    // The most important ones are kept, however much room they take.
+    // We must keep the most important ones, however much room they take.
     let last = bytes.iter().take_while(fits).map(|(key, _)| *key).last();
     let last = last.or_else(|| bytes.keys().next().copied());
     let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -247,7 +247,7 @@ fn outline(
 
 fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     let line = line.trim().trim_end_matches(['{', ' ']);
-    // A truncated name could not be used in a request.
+    // We don't cut names, because you can't use a truncated name in a request.
     let name_end = line.find(&definition.name).map(|at| line[..at + definition.name.len()].chars().count());
     let most = name_end.filter(|end| *end <= limits::OUTLINE_CHARACTERS[0]).map_or(most, |end| end.max(most));
     let part = shown_part(line.as_bytes(), most, None);
@@ -263,7 +263,7 @@ fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     }
 }
 
-/// The note of an outline without a syntax tree.
+/// Note for an outline without a syntax tree.
 const BY_LINE: &str = "read by line, without a parser: definitions may be missing or end elsewhere";
 
 /// Renders an outline.
@@ -343,8 +343,8 @@ pub(super) struct SymbolLines {
     pub(super) notes: Vec<String>,
 }
 
-/// Returns the lines of the definitions in `symbols`, which are separated by commas, with `around` lines
-/// around each.
+/// Finds the lines of the definitions in `symbols`, which are separated by commas, with `around` lines around
+/// each.
 pub(super) fn lines_of_all(
     context: &Context,
     (path, text): (&RelPath, &str),
@@ -362,7 +362,7 @@ pub(super) fn lines_of_all(
         Ok(())
     };
     let mut depth = 0_usize;
-    // Commas within brackets belong to a name: `Map<K, V>`.
+    // Commas within brackets belong to a name, as in `Map<K, V>`.
     let parts = symbols.split(|c: char| {
         depth += usize::from(matches!(c, '(' | '<' | '['));
         depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
@@ -374,7 +374,8 @@ pub(super) fn lines_of_all(
         None => add(symbols)?,
         Some(_) => failures.extend(names.filter_map(|name| add(name).err())),
     }
-    // What was found is not kept back for what was not.
+    // If some definitions are missing, this should still return the others, with a warning about the missing
+    // ones.
     let mut found = joined(all).into_iter();
     let Some(mut first) = found.next() else {
         return failures.into_iter().next().map_or_else(|| Ok(Vec::new()), Err);
@@ -400,8 +401,8 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
     joined
 }
 
-/// Returns the lines of the definition that `symbol` names. Returns several if they are in one scope:
-/// overloads, preprocessor branches, getters and setters.
+/// Finds the lines of the definition that `symbol` names. There may be several in one scope, e.g. overloads,
+/// preprocessor branches, or a getter and a setter.
 fn lines_of(
     context: &Context,
     (path, text): (&RelPath, &str),
@@ -410,7 +411,8 @@ fn lines_of(
 ) -> Result<Vec<SymbolLines>, ToolError> {
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
     let found = &outline.definitions;
-    // A name as it is written comes first: `ns::method` is one in a shell, `a-b` in Lisp.
+    // We try the name as it is written first: for example, `ns::method` is a single name in a shell, and
+    // `a-b` in Lisp.
     let spellings = spellings(symbol);
     let of_spelling = |spelling: &String| -> Vec<usize> {
         (0..found.len()).filter(|at| found[*at].name == *spelling).collect()
@@ -424,7 +426,8 @@ fn lines_of(
     };
     let around = |at: usize| outline.around(at).skip(1);
     let all_lines: Vec<&str> = text.lines().collect();
-    // A container may have a name of several parts, such as `A.B` in Elixir, of which the outline has the last.
+    // The name of a container may have several parts, e.g. `A.B` in Elixir. The outline has only the last
+    // one.
     let is_separator = |c: char| matches!(c, '.' | ':' | '\\' | '/');
     let qualifiers = |definition: &Definition| {
         let line = all_lines.get(definition.line as usize - 1).copied().unwrap_or_default();
@@ -440,7 +443,7 @@ fn lines_of(
             .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         before[start..].rsplit(is_separator).filter(|part| !part.is_empty())
     };
-    // The innermost first; names between may be left out.
+    // The innermost name comes first. The caller may leave out names in between.
     let is_within = |at: &usize| {
         let mut names = outer.iter().rev().peekable();
         let mut leave = |outer: &str| {
@@ -465,7 +468,7 @@ fn lines_of(
         |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
     // We prefer a type to its extensions, and a function to its prototype.
     let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
-    // A type is meant before the constructors in it, which have its name in many languages.
+    // In many languages, the constructors in a type have its name. In this case we prefer the type.
     let is_in = |at: usize, outer: usize| outline.around(at).any(|it| std::ptr::eq(it, &found[outer]));
     let holds_all = |outer: &usize| {
         found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| is_in(*at, *outer))
@@ -546,7 +549,7 @@ fn lines_of(
     ))
 }
 
-/// Returns a note about members of a type outside of its own lines: Go's methods, `impl` blocks, extensions.
+/// Lists the members of a type outside of its own lines, e.g. Go's methods, `impl` blocks and extensions.
 fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
     let definition = &outline.definitions[at];
     if definition.kind != DefinitionKind::Type {
@@ -570,7 +573,7 @@ fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
     (!named.is_empty()).then(|| format!("more of {name} in this file: {}{more}", named.join(", ")))
 }
 
-/// Returns a name without what only its use has: the brackets of an operator, quotes, and the arity.
+/// Strips the parts of a name that only its use has: the brackets of an operator, quotes, and the arity.
 fn bare_name(symbol: &str) -> &str {
     let symbol = symbol.trim();
     let bare = symbol.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map_or(symbol, str::trim);
@@ -579,7 +582,7 @@ fn bare_name(symbol: &str) -> &str {
     bare.rsplit_once('/').filter(|(_, arity)| is_arity(arity)).map_or(bare, |(name, _)| name)
 }
 
-/// Returns the names that a definition may have for a symbol, the one as written first.
+/// Lists the names that a definition may have for a symbol. The first one is the symbol as written.
 fn spellings(symbol: &str) -> Vec<String> {
     let bare = bare_name(symbol);
     let mut all: Vec<String> =
@@ -591,7 +594,7 @@ fn spellings(symbol: &str) -> Vec<String> {
     all
 }
 
-/// The names of a qualified one, however its language writes it, without arguments and parameters.
+/// Splits a qualified name of any language into its parts, without arguments and parameters.
 fn segments(symbol: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let outside = |c: char| {
@@ -605,14 +608,14 @@ fn segments(symbol: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns names similar to a missing one, the most similar first.
+/// Finds names that are similar to a missing one, the most similar first.
 fn nearest(found: &[Definition], name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let characters = lower.chars().count();
     let distance = |other: &str| {
         let other = other.to_lowercase();
         let is_part = other.contains(&lower) || lower.contains(&other) && other.len() > 3;
-        // A difference in length of this many edits is too large in any case.
+        // A name whose length differs this much needs too many edits in any case.
         let is_far = other.chars().count().abs_diff(characters) * 3 > lower.len();
         match is_part {
             true => Some(usize::from(other != lower)),

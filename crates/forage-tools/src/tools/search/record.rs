@@ -1,4 +1,4 @@
-//! The records of `Search`, in the format of the requirement (FR-LS-04), which is that of `rg --json`.
+//! The records of `Search`. Requirement FR-LS-04 demands the format of `rg --json`.
 
 use forage_search::{SearchEvent, Span};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Text rendering of `Search`: `path:line:text`, as grep has printed for fifty years.
+//! Text rendering of `Search`. Its lines have the form `path:line:text`, as in grep.
 
 use crate::head::Counts;
 use crate::several::whole_path;
@@ -56,7 +56,7 @@ impl Render for SearchResponse {
     }
 }
 
-/// Returns the lines that [`body`] displays.
+/// Records the lines that [`body`] displays.
 fn shown(response: &SearchResponse, detail: ContextDetail) -> ShownFiles {
     let mut shown = ShownFiles::default();
     for record in &response.matches {
@@ -97,12 +97,12 @@ fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String 
         context if has_context => format!(", with {} of context", count(context, "line")),
         _ => String::new(),
     };
-    // A stream has already passed on its records, so the text does not repeat them.
+    // A stream has already passed on its records, so we don't repeat them here.
     let end = if response.matches.is_empty() { "." } else { ":\n\n" };
     format!("Found {at_least}{matches} in {files}{lines}{end}")
 }
 
-/// Returns the number of files with matches.
+/// Counts the files with matches.
 fn files(response: &SearchResponse) -> u64 {
     if response.matches.is_empty() {
         return response.files;
@@ -125,7 +125,7 @@ fn body(outcome: &ToolOutcome<SearchResponse>, detail: ContextDetail) -> String 
     if matches!(detail, ContextDetail::Files | ContextDetail::Directories) {
         let mut files: Vec<(&str, u64)> = Vec::new();
         let mut paths: Vec<&str> = records.iter().filter(|record| record.is_match()).map(path).collect();
-        // In best-first order a file occurs in several places.
+        // In best-first order, the lines of a file may be far apart.
         paths.sort_unstable();
         for path in paths {
             match files.last_mut() {

@@ -51,7 +51,7 @@ pub struct SearchRequest {
 }
 
 impl SearchRequest {
-    /// Creates a request with the defaults: a search for this pattern in all files.
+    /// Creates a request with the defaults: searches all files for this pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), ..Self::default() }
     }
@@ -97,13 +97,13 @@ impl From<CaseRule> for Case {
 }
 
 impl SearchRequest {
-    /// Returns true if edits are allowed; 0 edits are an exact search.
+    /// Returns true if edits are allowed. With 0 edits, the search is exact.
     pub(super) fn is_fuzzy(&self) -> bool {
         self.fuzzy.is_some_and(|edits| edits > 0)
     }
 
-    /// Converts the request to one for the line search, for `all` results or for a limited number, and
-    /// returns the limit.
+    /// Converts the request to one for the line search, for all results or for a limited number. Also returns
+    /// that limit.
     pub(super) fn asked<'a>(&'a self, context: &'a Context, all: bool) -> (LineRequest<'a>, u64) {
         let settings = &context.search;
         let mut clamp = Clamp::new(&context.names, Search::NAME);
@@ -115,7 +115,7 @@ impl SearchRequest {
         let timeout = clamp.number(
             "timeout_ms",
             self.timeout_ms,
-            // A shorter limit on all searches applies here too.
+            // A shorter limit on all searches must apply here, too.
             milliseconds(match context.timeout < limits::TIMEOUT {
                 true => settings.timeout.min(context.timeout),
                 false => settings.timeout,

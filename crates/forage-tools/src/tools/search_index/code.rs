@@ -1,4 +1,4 @@
-//! Code in an answer of `search_index`: the most helpful lines of the ranked files within a budget.
+//! Code in an answer of `search_index`: the most helpful lines of the ranked files, within a budget.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -81,19 +81,19 @@ pub struct EarlierLines {
 pub(super) struct CodeReader<'a> {
     /// The budget for code and outlines.
     pub(super) budget: PassageBudget,
-    /// True if the caller requested the budget.
+    /// True if the caller set the budget.
     pub(super) is_asked_for: bool,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
     pub(super) words: &'a QueryWords,
     pub(super) outlines: &'a OutlineCache,
     pub(super) threads: usize,
-    /// Ends the work: files that are not processed by then have no code.
+    /// Ends the work. Files that we have not processed by then will have no code.
     pub(super) stop: &'a Stop,
 }
 
 impl CodeReader<'_> {
-    /// Adds code to the records of files, the first of which have `texts`. Returns what must be remembered
-    /// once the code is displayed.
+    /// Adds code to the records of files, the first of which have `texts`. The result must be remembered once
+    /// the code is displayed.
     pub(super) fn read(
         &self,
         hits: &[(&Root, &FileHit)],
@@ -112,7 +112,7 @@ impl CodeReader<'_> {
             .map(|(((_, hit), text), (outline, known))| PassageFile { hit, text, outline, known })
             .collect();
         let part = |all: usize| all / limits::CODE_OUTLINE_PART;
-        // Each file with lines shown earlier has a line that names them.
+        // If lines of a file were shown earlier, one line of this answer will name them.
         let named = |(source, earlier): (&PassageFile<'_>, &Vec<RangeInclusive<u32>>)| match earlier.len() {
             0 => 0,
             ranges => source.hit.path.len() + EARLIER_BYTES + ranges * EARLIER_RANGE_BYTES,
@@ -149,19 +149,19 @@ impl CodeReader<'_> {
         remembered
     }
 
-    /// Returns the outlines of the files with a text, in order, as far as there is time.
+    /// Parses the files that have a text, in order, until time runs out.
     fn outlines(&self, hits: &[(&Root, &FileHit)], texts: &[String]) -> Vec<Arc<FileOutline>> {
         let files: Vec<(&str, &String)> =
             hits.iter().zip(texts).map(|((_, hit), text)| (hit.path.as_str(), text)).collect();
         let found = map_in_threads(&files, self.threads, |(path, text)| {
             self.stop.check().is_none().then(|| self.outlines.outline(path, text, self.stop))
         });
-        // The list must not have gaps.
+        // The list must not have gaps, so we stop at the first file without an outline.
         found.into_iter().map_while(|found| found).collect()
     }
 
-    /// Adds the chosen lines to a file's record. Returns those that are displayed completely, because for
-    /// another question another part of a long line may be displayed.
+    /// Adds the chosen lines to a file's record. Returns only those that are displayed completely: for
+    /// another question, we may display another part of a long line.
     fn fill(
         &self,
         file: &mut RankedFile,
@@ -172,7 +172,7 @@ impl CodeReader<'_> {
         let earlier =
             |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
         file.shown_earlier = source.known.iter().map(earlier).collect();
-        // The whole text must be scanned for keys, so we skip that if no line is displayed.
+        // To find keys, we must scan the whole text. We skip this if no line is displayed.
         if ranges.is_empty() {
             return Vec::new();
         }
@@ -209,7 +209,7 @@ impl CodeReader<'_> {
     }
 }
 
-/// Returns the innermost definition that contains a line and begins before it.
+/// Finds the innermost definition that contains a line and begins before it.
 fn around(outline: &FileOutline, line: u32) -> Option<usize> {
     let mut at = outline.innermost(line)?;
     while outline.definitions[at].line >= line {
@@ -218,7 +218,7 @@ fn around(outline: &FileOutline, line: u32) -> Option<usize> {
     Some(at)
 }
 
-/// Returns the function that goes on after a line, if its end is shown nowhere.
+/// Finds the function that continues after a line, if its end is not shown anywhere.
 fn cut(
     source: &PassageFile<'_>,
     ranges: &[RangeInclusive<u32>],
@@ -228,7 +228,7 @@ fn cut(
     let mut around = source.outline.around(source.outline.innermost(last)?);
     let definition = around.find(|it| it.kind == DefinitionKind::Function && it.end_line > last)?;
     let lines: Vec<&str> = forage_fs::lines(source.text).take(definition.end_line as usize).collect();
-    // What only closes it says nothing.
+    // We ignore lines that only close the function, e.g. `}`.
     let end = (last as usize..lines.len()).rfind(|at| lines[*at].contains(char::is_alphanumeric))? as u32 + 1;
     if ranges.iter().chain(source.known).any(|range| range.contains(&end)) {
         return None;
@@ -238,14 +238,14 @@ fn cut(
     Some(CutDefinition { name, end_line: definition.end_line })
 }
 
-/// Returns the name of a definition behind those of the definitions around it.
+/// Formats the name of a definition, preceded by those of the definitions around it.
 fn names_of(outline: &FileOutline, at: usize, border: &mut Border<'_>) -> String {
     let mut names = display_text(&outline.qualified(at).join(" > ")).into_owned();
     border.text(&mut names);
     clip(&names, limits::CODE_NAME_BYTES)
 }
 
-/// Lists definitions that are not displayed, in at most `most` tokens. Returns the number of tokens used.
+/// Lists definitions that are not displayed, in at most `most` tokens. Returns the tokens used.
 fn outline(
     file: &mut RankedFile,
     source: &PassageFile<'_>,
@@ -271,8 +271,8 @@ fn outline(
     tokens
 }
 
-/// Formats a line for display with its indentation; of a very long, probably generated, line the part with
-/// the most informative word.
+/// Formats a line for display, with its indentation. Of a very long line, which is probably generated, we
+/// show the part with the most informative word.
 fn shown_line(line: &str, words: &QueryWords) -> String {
     let most = limits::CODE_LINE_BYTES;
     if line.len() <= most {
@@ -282,7 +282,7 @@ fn shown_line(line: &str, words: &QueryWords) -> String {
     let place = words.place(looked_at).filter(|place| place.end > most);
     let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(most / 4)));
     let end = line.floor_char_boundary(start + most);
-    // A mark that replaces a secret must not be cut.
+    // We must not cut a mark that replaces a secret.
     let cut_mark = |at: usize| {
         let mark = line[..at].rfind(MARK).filter(|mark| !line[*mark..at].contains(']'))?;
         Some(mark..line[at..].find(']').map_or(at, |behind| at + behind + 1))
@@ -298,12 +298,12 @@ fn shown_line(line: &str, words: &QueryWords) -> String {
 /// The start of a mark that replaces a secret.
 const MARK: &str = "[redacted:";
 
-/// Bytes of the line that lists the ranges of a file shown earlier, without its path, and of each range.
+/// Bytes of the line that lists the ranges of a file shown earlier, without its path and the ranges.
 const EARLIER_BYTES: usize = 36;
-/// See [`EARLIER_BYTES`].
+/// Bytes of each range in the line of [`EARLIER_BYTES`].
 const EARLIER_RANGE_BYTES: usize = 12;
 
-/// Returns a note about missing code.
+/// Builds a note about missing code.
 pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
     if files.iter().any(|file| !file.shown_earlier.is_empty()) {
         let told = names.fill("[[{read_file} shows again what was shown earlier]]");
@@ -318,7 +318,7 @@ pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<Stri
     })
 }
 
-/// Returns a note if an answer can't be as long as the requested code.
+/// Builds a note for an answer that can't hold as much code as requested.
 pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
     let fit = (text_bytes / limits::CODE_TOKEN_BYTES) as u64;
     (fit < tokens).then(|| {
@@ -331,13 +331,13 @@ pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
     })
 }
 
-/// The parts of files that an answer displays. They are stored when the answer is rendered with its code.
+/// The parts of files that this answer displays. We must store them only when it is rendered with its code.
 #[derive(Debug)]
 pub(super) struct Remembered {
     shown: Option<Arc<ShownEarlier>>,
     files: Vec<RememberedFile>,
     stop: Stop,
-    /// True if all files whose code could be displayed were processed.
+    /// True if we processed all files whose code could be displayed.
     pub(super) is_whole: bool,
 }
 
@@ -351,7 +351,7 @@ struct RememberedFile {
 
 impl Remembered {
     pub(super) fn remember(&self) {
-        // No one sees a cancelled answer.
+        // No one sees a cancelled answer, so its lines don't count as shown.
         let Some(shown) = self.shown.as_ref().filter(|_| !self.stop.is_cancelled()) else { return };
         for RememberedFile { root, path, hash, lines } in &self.files {
             shown.add(root, path, *hash, lines);

@@ -1,7 +1,7 @@
-//! Provisional ranking while the tree has no index yet: ranks the files that contain most of the words.
+//! Provisional ranking for a tree that has no index yet.
 //!
-//! One pass over the tree finds the files with words of the query. Those with the most words, weighted by
-//! rarity, are ranked as the index would rank them if there were no others.
+//! One pass over the tree finds the files with words of the query. We take those with the most words,
+//! weighted by rarity, and rank them as the index would if there were no other files.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::indexes::Ranked;
 use crate::limits;
 use crate::text::{count, grouped};
 
-/// A file with the number of its lines that contain each word.
+/// A file, with the number of its lines that contain each word.
 struct ProvisionalFile {
     path: RelPath,
     lines: Vec<u32>,
@@ -32,17 +32,18 @@ struct ProvisionalFile {
 pub(super) struct ProvisionalSearch<'a> {
     pub(super) context: &'a Context,
     pub(super) place: &'a RankedPlace,
-    /// The start of the call; the time spent waiting for the index counts too.
+    /// Start of the call. The time spent waiting for the index must count, too.
     pub(super) began: Instant,
     pub(super) stop: &'a Stop,
 }
 
 impl ProvisionalSearch<'_> {
-    /// Ranks the results. `progress` contains the number of files in the index and the total, if known.
+    /// Ranks the files that were found. `progress` contains the number of files in the index and their total,
+    /// if known.
     ///
     /// # Errors
     ///
-    /// Returns an error if the root can't be walked, or if the call was cancelled.
+    /// Fails if the root can't be walked, or if the call was cancelled.
     pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
         let Self { context, place, stop, began } = *self;
         let root = &place.root;
@@ -63,7 +64,8 @@ impl ProvisionalSearch<'_> {
                 .build(&words)
                 .map_err(|error| ToolError::index(&error, None))?;
             let options = context.walk_options();
-            // The build has the other threads. If calls took them all, it would take more than twice as long.
+            // The other threads must be left to the build. If calls took them all, it would take more than
+            // twice as long.
             let threads = (options.thread_count() / 2).max(1);
             let walk = WalkOptions { only: place.only.clone(), threads, ..options };
             let scan = ScanOptions {
@@ -132,7 +134,7 @@ impl ProvisionalSearch<'_> {
     }
 }
 
-/// Returns the words of a query to search for, the longest first because they tend to be the rarest.
+/// Selects the words of a query to search for. The longest come first, because they tend to be the rarest.
 fn words(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for part in query.split(|c: char| !c.is_alphanumeric() && c != '_') {
@@ -146,8 +148,7 @@ fn words(query: &str) -> Vec<String> {
     words
 }
 
-/// Returns a word without its usual ending, so that its other forms match. For example, `retries` becomes
-/// `retr`.
+/// Strips the usual ending of a word, so that its other forms match. For example, `retries` becomes `retr`.
 fn stem(word: &str) -> &str {
     ["ing", "ies", "ed", "es", "s"]
         .iter()
@@ -156,14 +157,14 @@ fn stem(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Words that occur in most questions. We don't search for them.
+/// Words that occur in most questions, so we don't search for them.
 const COMMON: &[&str] = &[
     "and", "are", "but", "can", "code", "does", "file", "find", "for", "from", "get", "handl", "has", "have",
     "how", "into", "its", "not", "that", "the", "then", "there", "this", "use", "used", "what", "when",
     "where", "which", "who", "why", "will", "with", "you",
 ];
 
-/// Returns the files with the most words, weighted by rarity.
+/// Selects the files with the most words, weighted by rarity.
 fn best(mut found: Vec<ProvisionalFile>, words: &[String]) -> Vec<RelPath> {
     let files = found.len() as f64;
     let weights: Vec<f64> = (0..words.len())

@@ -1,4 +1,4 @@
-//! The records of ranked files, with their displayed lines.
+//! Builds the records of ranked files, with their displayed lines.
 
 use std::cell::LazyCell;
 
@@ -14,19 +14,19 @@ use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::around_place;
 
-/// Reads the displayed lines.
+/// Reads the displayed lines of ranked files.
 pub(super) struct ChunkReader<'a> {
     pub(super) context: &'a Context,
     pub(super) words: &'a QueryWords,
-    /// Whether a record contains the reasons for its rank.
+    /// True if a record must contain the reasons for its rank.
     pub(super) explain: bool,
-    /// The first file that was skipped because of its size.
+    /// The first file that we skipped because of its size.
     pub(super) too_large: Option<String>,
     pub(super) border: Border<'a>,
 }
 
 impl ChunkReader<'_> {
-    /// Returns the text of a file, and counts a file that can't be read as skipped.
+    /// Reads the text of a file. If that fails, this counts the file as skipped.
     pub(super) fn text_or_why(
         &mut self,
         place: &RankedPlace,
@@ -48,7 +48,7 @@ impl ChunkReader<'_> {
         None
     }
 
-    /// Returns the record of a file with at most `chunks` of its chunks, each with at most `lines` lines.
+    /// Builds the record of a file with at most `chunks` of its chunks, each with at most `lines` lines.
     pub(super) fn record(
         &mut self,
         place: &RankedPlace,
@@ -56,7 +56,7 @@ impl ChunkReader<'_> {
         text: &str,
         (chunks, lines): (usize, usize),
     ) -> RankedFile {
-        // Evaluated only if needed: a file whose code is displayed has no lines here.
+        // We evaluate these only if needed: if code of this file is displayed, it has no lines here.
         let excerpt = LazyCell::new(|| Excerpt::new(text));
         let context = self.context;
         let outline = LazyCell::new(|| context.outlines.outline(&hit.path, text, &context.stop));
@@ -83,7 +83,7 @@ impl ChunkReader<'_> {
         }
     }
 
-    /// Adds the best line and the main reason to the record of a file without code.
+    /// Adds the best line, and the main reason for this file's rank, to a record without code.
     pub(super) fn name_with_line(&mut self, file: &mut RankedFile, hit: &FileHit, text: &str) {
         let words = self.words;
         let excerpt = Excerpt::new(text);
@@ -126,7 +126,7 @@ impl ChunkReader<'_> {
             }
         };
         if best.is_empty() {
-            // If no lines are displayed, the best one determines which definition is named.
+            // If no lines are displayed, the best one still decides which definition we name.
             let best = words.best_of_chunk(chunk, &excerpt.lines, 1);
             add(best.first().copied().unwrap_or(chunk.start_line as usize - 1), None);
         }
@@ -135,7 +135,7 @@ impl ChunkReader<'_> {
         }
     }
 
-    /// Returns the definition that contains a line, or its chunk if there is none.
+    /// Finds the definition that contains a line, or falls back to its chunk.
     fn group(&mut self, chunk: &ChunkHit, outline: &FileOutline, line: u32) -> RankedChunk {
         let ChunkHit { start_line, end_line, .. } = *chunk;
         let Some(at) = outline.innermost(line) else {
@@ -153,7 +153,7 @@ impl ChunkReader<'_> {
         }
     }
 
-    /// Returns the part of a file that is in the index.
+    /// Reads the part of a file that is in the index.
     fn text(&self, place: &RankedPlace, path: &str) -> Result<String, SkipReason> {
         let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
         let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
@@ -172,14 +172,14 @@ impl ChunkReader<'_> {
     }
 }
 
-/// Returns the record of a 0-based line, with the part around the most informative word.
+/// Formats a 0-based line as a record, cut to the part around the most informative word.
 fn ranked_line(words: &QueryWords, at: usize, text: &str, most: usize) -> RankedLine {
     let text = sanitize_line(text.trim());
     let place = words.place(&text);
     RankedLine { line_number: at as u32 + 1, text: around_place(&text, most, place.as_ref()) }
 }
 
-/// Returns the main reason for a file's rank, in a few words.
+/// Describes the main reason for a file's rank in a few words.
 fn main_reason(hit: &FileHit) -> &'static str {
     let strongest = reasons(hit).into_iter().find(|reason| reason.gives > 0.0);
     match strongest.map_or("", |reason| reason.rule) {
@@ -197,7 +197,7 @@ fn main_reason(hit: &FileHit) -> &'static str {
     }
 }
 
-/// Returns the effects of the rules on a file, the strongest first.
+/// Computes the effects of the rules on a file, the strongest first. We omit effects below 0.005.
 fn reasons(hit: &FileHit) -> Vec<RankedReason> {
     let mut reasons: Vec<RankedReason> = RULES
         .iter()

@@ -24,10 +24,11 @@ enum IndexDetail {
     Paths,
 }
 
-/// Minimum words of a query that we treat as a bug report.
+/// A query with more words than this counts as a bug report.
 const REPORT_WORDS: usize = 40;
 
-/// Percent of the answers with a similar lead whose first file was right, for a confidence that is called high or medium.
+/// Minimum percentage of answers with a similar lead whose first file was right, for high or medium
+/// confidence.
 const HIGH_CONFIDENCE: u32 = 90;
 const MEDIUM_CONFIDENCE: u32 = 50;
 
@@ -78,7 +79,7 @@ impl Render for RankResponse {
     }
 }
 
-/// Returns the lines that [`body`] and [`with_code`] display.
+/// Records the lines that [`body`] and [`with_code`] display.
 fn shown(response: &RankResponse, detail: IndexDetail) -> ShownFiles {
     let mut shown = ShownFiles::default();
     for file in &response.files {
@@ -123,7 +124,7 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
     text
 }
 
-/// Describes how the query was interpreted, if that is not obvious.
+/// Describes how we interpreted the query, if that is not obvious.
 fn push_words(text: &mut String, response: &RankResponse) {
     let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
     if !response.unknown_words.is_empty() {
@@ -165,7 +166,7 @@ fn headline(response: &RankResponse) -> String {
             " Low confidence: even the first has little of what is asked for, so these may be no answer.",
         );
     }
-    // The measurements were made with whole indexes.
+    // The confidence was measured with complete indexes only.
     let is_measured = !response.continued && !response.provisional && !response.weak && !response.is_list;
     if is_measured && response.files.len() > 1 {
         let kind = match response.query.split_whitespace().count() > REPORT_WORDS {
@@ -180,7 +181,7 @@ fn headline(response: &RankResponse) -> String {
     text
 }
 
-/// The kinds of queries whose confidence was measured apart.
+/// Kinds of queries whose confidence was measured separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueryKind {
     Question,
@@ -190,9 +191,9 @@ enum QueryKind {
     Report,
 }
 
-/// Describes how often the first file was the correct one at a given lead over the second. Measured with 610
-/// short questions, with 888 translated ones, and with 427 fixes whose commit messages have more than 40 words.
-/// «High» means at least 90 %. The last two need a larger lead for that.
+/// Describes how often the first file was right at a given lead over the second. We measured this with 610
+/// short questions, with 888 translated ones, and with 427 fixes whose commit messages have more than 40
+/// words. High confidence means at least 90 %. The last two kinds need a larger lead for that.
 fn how_sure(lead: f32, kind: QueryKind) -> String {
     let (says, rights) = match lead {
         0.45.. => ("stands out", [93, 92, 96]),
@@ -219,7 +220,7 @@ fn body(response: &RankResponse, detail: IndexDetail) -> String {
     text
 }
 
-/// The prefix of each line that is not code.
+/// Prefix of each line that is not code.
 const HEAD: &str = "@@ ";
 
 fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
@@ -266,7 +267,7 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
     } else if !left_out.is_empty() {
         let _ = writeln!(text, "{HEAD}left out: {}", left_out.join(", "));
     }
-    // The tool's own text continues here.
+    // The tool's own text continues after this line.
     let _ = writeln!(text, "{HEAD}end");
     text
 }
@@ -281,13 +282,14 @@ fn further(file: &RankedFile, detail: IndexDetail) -> String {
     }
 }
 
-/// Writes a line that comes from a file, escaped so that it can't pass for the tool's own text.
+/// Writes a line that comes from a file. We escape it if it could pass for the tool's own text.
 fn push_foreign(text: &mut String, line: &str) {
     let escape = if line.starts_with(HEAD) || is_like_a_note(line) { "\\" } else { "" };
     let _ = writeln!(text, "{escape}{line}");
 }
 
-/// Returns a path to precede the tool's own text, in quotes if the text could be taken for a part of it.
+/// Formats a path that precedes the tool's own text. We quote the path if that text could seem to be a part
+/// of it.
 fn head_path(path: &str) -> Cow<'_, str> {
     match path.contains(' ') && !path.starts_with('"') {
         true => Cow::Owned(format!("\"{path}\"")),
@@ -295,20 +297,20 @@ fn head_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name as it stands in a line of ours.
+/// Formats a name for the tool's own text, quoted unless it is plain.
 fn shown_name(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
     if is_plain { name.to_owned() } else { quoted_name(name) }
 }
 
-/// Writes what a file defines in addition to what is shown of it.
+/// Writes the definitions of a file that are not shown.
 fn push_unshown(text: &mut String, file: &RankedFile) {
     if file.unshown.is_empty() && file.unshown_more == 0 {
         return;
     }
     let entry = |it: &UnshownDefinition| {
         let name = shown_name(&it.name);
-        // A constructor may have no name but this.
+        // The name of a constructor may be no more than its kind.
         let kind = if it.name == it.kind { String::new() } else { format!("{} ", it.kind) };
         let end = if it.start_line == it.end_line { String::new() } else { format!("-{}", it.end_line) };
         format!("{kind}{name} {}{end}", it.start_line)

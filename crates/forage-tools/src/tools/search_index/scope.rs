@@ -1,4 +1,4 @@
-//! The scope of a ranking: which roots and which of their files.
+//! The scope of a ranking: its roots, and the files in them that we rank.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,7 @@ pub(super) struct RankScope {
     pub(super) query: String,
     /// Globs that were given in `path`.
     pub(super) globs: Option<String>,
-    /// Notes if `path` was not taken literally, and about changed files.
+    /// Notes about a `path` that we did not take literally, and about changed files.
     pub(super) notes: Vec<String>,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct RankedPlace {
     /// The context for this root only.
     context: Context,
     pub(super) root: Arc<Root>,
-    /// True unless relative paths are below this root.
+    /// False if relative paths are below this root.
     pub(super) is_other: bool,
-    /// The start of the ranking, below the root.
+    /// The path below the root where the ranking starts.
     pub(super) start: RelPath,
     pub(super) only: Option<Globs>,
     languages: Vec<&'static str>,
@@ -47,7 +47,7 @@ pub(super) struct RankedPlace {
 /// The ranked index of a place.
 pub(super) struct RankedRoot<'a> {
     pub(super) place: &'a RankedPlace,
-    /// The index of the place.
+    /// Position of the place in the scope.
     pub(super) nth: usize,
     pub(super) ranked: Ranked,
 }
@@ -56,7 +56,7 @@ pub(super) struct RankedRoot<'a> {
 pub(super) struct RankedRoots<'a> {
     pub(super) roots: Vec<RankedRoot<'a>>,
     pub(super) failures: Vec<String>,
-    /// Ends the search in them.
+    /// Ends the search in these indexes.
     pub(super) stop: Stop,
 }
 
@@ -91,11 +91,11 @@ impl RankScope {
         };
         let (start, globs, note) = match target {
             Some(PathTarget { root, path, globs, note, .. }) => {
-                // The index contains files by their resolved paths, and a missing path must be an error, not
+                // The index lists files by their resolved paths. Also, a missing path must be an error, not
                 // an empty answer.
                 let (start, is_directory) = root.locate(&path)?;
                 if !is_directory {
-                    // Reports the reason if this file can't be in the index.
+                    // This reports the reason if the file can't be in the index.
                     root.open_file(&start)?;
                 }
                 (start, globs, note)
@@ -119,7 +119,7 @@ impl RankScope {
                 only = Some(Globs::among(only, &changed.files));
             }
             Ok::<_, ToolError>(RankedPlace {
-                // If a nested root is not searched itself, its files are searched as part of this one.
+                // If a nested root is not searched itself, its files are searched as part of this root.
                 context: if is_one { context.clone() } else { context.only(&root) },
                 is_other: !context.is_first(&root),
                 start: start.clone(),
@@ -132,7 +132,7 @@ impl RankScope {
         Ok(Self { places, query, globs, notes })
     }
 
-    /// Returns what cursors are bound to in addition to the request and the first place.
+    /// Collects the parts of the scope that cursors are bound to, besides the request and the first place.
     pub(super) fn bound(&self) -> Option<String> {
         let others = self.places.iter().skip(1).map(|place| place.root.path().display().to_string());
         let all: Vec<String> = self.globs.iter().cloned().chain(others).collect();
@@ -159,7 +159,7 @@ impl RankScope {
         };
         let (mut ranked, mut ranking) = search()?;
         if ranked.indexes().any(RankIndex::is_damaged) {
-            // The damage was detected during use; the next attempt replaces the index by a new one.
+            // We detected the damage during use. The next attempt replaces the index.
             (ranked, ranking) = search()?;
         }
         Ok((ranked, ranking?))
@@ -170,7 +170,7 @@ impl RankScope {
     ///
     /// # Errors
     ///
-    /// Returns an error if no root has an index, if the call was cancelled, or if a page can't be continued.
+    /// Fails if no root can be ranked, if the call was cancelled, or if a page can't be continued.
     fn ranked(
         &self,
         context: &Context,
@@ -190,7 +190,7 @@ impl RankScope {
                     .rank(&self.query, progress)
             }
         };
-        // The separate limit on concurrency exists because each index takes memory while it is written.
+        // Each index takes memory while it is written, so this must have its own limit on concurrency.
         let ranked = map_in_threads(&self.places, limits::RANKED_AT_ONCE, of);
         let (mut roots, mut failures, mut first) = (Vec::new(), Vec::new(), None);
         for ((nth, place), ranked) in self.places.iter().enumerate().zip(ranked) {
@@ -215,7 +215,7 @@ impl RankScope {
 }
 
 /// Extracts the names of roots from a question, if there are several roots. Returns the question without
-/// them.
+/// them, and these roots.
 fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Root>>), ToolError> {
     let is_name = |word: &&str| word.len() > ROOT.len() && word.starts_with(ROOT);
     let names: Vec<&str> = query.split_whitespace().filter(is_name).collect();
@@ -246,8 +246,8 @@ fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Roo
 }
 
 impl RankedRoots<'_> {
-    /// Ranks the files in the scope, or, if `are_chosen` is false, those that the configuration excludes from
-    /// it.
+    /// Ranks the files in the scope. If `are_chosen` is false, ranks those that the configuration excludes
+    /// from it.
     pub(super) fn search(
         &self,
         query: &str,
@@ -286,7 +286,7 @@ impl RankedRoots<'_> {
         }
     }
 
-    /// Returns true if a line search replaces the index of some root.
+    /// Returns true if a line search replaces the index of at least one root.
     pub(super) fn is_provisional(&self) -> bool {
         self.roots.iter().any(|root| root.ranked.is_provisional)
     }
@@ -298,7 +298,7 @@ impl RankedRoots<'_> {
         })
     }
 
-    /// Returns the number of files that would be ranked if the configuration did not exclude them.
+    /// Counts the files that would be ranked if the configuration did not exclude them.
     pub(super) fn count_excluded(&self) -> Result<u64, ToolError> {
         let mut all = 0;
         for RankedRoot { place, ranked, .. } in &self.roots {
@@ -317,8 +317,8 @@ impl RankedPlace {
         self.chosen(path) == Some(true)
     }
 
-    /// Returns true if a file is ranked, false if the configuration excludes it, and `None` if it was not
-    /// requested.
+    /// Decides whether a file is ranked. `Some(false)` means that the configuration excludes it, and `None`
+    /// that it was not requested.
     fn chosen(&self, path: &str) -> Option<bool> {
         if !self.languages.is_empty()
             && !language_of(path).is_some_and(|language| self.languages.contains(&language))
@@ -343,7 +343,7 @@ impl RankedPlace {
         }
     }
 
-    /// Returns the start of the ranking in the form that callers use.
+    /// Formats the start of the ranking as callers write it.
     pub(super) fn shown_start(&self) -> String {
         let mut path = self.start.display().into_owned();
         self.name(&mut path);
@@ -354,7 +354,7 @@ impl RankedPlace {
         absolute(&self.root, &RelPath::root())
     }
 
-    /// Formats a note about this root, with its name if there are others.
+    /// Formats a note about this root. If there are other roots, the note begins with its path.
     pub(super) fn tell(&self, what: String, is_one: bool) -> String {
         if is_one { what } else { format!("{}: {what}", absolute(&self.root, &RelPath::root())) }
     }

@@ -53,10 +53,10 @@ fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
         context.filter.evidence = EvidenceForm::Requirement;
         assert_eq!(asked(&context, "q", &["needle"]), 1);
         context.filter.evidence = EvidenceForm::Compact;
-        // A line that the model sees changes: the cache needs no invalidation.
+        // A line changes that the model sees. The cache needs no invalidation for this.
         tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n"));
         assert_eq!(asked(&context, "q", &["needle"]), 1);
-        // A line changes that the model does not see.
+        // Now a line changes that the model does not see.
         tree.write(
             "a.txt",
             numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"),

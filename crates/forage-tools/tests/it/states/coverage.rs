@@ -9,10 +9,10 @@ use forage_tools::registry::{TOOLS, find};
 use forage_tools::{Answer, Limit, ToolError};
 use serde_json::Value;
 
-/// The docs page with the error codes for programs.
+/// The page of the docs with the error codes for programs.
 const CODES: &str = include_str!("../../../../../docs/errors.md");
 
-/// The observed states as `kind variant`; for limits also with the tool.
+/// The states that were seen, as `kind variant`. For limits, with the tool.
 #[derive(Default)]
 pub(super) struct Seen(BTreeSet<String>);
 
@@ -47,7 +47,7 @@ variants!(FATES, fate, TermStatus: Kept, NoHits, TooBroad, Dropped, Invalid);
 /// The values of `filter` in the records of `keyword_search`.
 const FILTERS: [&str; 4] = ["model", "lexical", "lexical_after_model_failure", "model_in_part"];
 
-/// Returns the name of a variant in records.
+/// Converts a variant to its name in records.
 fn snake(variant: &str) -> String {
     let mut name = String::new();
     for character in variant.chars() {
@@ -108,8 +108,8 @@ impl Seen {
     }
 }
 
-/// Collects the values of a field of records from its schema, for enumerations that are not public types of
-/// this crate.
+/// Collects the values of a field of records from its schema. We need this for enumerations that are not
+/// public types of this crate.
 fn words(schema: &Value, field: &str, found: &mut BTreeSet<String>) {
     fn collect(schema: &Value, found: &mut BTreeSet<String>) {
         let words = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
@@ -128,7 +128,7 @@ fn words(schema: &Value, field: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// States that no page shows, with the reason.
+/// States that no page shows, each with the reason.
 const NOT_SHOWN: &[(&str, &str)] = &[
     ("path Io", "takes a file that may not be read, and root may: files.rs"),
     ("path KernelFileSystem", "takes a mount: kernel.rs"),
@@ -140,7 +140,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("skipped unreadable", "takes a file that may not be read, and root may: files.rs"),
 ];
 
-/// Limits that a tool does not have, or that no page shows, with the reason.
+/// Limits that a tool does not have, or that no page shows, each with the reason.
 const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
     ("max_results", &["keyword_search", "read_file", "keyword_lookup"], "has no pages"),
     (
@@ -181,8 +181,8 @@ const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Verdicts (`complete`, and whether something hides matches) that a tool can't reach or no page shows, with
-/// the reason.
+/// Verdicts that a tool can't reach, or that no page shows, each with the reason. A verdict is the value of
+/// `complete`, followed by true if something hides matches.
 const VERDICTS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[(
     "false true",
     &["keyword_search", "grep_search", "Search"],
@@ -232,7 +232,7 @@ fn every_variant_is_on_a_page_or_has_a_reason() {
     assert!(lacking.is_empty(), "on no page, and without a reason: {lacking:#?}");
     let stale: Vec<_> = named.iter().filter(|state| seen.contains(*state) || !all.contains(*state)).collect();
     assert!(stale.is_empty(), "has a reason, and is on a page or is no state: {stale:#?}");
-    // Everything observed must be known: a value in records that is in no list is a new state.
+    // Everything that we have seen must be known. If a value in records is in no list, it is a new state.
     let unknown: Vec<_> = seen.difference(&all).collect();
     assert!(unknown.is_empty(), "in no list: {unknown:#?}");
 }

@@ -16,7 +16,7 @@ use crate::support::Tree;
 
 type Reply = dyn Fn(&str) -> Result<ChatAnswer, ChatError> + Send + Sync;
 
-/// A model whose answer depends on what it is shown.
+/// A model whose answer depends on the evidence that it is shown.
 struct Model(&'static str, Box<Reply>);
 
 impl ChatModel for Model {
@@ -56,7 +56,7 @@ fn asking(context: &Context, models: Vec<Arc<dyn ChatModel>>) -> Context {
     })
 }
 
-/// Returns an answer by ids for these files, with the ids from the evidence.
+/// Builds an answer by ids for these files, with the ids from the evidence.
 fn by_ids(evidence: &str, files: &[(&str, u8, &str)]) -> String {
     let entry = |(path, grade, why): &(&str, u8, &str)| {
         let id = evidence.lines().find_map(|line| {
@@ -94,7 +94,7 @@ pub(super) fn page() -> Page {
     ranked(&mut page);
 
     page.chapter("Limits");
-    // The root's path is in the heading, and in front of the name that is not UTF-8.
+    // The root's path occurs twice: in the heading, and before the name that is not UTF-8.
     let root_bytes = context.roots.main().path().as_os_str().len();
     let few = with(&context, |context| context.text_bytes = 660 + 2 * root_bytes);
     page.state("no room for lines", &few, ask(&["retr"]));
@@ -193,7 +193,7 @@ fn with_model(page: &mut Page, context: &Context) {
     in_part(page);
 }
 
-/// One of two requests is answered.
+/// Only one of two requests is answered.
 fn in_part(page: &mut Page) {
     let tree = Tree::new();
     for nth in 0..8 {
@@ -241,7 +241,7 @@ fn breadth(page: &mut Page) {
     page.state("broad, without a model", &tree.context(), ask(&["common", "rare"]));
 }
 
-/// Files that a ranking adds to those with a match.
+/// Files that a ranking adds to those that a term matches.
 fn ranked(page: &mut Page) {
     page.chapter("Candidates of a ranking");
     let tree = Tree::new();

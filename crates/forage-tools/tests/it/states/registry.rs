@@ -1,4 +1,4 @@
-//! The answers of the registry if there is no tool.
+//! The answers of the registry if it has no tool.
 
 use forage_tools::registry::{ToolSelection, advertised};
 use serde_json::json;

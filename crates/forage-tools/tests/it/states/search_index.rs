@@ -13,7 +13,7 @@ use super::tree::shop;
 use super::{Page, cancelled, excluding, with};
 use crate::support::Tree;
 
-/// Stores no index, and returns this error for it.
+/// Indexes that are never available. This error is the reason.
 struct Without<F>(F);
 
 impl<F: Fn() -> UpdateError + Send + Sync> Indexes for Without<F> {
@@ -30,7 +30,7 @@ impl<F: Fn() -> UpdateError + Send + Sync> Indexes for Without<F> {
     }
 }
 
-/// Returns a context whose ranked index is not available.
+/// Creates a context whose ranked index is not available.
 fn without_index(context: &Context, why: impl Fn() -> UpdateError + Send + Sync + 'static) -> Context {
     with(context, |context| context.indexes = Some(Arc::new(Without(why))))
 }
@@ -138,7 +138,7 @@ pub(super) fn page() -> Page {
     page.state("of a large file a part", &large.context(), json!({"query": "retry"}));
 
     page.chapter("While the index is built");
-    // The search that replaces the index has its own deadline.
+    // Note that the search that replaces the index has its own deadline.
     let whole = |text: &str| text.contains("with most of the words") && !text.contains("in time");
     let building = without_index(&context, || UpdateError::Unfinished { done: 3, all: 48 });
     page.in_time("some files are in it", &building, json!({"query": "backoff"}), whole);

@@ -79,7 +79,7 @@ A request is retried three times. See `src/retry.rs`.
 - Each further retry waits twice as long.
 ";
 
-/// Returns the tree.
+/// Creates the tree.
 pub(super) fn shop() -> Tree {
     let tree = Tree::new();
     tree.write(".git/HEAD", "ref: refs/heads/main\n");
@@ -96,7 +96,7 @@ pub(super) fn shop() -> Tree {
     tree.write("docs/windows.txt", "one\r\nretry two\r\n");
     let utf16 = "\u{feff}name,retry\nmug,1\n".encode_utf16().flat_map(u16::to_le_bytes);
     tree.write("docs/export.csv", utf16.collect::<Vec<u8>>());
-    // A line of minified code, and one of data that is too long to read.
+    // One of these is a line of minified code, the other a line of data that is too long to read.
     let filler = "function a(b){return b+1}".repeat(20);
     tree.write("web/bundle.js", format!("{filler}retryLater(){filler}\n"));
     tree.write("web/data.json", format!("{{\"rows\":[{}1]}}\n", "1,".repeat(1_500)));
@@ -104,7 +104,7 @@ pub(super) fn shop() -> Tree {
         "config/settings.yaml",
         "host: shop.example\ntoken: ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\n",
     );
-    // Files that searches skip by default.
+    // By default, searches skip these files.
     tree.write("build/retry.rs", "fn only_in_build() { retry() }\n");
     tree.write("server.log", "only_in_log: retry 1 failed\n");
     tree.write(".config/notes.md", "only_in_hidden: retry less\n");
@@ -112,7 +112,7 @@ pub(super) fn shop() -> Tree {
     tree.write(".env", "RETRY_TOKEN=only_in_env\n");
     tree.write("assets/logo.png", b"\x89PNG\r\n\x1a\n\0\0retry");
     std::fs::create_dir(tree.root().join("empty")).unwrap();
-    // Names and links.
+    // These names and links need care.
     tree.write(OsStr::from_bytes(b"docs/caf\xe9.txt"), b"caf\xe9: retry\n");
     tree.link("retries.md", "docs/latest.md");
     tree.write("../outside/secret.txt", "retry outside\n");

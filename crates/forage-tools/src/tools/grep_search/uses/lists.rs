@@ -1,4 +1,4 @@
-//! The definitions of a name, and the types that implement or extend it.
+//! Definitions of a name, and types that implement or extend it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::tools::grep_search::gathered::{Gathered, MentioningFile, cached};
 #[derive(Debug, Default)]
 pub(in super::super) struct Listing {
     entries: Vec<ListedDefinition>,
-    /// Number of entries of the whole list.
+    /// Number of entries in the whole list.
     pub(super) total: u64,
     pub(super) notes: Vec<String>,
     is_complete: bool,
@@ -30,7 +30,7 @@ pub(in super::super) struct Listing {
 struct ListedDefinition {
     path: RelPath,
     definition: Definition,
-    /// The line that has the name.
+    /// The line that contains the name.
     line: u32,
     symbol: Option<String>,
     within: Option<String>,
@@ -54,22 +54,23 @@ impl From<Fit> for DefinitionFit {
     }
 }
 
-/// Definitions in the order of an answer.
+/// Definitions with their sort keys, in the order of an answer.
 type Ordered = Vec<((DefinitionFit, u8, bool), ListedDefinition)>;
 
 impl UseReader<'_> {
-    /// Returns the definitions of the name, and the types that implement or extend it.
+    /// Lists the definitions of the name, and the types that implement or extend it.
     pub(super) fn lists(&self, gathered: &Gathered) -> [Arc<Listing>; 2] {
         let files = &gathered.files;
         let new = Gathered::default();
-        // Both depend on the subtypes.
+        // Both lists depend on the subtypes, so we must not cache them until these are complete.
         let cells = if self.subtypes.is_complete { gathered } else { &new };
         let is_complete = |list: &Listing| list.is_complete;
         let lists = [
             cached(&cells.definitions, is_complete, || self.definitions(files)),
             cached(&cells.implementations, is_complete, || self.implementations(files)),
         ];
-        // A change that the system does not report is seen in the files that are listed.
+        // The system does not report every change, so we must check that the listed files still have these
+        // definitions.
         match lists.iter().all(|list| self.is_current(list)) {
             true => lists,
             false => [Arc::new(self.definitions(files)), Arc::new(self.implementations(files))],
@@ -99,10 +100,10 @@ impl UseReader<'_> {
             counts.iter_mut().zip(of_counts).for_each(|(all, more)| *all += more);
             found.extend(of_file);
         }
-        // The sort is stable, so paths and lines keep their order.
+        // This sort is stable, so paths and lines keep their order.
         found.sort_by_key(|(order, _)| *order);
         let mut listing = Listing { notes, is_complete: left == 0, ..Listing::default() };
-        // We list only those that fit best; without a qualifier all fit equally well.
+        // We list only the definitions that fit best. Without a qualifier, all of them fit equally well.
         let Some(&((best, ..), _)) = found.first() else { return listing };
         listing.total = counts[best as usize];
         if let Some(qualifier) = self.qualified.qualifier {
@@ -121,7 +122,7 @@ impl UseReader<'_> {
         listing
     }
 
-    /// Returns the best definitions of the name in a file, and the number of all by how well they fit.
+    /// Finds the best definitions of the name in a file, and counts all of them by how well they fit.
     fn defined(&self, mentioning: &MentioningFile, file: &OutlinedFile) -> (Ordered, [u64; 3]) {
         let narrowing = self.narrowing(&mentioning.path, file);
         let fit_of = |definition| match &narrowing {
@@ -150,8 +151,8 @@ impl UseReader<'_> {
         (ordered.collect(), counts)
     }
 
-    /// Lists the types that implement or extend the name. Those in tests come last. We search all files,
-    /// because the current page may not contain any of them.
+    /// Lists the types that implement or extend the name. Those in tests come last. This must search all
+    /// files, because the current page may not contain any of these types.
     fn implementations(&self, files: &[MentioningFile]) -> Listing {
         let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
         chosen.sort();
@@ -183,7 +184,8 @@ impl UseReader<'_> {
         listing
     }
 
-    /// Returns the lines of a file at which a type implements or extends the name, each with its definition.
+    /// Finds the lines of a file where a type implements or extends the name, each with the index of its
+    /// definition.
     fn implementing_lines(&self, path: &RelPath, file: &OutlinedFile) -> Vec<(u32, usize)> {
         let narrowing = self.narrowing(path, file);
         let is_wanted = |line: u32| match &narrowing {
@@ -195,8 +197,8 @@ impl UseReader<'_> {
         lines
     }
 
-    /// Parses files on all processors. Returns `None` for those without time, and `Some(None)` for those that
-    /// can't be parsed.
+    /// Parses files in parallel. The result is `None` for files that there was no time for, and `Some(None)`
+    /// for files that can't be parsed.
     fn read_all<T: Send>(
         &self,
         files: &[&MentioningFile],
@@ -209,7 +211,7 @@ impl UseReader<'_> {
         })
     }
 
-    /// Returns whether the files of a list still have its definitions.
+    /// Checks whether the files of a list still have its definitions.
     fn is_current(&self, listing: &Listing) -> bool {
         listing.entries.iter().all(|entry| {
             self.outlined(&entry.path).is_some_and(|file| {
@@ -219,14 +221,14 @@ impl UseReader<'_> {
         })
     }
 
-    /// Returns the entries of a list with their texts.
+    /// Completes the entries of a list with their texts.
     pub(super) fn listed(&mut self, listing: &Listing) -> Vec<GrepDefinition> {
         let mut listed = Vec::new();
         for entries in listing.entries.chunk_by(|entry, next| entry.path == next.path) {
             let path = &entries[0].path;
             let Some(file) = self.outlined(path) else { continue };
             let excerpt = Excerpt::new(&file.text);
-            // The file may be a shorter one by now.
+            // The file may have become shorter in the meantime.
             let is_there = |entry: &&ListedDefinition| entry.line as usize <= excerpt.lines.len();
             let entries: Vec<&ListedDefinition> = entries.iter().filter(is_there).collect();
             let lines: Vec<usize> = entries.iter().map(|entry| entry.line as usize - 1).collect();

@@ -1,8 +1,8 @@
-//! Narrows uses by the qualifier of a name: decides which lines with `objects` may be uses of
+//! Narrows down uses by the qualifier of a name: for example, to the lines with `objects` that may be uses of
 //! `MailRule.objects`.
 //!
-//! We resolve nothing, but exclude a line if the syntax tree shows that the name belongs to another type or
-//! module. If the receiver is a variable or an expression, the line stays.
+//! We don't resolve names, but exclude a line if the syntax tree shows that the name belongs to another type
+//! or module there. If the receiver is a variable or an expression, we keep the line.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::OutlinedFile;
 use crate::error::ToolError;
 use crate::text::quoted;
 
-/// A name, and the last of the names that qualify it.
+/// A name and its last qualifier, e.g. `send` and `Client` for `a.b.Client.send`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QualifiedName<'p> {
     pub(super) name: &'p str,
@@ -25,24 +25,24 @@ const SEPARATORS: [&str; 6] = ["::", "->", ".", "#", "/", ":"];
 const OWN: [&str; 5] = ["self", "this", "Self", "cls", "super"];
 
 impl<'p> QualifiedName<'p> {
-    /// Returns the pattern as one name, if it has what separates the parts of a qualified one: `is.reactive` is a name in R,
-    /// `my/find` in Lisp, `#field` in JavaScript.
+    /// Takes the whole pattern as one name if it contains a separator. For example, `is.reactive` is a single
+    /// name in R, `my/find` in Lisp, and `#field` in JavaScript.
     pub(super) fn as_written(pattern: &'p str) -> Option<Self> {
         let name = bare(pattern);
         let has_separator = SEPARATORS.iter().any(|separator| name.contains(separator));
         (has_separator && !name.contains(char::is_whitespace)).then_some(Self { name, qualifier: None })
     }
 
-    /// Reads a pattern as a name.
+    /// Parses a pattern as a name, which may be qualified.
     pub(super) fn new(pattern: &'p str) -> Result<Self, ToolError> {
         let bare = bare(pattern).trim_start_matches([':', '.', '#', '/']);
-        // What Rust writes for a name that is a word of the language.
+        // In Rust, a name that is also a keyword has this prefix.
         let bare = bare.strip_prefix("r#").unwrap_or(bare);
-        // What begins with a separator is a name with it, such as `->cart` in Clojure.
+        // A separator at the beginning belongs to the name, as in Clojure's `->cart`.
         let behind = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
         let start = SEPARATORS.iter().filter_map(behind).max().unwrap_or_default();
         let (qualifier, name) = bare.split_at(start);
-        // `empty?`, `save!`, `a-b`, `foo'`, `$name` are names in some languages.
+        // Some languages allow names such as `empty?`, `save!`, `a-b`, `foo'` and `$name`.
         let is_sign = |c: char| "_-?!='$@%~>".contains(c);
         let is_name = name.chars().all(|c| c.is_alphanumeric() || is_sign(c))
             && name.contains(|c: char| c.is_alphanumeric() || c == '_');
@@ -50,7 +50,7 @@ impl<'p> QualifiedName<'p> {
         if is_name && qualifier.chars().all(qualifies) {
             let mut names = qualifier.split([':', '.', '#', '/', '>']).map(|name| name.trim_end_matches('-'));
             let last = names.rfind(|name| !name.is_empty());
-            // The class that these refer to depends on their position.
+            // We ignore, e.g., `self`, because the class that it refers to depends on where it is used.
             return Ok(Self { name, qualifier: last.filter(|last| !OWN.contains(last)) });
         }
         let problem = format!(
@@ -61,20 +61,20 @@ impl<'p> QualifiedName<'p> {
     }
 }
 
-/// A pattern without what only says that it is one name, or a function.
+/// Strips `\b` and `()` from a pattern. These only say that it is one name, or a function.
 fn bare(pattern: &str) -> &str {
     let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
     bare.strip_suffix("()").unwrap_or(bare)
 }
 
-/// Whether a use belongs to the qualifier.
+/// How a use relates to the qualifier.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     /// The qualifier is its receiver or an enclosing definition.
     Within,
     /// The receiver may have the qualifier's type.
     Unknown,
-    /// It belongs to this other type or module.
+    /// The name belongs to this other type or module.
     Other(String),
 }
 
@@ -96,22 +96,22 @@ const IMPLICIT_MEMBERS: &[&str] = &[
     "pascal",
 ];
 
-/// Maximum lines of a class heading that may name its base classes.
+/// Maximum lines of a class heading in which we look for its base classes.
 const HEADING_LINES: usize = 8;
 
 /// Compares the uses and definitions of a file with a qualifier.
 pub(super) struct Narrowing<'f> {
     qualifier: &'f str,
-    /// The types that implement or extend it.
+    /// Types that implement or extend the qualifier.
     subtypes: &'f HashSet<String>,
     name: &'f str,
     outline: &'f FileOutline,
     uses: &'f [Use],
     lines: Vec<&'f str>,
-    /// Words of the lines that contain the qualifier: names that extend it, are bound to it or are aliases of
-    /// it.
+    /// Words on the lines that contain the qualifier. These names may extend it, be bound to it or be aliases
+    /// of it.
     related: HashSet<&'f str>,
-    /// True if the file or one of its directories is the module.
+    /// True if the file or one of its directories is the qualifying module.
     is_module: bool,
     has_implicit_members: bool,
     /// Classes that define the name in this file.
@@ -133,7 +133,7 @@ impl<'f> Narrowing<'f> {
         let language = language_of(path).unwrap_or_default();
         let stem = |part: &str| part.split('.').next() == Some(qualifier);
         let is_module = is_module_name(qualifier) && path.split('/').any(stem)
-            // The module `Queue` is `queue.ml`.
+            // In OCaml, `queue.ml` is the module `Queue`.
             || language == "ocaml" && stem(&capitalized(path.rsplit('/').next().unwrap_or(path)));
         let mut narrowing = Self {
             qualifier,
@@ -153,7 +153,8 @@ impl<'f> Narrowing<'f> {
         Some(narrowing)
     }
 
-    /// Returns whether the uses on a 1-based line belong to the qualifier, and their kind.
+    /// Decides whether the uses on a 1-based line belong to the qualifier, and of which kind they are. If
+    /// there are several uses, the one that fits best counts.
     pub(super) fn line(&self, line: u32) -> (Fit, UseKind) {
         let first = self.uses.partition_point(|used| used.line < line);
         let on_line = self.uses[first..].iter().take_while(|used| used.line == line);
@@ -161,7 +162,7 @@ impl<'f> Narrowing<'f> {
         fits.min().unwrap_or((Fit::Unknown, UseKind::Code))
     }
 
-    /// Returns whether a definition of the name belongs to the qualifier.
+    /// Decides whether a definition of the name belongs to the qualifier.
     pub(super) fn definition(&self, definition: &'f Definition) -> Fit {
         let is_scoped = definition.scope.as_deref().is_some_and(|scope| self.is_qualifier(scope));
         if self.is_module || is_scoped || self.is_within(definition.parent) {
@@ -201,13 +202,13 @@ impl<'f> Narrowing<'f> {
     /// Returns true if a type or module is certainly not the qualifier.
     fn is_other(&self, name: &str) -> bool {
         let plain = |name: &str| name.replace('_', "").to_lowercase();
-        // A module may export the names of another one.
+        // A module may export the names of another one, so we can't exclude either of them.
         !(is_module_name(name) && is_module_name(self.qualifier))
             && plain(name) != plain(self.qualifier)
             && !self.related.contains(name)
     }
 
-    /// Returns true if a definition or an enclosing one is the qualifier, or extends it.
+    /// Returns true if a definition or an enclosing one is the qualifier or extends it.
     fn is_within(&self, at: Option<usize>) -> bool {
         let Some(at) = at else { return self.is_module };
         self.is_module
@@ -218,13 +219,13 @@ impl<'f> Narrowing<'f> {
     }
 
     fn is_qualifier(&self, name: &str) -> bool {
-        // Also matches `Queue<T>` and `a::Queue`.
+        // This also accepts, e.g., `Queue<T>` and `a::Queue`.
         let name = name.split(['<', '[', '(']).next().unwrap_or(name);
         let last = name.rsplit([':', '.', '\\', '/']).next().unwrap_or(name);
         last == self.qualifier || self.subtypes.contains(last)
     }
 
-    /// Returns true if the heading of a class names the qualifier.
+    /// Checks whether the heading of a class mentions the qualifier or one of its subtypes.
     fn extends(&self, class: &Definition) -> bool {
         let first = (class.line as usize).saturating_sub(1);
         let last = first + HEADING_LINES.min((class.end_line.saturating_sub(class.line) + 1) as usize);
@@ -237,13 +238,13 @@ impl<'f> Narrowing<'f> {
         })
     }
 
-    /// Returns the class that a definition belongs to.
+    /// Finds the class that a definition belongs to.
     fn class_of(&self, definition: &'f Definition) -> Option<&'f str> {
         let scope = definition.scope.as_deref();
         scope.or_else(|| definition.parent.and_then(|at| self.class_around(at)))
     }
 
-    /// Returns the innermost class that a definition is, belongs to or is in.
+    /// Finds the innermost class at or around a definition.
     fn class_around(&self, at: usize) -> Option<&'f str> {
         let class =
             |it: &'f Definition| if is_class(it.kind) { Some(it.name.as_str()) } else { it.scope.as_deref() };
@@ -251,7 +252,7 @@ impl<'f> Narrowing<'f> {
     }
 }
 
-/// Returns true if a name is written like a module's, for example `queue`, and not like a type's.
+/// Returns true if a name looks like that of a module (e.g. `queue`) rather than that of a type.
 fn is_module_name(name: &str) -> bool {
     !name.starts_with(char::is_uppercase)
 }
@@ -269,7 +270,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Returns true if a line contains a word.
+/// Returns true if a line contains `word` as a whole word.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.contains(word) && words(line).any(|it| it == word)
 }

@@ -9,14 +9,14 @@ use crate::lines::{ContextDetail, shown_line};
 use crate::shown::ShownFiles;
 use crate::text::{clip, count, grouped, quoted};
 
-/// Returns the headline of an answer that shows `shown` lines, and which lines the qualifier excludes.
+/// Formats the headline of an answer that shows `shown` lines, and says which lines the qualifier excludes.
 pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String {
     let name = quoted(&response.name);
     let at_least = if response.totals_exact { "" } else { "at least " };
     let (lines, files) = (count(response.match_count, "line"), count(response.file_count, "file"));
     let further = if response.continued { " more" } else { "" };
     let showing = match shown + response.left_out_count < response.match_count {
-        // The number of the lines on other pages is known, but not their kinds.
+        // We know the number of lines on other pages, but not their kinds.
         true => format!(" (showing {}{further}; counts by kind are of these)", grouped(shown)),
         false if response.left_out_count > 0 => format!(" (showing {})", grouped(shown)),
         false => String::new(),
@@ -44,7 +44,7 @@ pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String 
     text
 }
 
-/// The lists before the uses.
+/// The lists that come before the uses.
 pub(in super::super) struct ListedFirst<'r> {
     pub(in super::super) text: String,
     definitions: &'r [GrepDefinition],
@@ -52,8 +52,8 @@ pub(in super::super) struct ListedFirst<'r> {
 }
 
 impl<'r> ListedFirst<'r> {
-    /// Lists the definitions and the types that implement or extend the name, each in at most `room` bytes
-    /// except for the first entry. A continued page has no lists.
+    /// Lists the definitions, and the types that implement or extend the name. Each list has at most `room`
+    /// bytes, but always its first entry. A continued page has no lists.
     pub(in super::super) fn new(response: &'r GrepResponse, room: usize) -> Self {
         if response.continued {
             return Self { text: String::new(), definitions: &[], implementations: &[] };
@@ -88,7 +88,7 @@ impl<'r> ListedFirst<'r> {
     }
 }
 
-/// Returns a list with its heading, limited to `room` bytes, and the entries in it.
+/// Formats a list with its heading in at most `room` bytes. Also returns the entries that it contains.
 fn list(
     all: &[GrepDefinition],
     found: u64,
@@ -96,7 +96,7 @@ fn list(
     heading: impl Fn(u64) -> String,
 ) -> (String, &[GrepDefinition]) {
     let (mut list, mut shown, mut path) = (String::new(), 0, "");
-    // A type has the definitions in it in its entry: its constructors.
+    // The entry of a type includes the definitions inside it, e.g. its constructors.
     let is_inner = |outer: &GrepDefinition, inner: &GrepDefinition| {
         outer.path == inner.path && outer.line < inner.start_line && inner.end_line <= outer.end_line
     };
@@ -138,7 +138,7 @@ fn list(
     (format!("\n{}{first}:\n{list}", heading(found)), &all[..shown])
 }
 
-/// Returns the lines of a definition.
+/// Formats the line range of a definition.
 fn range(definition: &GrepDefinition) -> String {
     let GrepDefinition { start_line, end_line, .. } = definition;
     if start_line == end_line { end_line.to_string() } else { format!("{start_line}-{end_line}") }
@@ -155,20 +155,21 @@ const KINDS: [(&[&str], &str); 7] = [
     (COMMENTS, "comments and strings"),
 ];
 
-/// See [`KINDS`].
+/// Kinds of uses that we fold. See [`KINDS`].
 const COMMENTS: &[&str] = &["string", "comment"];
 
 /// Uses of one kind.
 pub(in super::super) struct UseGroup<'r> {
     heading: String,
     lines: Vec<(&'r GrepFile, &'r GrepLine)>,
-    /// True if only the numbers of the lines are displayed.
+    /// True if we display only the line numbers.
     is_folded: bool,
 }
 
 impl<'r> UseGroup<'r> {
-    /// Groups the first `shown` matches by kind. Those in tests come last, and those in the lists are omitted. Comments,
-    /// strings and tests are folded, unless nothing else is displayed or the caller wants context lines.
+    /// Groups the first `shown` matches by kind. Those in tests come last, and those in the lists are
+    /// omitted. We fold comments, strings and tests, unless nothing else is displayed or there are context
+    /// lines.
     pub(in super::super) fn all(
         response: &'r GrepResponse,
         shown: u64,
@@ -180,7 +181,7 @@ impl<'r> UseGroup<'r> {
         let mut groups = Vec::new();
         for (is_unknown, is_of_tests) in [(false, false), (true, false), (false, true), (true, true)] {
             for (kinds, heading) in KINDS {
-                // Context lines belong to the match before them, or else to the one after.
+                // A context line belongs to the match before it, or else to the one after it.
                 let lines = group(&lines, |file, line| {
                     kinds.contains(&line.mention.unwrap_or("code"))
                         && line.receiver.is_some() == is_unknown
@@ -201,7 +202,7 @@ impl<'r> UseGroup<'r> {
         groups
     }
 
-    /// Records which lines an agent reads.
+    /// Records the lines that this group displays.
     pub(in super::super) fn record(&self, shown: &mut ShownFiles) {
         for (file, line) in &self.lines {
             match self.is_folded {
@@ -224,7 +225,7 @@ impl<'r> UseGroup<'r> {
     }
 }
 
-/// Returns the lines of the first `shown` matches that are not in the lists.
+/// Collects the lines of the first `shown` matches that are not in the lists.
 fn shown_lines<'r>(
     response: &'r GrepResponse,
     shown: u64,
@@ -247,7 +248,7 @@ fn shown_lines<'r>(
     lines
 }
 
-/// Returns the lines whose match is of a kind, with their context.
+/// Selects the lines whose match is wanted, with their context.
 fn group<'r>(
     lines: &[(&'r GrepFile, &'r GrepLine)],
     is_wanted: impl Fn(&GrepFile, &GrepLine) -> bool,

@@ -1,4 +1,4 @@
-//! The subtypes of a qualifier: a method that one of them overrides is one of the qualified name, too.
+//! Subtypes of a qualifier. If a subtype overrides a method, we count that method as the qualified name, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -12,16 +12,16 @@ use super::qualifier::has_word;
 use super::{UseReader, file_name};
 use crate::limits;
 
-/// The types that implement or extend a type, directly or through others.
+/// Types that implement or extend a type, directly or through others.
 #[derive(Debug, Default)]
 pub(in super::super) struct Subtypes {
     pub(super) names: HashSet<String>,
-    /// False if there was no time for all files, or there are too many names.
+    /// False if there was no time for all files, or if there are too many names or levels.
     pub(super) is_complete: bool,
 }
 
 impl UseReader<'_> {
-    /// Finds the subtypes of a type by name, one level after the other. Each level searches all files once.
+    /// Finds the subtypes of a type by name, level by level. Each level searches all files once.
     pub(super) fn subtypes(&self, base: &str, start: &RelPath, walk: &WalkOptions) -> Subtypes {
         let stop = self.stop.within(limits::GREP_IMPLEMENTATIONS_TIME);
         let mut found = Subtypes { names: HashSet::new(), is_complete: true };
