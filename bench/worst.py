@@ -189,7 +189,8 @@ def with_deadline(program, row, root, deadline):
         finally:
             server.end()
     text = "killed" if answer is None else json.dumps(answer)
-    marks = ("time limit", "had to end", "is being built", "no time", "time was over", "time of", "did not finish")
+    marks = ("time limit", "call ended before", "being built", "no time", "time ran out", "time of", "did not finish",
+             "in time", "out of time")
     is_refused = answer and ("error" in answer or answer["result"].get("isError"))
     said = "cut" if any(mark in text for mark in marks) else "refused" if is_refused else "all"
     return max(wall - deadline, 0.0), cpu if wall > deadline else 0.0, said if answer else "killed"

@@ -1,5 +1,5 @@
 //! `count_words`, a tool that a test adds to the registry. No build of the product contains it.
-#![expect(unreachable_pub, reason = "the product would hand its types on")]
+#![expect(unreachable_pub, reason = "the product would re-export its types")]
 
 use forage_fs::Root;
 use schemars::JsonSchema;
@@ -46,7 +46,7 @@ impl Tool for CountWords {
     type Response = CountResponse;
 
     fn run(context: &Context, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
-        assert!(request.panics != Some(true), "it was asked to");
+        assert!(request.panics != Some(true), "requested by the test");
         let target = context.place(Some(&request.path))?.without_globs(&context.names)?;
         let (text, ..) = whole_text(&target.root, &target.path)?;
         let words = text.split_whitespace().count() as u64;
@@ -65,6 +65,9 @@ impl Render for CountResponse {
 
     fn render(outcome: &ToolOutcome<Self>, _budget: usize) -> Rendered {
         let CountResponse { path, words } = &outcome.response;
-        Rendered::without_files(with_notes(format!("{path} has {words} words."), &notes(outcome, None)), false)
+        Rendered::without_files(
+            with_notes(format!("{path} has {words} words."), &notes(outcome, None)),
+            false,
+        )
     }
 }

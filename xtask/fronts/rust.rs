@@ -1,5 +1,5 @@
 //! Makes the calls of a test through the library. Arguments: TREE REQUESTS.
-#![expect(clippy::disallowed_macros, reason = "it prints what it is asked for")]
+#![expect(clippy::disallowed_macros, reason = "its output is its purpose")]
 
 use forage_tools::Workspace;
 use forage_tools::registry::{self, refusal};

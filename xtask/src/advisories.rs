@@ -43,7 +43,7 @@ fn check_database(path: &Path) -> Result<(), String> {
     match known.is_dir() {
         true => Ok(()),
         false => Err(format!(
-            "{} is no checkout of RustSec's database: clone {SOURCE} and name its directory",
+            "{} is not a checkout of RustSec's database: clone {SOURCE} and pass its directory",
             path.display()
         )),
     }

@@ -79,12 +79,12 @@ impl<'a> BenchRun<'a> {
         let mut run = Self { names: Vec::new(), tree: PathBuf::new(), runs: None };
         let mut rest = arguments.iter();
         while let Some(&argument) = rest.next() {
-            let mut value = || rest.next().copied().ok_or(format!("{argument} has no value"));
+            let mut value = || rest.next().copied().ok_or(format!("{argument} needs a value"));
             match argument {
                 "--tree" => run.tree = PathBuf::from(value()?),
                 "--runs" => run.runs = Some(value()?),
                 name if BENCHMARKS.contains(&name) => run.names.push(name),
-                other => return Err(format!("there is no benchmark {other}; there are {BENCHMARKS:?}")),
+                other => return Err(format!("unknown benchmark {other}; known: {BENCHMARKS:?}")),
             }
         }
         if run.names.is_empty() {
@@ -94,7 +94,7 @@ impl<'a> BenchRun<'a> {
         run.tree = run
             .tree
             .canonicalize()
-            .map_err(|error| format!("--tree names no directory to search ({error})"))?;
+            .map_err(|error| format!("can't open the directory of --tree ({error})"))?;
         Ok(run)
     }
 }
@@ -139,7 +139,7 @@ fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
     let from = built.join("dist/forage").with_extension(std::env::consts::EXE_EXTENSION);
     std::fs::create_dir_all(&place)
         .and_then(|()| std::fs::copy(&from, &program))
-        .map_err(|error| format!("{} can't be kept: {error}", workspace.shown(&program)))?;
+        .map_err(|error| format!("can't save {}: {error}", workspace.shown(&program)))?;
     Ok(program)
 }
 

@@ -97,10 +97,10 @@ fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
     let (background, ink) = (number("background"), number("ink"));
     let is_dark = background < ink;
     if is_dark != (scheme == "dark") || (background - ink).abs() < 250.0 {
-        faults.push(format!("a background of {background} and letters of {ink}"));
+        faults.push(format!("background {background}, text {ink}"));
     }
     if found["broken"].as_array().is_none_or(|broken| !broken.is_empty()) {
-        faults.push(format!("pictures that are not there: {}", found["broken"]));
+        faults.push(format!("missing pictures: {}", found["broken"]));
     }
     faults
 }
@@ -152,6 +152,6 @@ impl Look<'_> {
 
     fn take(&self, page: &Path, picture: &Path) -> Result<(), String> {
         self.run(page, &[format!("--screenshot={}", picture.display())])?;
-        if picture.is_file() { Ok(()) } else { Err(format!("{} was not made", picture.display())) }
+        if picture.is_file() { Ok(()) } else { Err(format!("{} was not created", picture.display())) }
     }
 }

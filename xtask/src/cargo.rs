@@ -214,7 +214,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), String> {
 /// Creates an empty directory. If it already exists, it is replaced.
 pub(crate) fn empty(path: &Path) -> Result<(), String> {
     remove(path)?;
-    std::fs::create_dir_all(path).map_err(|error| format!("{} can't be made: {error}", path.display()))
+    std::fs::create_dir_all(path).map_err(|error| format!("{} can't be created: {error}", path.display()))
 }
 
 /// Writes a file. Creates its directory if required.
@@ -244,7 +244,7 @@ fn shown(arguments: &[&str]) -> String {
 /// Runs a command and parses its output as JSON. `shown` is its name in messages.
 fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
     let text = printed(command, shown)?;
-    serde_json::from_str(&text).map_err(|error| format!("{shown} prints no JSON: {error}"))
+    serde_json::from_str(&text).map_err(|error| format!("{shown} does not print JSON: {error}"))
 }
 
 #[cfg(test)]

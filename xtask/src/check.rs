@@ -63,7 +63,7 @@ const FURTHER: &[(&str, Step)] = &[
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
     // We should report peers that can't be installed before we compile anything.
-    println!("==> what the tests compare with");
+    println!("==> programs that the tests compare with");
     peers::install(workspace, all)?;
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
     let mut failures = Vec::new();

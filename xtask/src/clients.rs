@@ -44,7 +44,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     let Newest { folder, printed, log } = Newest::test(workspace, "clients", FOLDER, &TESTS)?;
     let table = table(&printed, |package| version(&folder, package));
     println!("{}", table.ok_or_else(|| format!("no test was run:\n{printed}"))?);
-    println!("What failed says why in {log}.");
+    println!("The reasons for failures are in {log}.");
     Ok(())
 }
 

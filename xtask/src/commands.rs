@@ -37,8 +37,8 @@ pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
     let mut page = String::from(
         "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
          This page lists all commands; `forage help COMMAND` also prints rare options and examples. [Which command?](which.md)\n\
-         helps you to choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted ([exceptions](scripts.md#exit-status)).\n\
-         `forage search` is another name of `forage grep`.\n",
+         helps you choose. Exit status: 0 found, 1 nothing found, 2 an error, 130 interrupted ([exceptions](scripts.md#exit-status)).\n\
+         `forage search` is another name for `forage grep`.\n",
     );
     let names = workspace.forage_text(&["man", "--list"])?;
     let read = |name: &str| parsed(name, &workspace.forage_text(&[name, "-h"])?);
@@ -51,8 +51,8 @@ pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
         let _ = writeln!(page, "| `{}` | {} | {about} |", entry.name, names.join(", "));
     }
     let help = workspace.forage_text(&["--help"])?;
-    let of_all = part(&help, "Options of every command:").ok_or("the help has no common options")?;
-    page.push_str("\n## Options of every command\n");
+    let of_all = part(&help, "Global options:").ok_or("the help has no common options")?;
+    page.push_str("\n## Global options\n");
     table(&mut page, &entries(&format!("Options:\n{of_all}")));
     Ok(page)
 }
@@ -60,7 +60,7 @@ pub(crate) fn page(workspace: &Workspace) -> Result<String, String> {
 fn parsed(name: &str, help: &str) -> Result<Help, String> {
     let about =
         help.lines().next().ok_or_else(|| format!("the help of `forage {name}` has no description"))?;
-    let own = help.split("\nOptions of every command:").next().unwrap_or(help);
+    let own = help.split("\nGlobal options:").next().unwrap_or(help);
     let entries: Vec<Entry> =
         entries(own).into_iter().filter(|it| !it.name.contains("--help") && it.name != "help").collect();
     Ok(Help { name: name.to_owned(), about: about.to_owned(), entries })
@@ -177,7 +177,7 @@ mod tests {
         let help = "Find <it>\n\nUsage: forage find [OPTIONS] <NAME>\n\nArguments:\n  <NAME>  Name, which\n          is long\n\n\
             Options:\n  -a, --all     All|each [possible values: a, b]\n      --n <N>\n          Number\n  -h, --help    Print help\n\n\
             Files:\n  -u, --unrestricted...  More\n      --code[=<TOKENS>]  Code\n\n\
-            Options of every command:\n      --json  JSON\n\nExamples:\n  forage find a    how\n";
+            Global options:\n      --json  JSON\n\nExamples:\n  forage find a    how\n";
         let helps = [
             parsed("find", help).unwrap(),
             parsed("seek", "Seek\n\nOptions:\n      --n <N>  Number\n").unwrap(),
@@ -191,6 +191,6 @@ mod tests {
             The other options are [ripgrep's](ripgrep.md):\n\n| | |\n|---|---|\n| files | `-u` `--code` |\n\n\
             [Common options](#options-of-several-commands): `--n`.\n";
         assert_eq!(page, expected);
-        assert_eq!(part(help, "Options of every command:").unwrap().trim(), "--json  JSON");
+        assert_eq!(part(help, "Global options:").unwrap().trim(), "--json  JSON");
     }
 }

@@ -14,10 +14,10 @@ type Key<'a> = (String, &'a Value);
 pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
-         Your settings are in `~/.config/forage/config.toml`, or in the file of `--config` or `FORAGE_CONFIG`. Environment\n\
+         Your settings are in `~/.config/forage/config.toml`, or in the file named by `--config` or `FORAGE_CONFIG`. Environment\n\
          variables override the file, and options of [commands](commands.md) override both.\n\n\
          ```sh\nforage config --all         # every key with its value\nforage config --schema      # a JSON Schema of the file, for your editor\n```\n\n\
-         A `.forage.toml` in a project must only narrow your settings: it can lower `limits.text_bytes`, `limits.timeout_ms`\n\
+         A `.forage.toml` in a project can only narrow your settings: it can lower `limits.text_bytes`, `limits.timeout_ms`\n\
          and `limits.max_file_bytes`, and add to `search.exclude`.\n\n\
          | key | default | |\n|---|---|---|\n",
     );

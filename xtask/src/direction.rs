@@ -28,7 +28,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     if !violations.is_empty() {
         return Err(violations.join("\n"));
     }
-    println!("    {} rules hold over {} dependencies", rules.len(), edges.len());
+    println!("    {} rules hold for {} dependencies", rules.len(), edges.len());
     Ok(())
 }
 
@@ -71,7 +71,9 @@ fn violations(rules: &Rules, members: &BTreeSet<String>, edges: &Edges) -> Vec<S
         members.iter().filter(|member| member.starts_with(HOUSE) && !PRODUCTS.contains(&member.as_str()))
     {
         if !rules.contains_key(member) {
-            found.push(format!("{member} has no rule in deny.toml: say there who may depend on it"));
+            found.push(format!(
+                "{member} has no rule in deny.toml; add one that lists the crates that may depend on it"
+            ));
         }
     }
     for (name, wrappers) in rules {
@@ -81,7 +83,10 @@ fn violations(rules: &Rules, members: &BTreeSet<String>, edges: &Edges) -> Vec<S
         }
         for who in dependents().filter(|who| !wrappers.contains(*who)) {
             let allowed: Vec<&str> = wrappers.iter().map(String::as_str).collect();
-            found.push(format!("{who} depends on {name}; deny.toml allows that to {}", allowed.join(", ")));
+            found.push(format!(
+                "{who} depends on {name}; deny.toml allows this only for {}",
+                allowed.join(", ")
+            ));
         }
     }
     found
@@ -139,8 +144,8 @@ mod tests {
         let nodes: &[(&str, &[&str])] =
             &[("forage-fs", &["clap"]), ("forage-cli", &["forage-fs", "clap"]), ("clap", &[])];
         let expected = [
-            "forage-fs depends on clap; deny.toml allows that to forage-cli",
-            "forage-cli depends on forage-fs; deny.toml allows that to forage-search",
+            "forage-fs depends on clap; deny.toml allows this only for forage-cli",
+            "forage-cli depends on forage-fs; deny.toml allows this only for forage-search",
         ];
         assert_eq!(found(RULES, nodes), expected);
     }
@@ -154,8 +159,9 @@ mod tests {
             ("forage-cli", &["clap"]),
             ("clap", &[]),
         ];
-        let expected = ["forage-new", "forage-search"]
-            .map(|name| format!("{name} has no rule in deny.toml: say there who may depend on it"));
+        let expected = ["forage-new", "forage-search"].map(|name| {
+            format!("{name} has no rule in deny.toml; add one that lists the crates that may depend on it")
+        });
         assert_eq!(found(RULES, nodes), expected);
     }
 

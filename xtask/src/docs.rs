@@ -28,7 +28,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
         println!("    {} pages in {}", pages.len(), workspace.shown(&book));
         Ok(())
     } else {
-        Err(format!("links that lead nowhere:\n{}", dead.join("\n")))
+        Err(format!("broken links:\n{}", dead.join("\n")))
     }
 }
 
@@ -53,7 +53,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
         names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md" && !pages.contains(name)).collect();
     match missing.is_empty() {
         true => Ok(pages),
-        false => Err(format!("docs/SUMMARY.md does not name {}", missing.join(", "))),
+        false => Err(format!("docs/SUMMARY.md does not list {}", missing.join(", "))),
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     if ran && !results.iter().any(|line| line.ends_with("FAILED") || line.contains("FAILED.")) {
         return Ok(());
     }
-    Err(format!("what failed stands in {log}"))
+    Err(format!("tests failed; see {log}"))
 }
 
 /// Looks up the version of a package in an environment.

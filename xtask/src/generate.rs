@@ -16,7 +16,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
             continue;
         }
         cargo::write(&path, text)?;
-        println!("{name} is written");
+        println!("{name} was written");
     }
     Ok(())
 }
@@ -56,8 +56,8 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     files.extend(crate::bindings::files(workspace)?);
     files.extend(front_page::readmes(workspace)?);
     let plugin = workspace.forage_json(&[&setup[..], &["--plugin-files"]].concat())?;
-    for (path, text) in plugin.as_object().ok_or("`forage setup --plugin-files` prints no object")? {
-        let text = text.as_str().ok_or_else(|| format!("the text of {path} is none"))?;
+    for (path, text) in plugin.as_object().ok_or("`forage setup --plugin-files` does not print an object")? {
+        let text = text.as_str().ok_or_else(|| format!("the text of {path} is not a string"))?;
         files.push((path.clone(), text.to_owned()));
     }
     Ok(files)
@@ -66,7 +66,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
 /// Generates the page on setting up each client, from the table in the program.
 fn clients_page(clients: &Value) -> Result<String, String> {
     let mut page = String::from(CLIENTS);
-    let clients = clients.as_array().ok_or("`forage setup --json` prints no array")?;
+    let clients = clients.as_array().ok_or("`forage setup --json` does not print an array")?;
     let lacks = |client: &Value| format!("a client lacks a field: {client}");
     for client in clients {
         let row = client_row(client).ok_or_else(|| lacks(client))?;
@@ -204,8 +204,9 @@ fn client_section<'a>(
 /// Generates the reference of the tools from their definitions with all arguments. The second definitions are
 /// those that models see, and the third those that are enabled by default.
 fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String> {
-    let array =
-        |tools: &Value| tools.as_array().cloned().ok_or("`forage tools --format mcp` prints no array");
+    let array = |tools: &Value| {
+        tools.as_array().cloned().ok_or("`forage tools --format mcp` does not print an array")
+    };
     let (tools, told, on) = (array(tools)?, array(told)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\

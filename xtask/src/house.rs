@@ -48,9 +48,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         return Err(found.join("\n"));
     }
     if files.is_empty() {
-        return Err("no Rust file was found below crates/".to_owned());
+        return Err("no Rust files found under crates/".to_owned());
     }
-    println!("    {} files follow them", files.len());
+    println!("    {} files checked", files.len());
     Ok(())
 }
 
@@ -66,18 +66,17 @@ fn violations(name: &str, text: &str) -> Vec<String> {
             continue;
         }
         if ignores_a_test(code) {
-            found.push(format!(":{number}: no test is ignored: mend it, or remove it and say so"));
+            found.push(format!(":{number}: do not ignore tests: fix the test, or remove it"));
         }
         in_product &= !code.starts_with("#[cfg(test)]");
         if let Some(family) = MODEL_FAMILIES.iter().find(|family| in_product && names_model(code, family)) {
             found.push(format!(
-                ":{number}: `{family}…` is the id of a model: ids stand in crates/forage-llm/src/providers.toml"
+                ":{number}: `{family}…` is a model id; model ids belong in \
+                 crates/forage-llm/src/providers.toml"
             ));
         }
         if let Some(word) = of_the_program(name).iter().find(|word| in_product && says(code, word)) {
-            found.push(format!(
-                ":{number}: `{word}` is the program's, which a library does not know: give it a `forage_base::Hint`"
-            ));
+            found.push(format!(":{number}: a library must not mention `{word}`; use a `forage_base::Hint`"));
         }
     }
     found

@@ -30,7 +30,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
-    reason = "a development tool: it reads the sources, runs cargo and prints; no user's file is near"
+    reason = "a development tool that reads the sources, runs cargo and prints; it touches no user files"
 )]
 
 mod advisories;

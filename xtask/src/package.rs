@@ -205,7 +205,7 @@ impl Release {
     /// moved them.
     fn unpack(&self, workspace: &Workspace, folder: &Path) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("the wheel of the program: {error}");
-        let wheel = std::fs::read_dir(folder).map_err(failed)?.next().ok_or("maturin has made no wheel")?;
+        let wheel = std::fs::read_dir(folder).map_err(failed)?.next().ok_or("maturin built no wheel")?;
         let wheel = wheel.map_err(failed)?.path();
         let unzip = ["-m", "zipfile", "-e"];
         succeed(workspace.program("python3").args(unzip).args([&wheel, folder]), "python3")?;
@@ -255,7 +255,7 @@ pub(crate) fn compare_tag(workspace: &Workspace, tag: &str) -> Result<(), String
     let version = version(&metadata)?;
     match tag == format!("v{version}") {
         true => Ok(()),
-        false => Err(format!("the tag is {tag}, and the version {version}")),
+        false => Err(format!("the tag is {tag}, but the version is {version}")),
     }
 }
 

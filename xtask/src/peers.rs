@@ -71,7 +71,7 @@ const PEERS: &[Peer] = &[
         is_large: false,
     },
     Peer {
-        name: "the MCP client of Python, line 1",
+        name: "the Python MCP client, version 1",
         source: Source::Python {
             folder: "mcp/python-1",
             list: "forage/tests/clients/requirements-1.txt",
@@ -81,7 +81,7 @@ const PEERS: &[Peer] = &[
         is_large: false,
     },
     Peer {
-        name: "the MCP client of Python, line 2",
+        name: "the Python MCP client, version 2",
         source: Source::Python {
             folder: "mcp/python-2",
             list: "forage/tests/clients/requirements-2.txt",
@@ -120,7 +120,7 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
-        name: "an emulator of ARM",
+        name: "an ARM emulator",
         source: Source::System { program: "qemu-aarch64", packages: &["qemu-user"] },
         variables: &[],
         is_large: true,
@@ -147,13 +147,13 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
-        name: "what drives a browser",
+        name: "a browser driver",
         source: Source::Npm { folder: PAGE, list: "forage-ui/tests/page/package.json" },
         variables: &["FORAGE_TEST_PAGE"],
         is_large: true,
     },
     Peer {
-        name: "the agent frameworks of Python",
+        name: "the Python agent frameworks",
         source: Source::Python {
             folder: "frameworks/python",
             list: "forage/tests/clients/frameworks/requirements.txt",
@@ -216,7 +216,7 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
-        name: "what checks the Python package",
+        name: "the checkers of the Python package",
         source: Source::Python {
             folder: BINDINGS,
             list: "forage-python/tests/requirements.txt",
@@ -226,7 +226,7 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
-        name: "what looks at bundles and workflows",
+        name: "the linters of bundles and workflows",
         source: Source::Npm { folder: PACKAGE_CHECKS, list: "forage/tests/clients/packaging/package.json" },
         variables: &[],
         is_large: true,

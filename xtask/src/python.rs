@@ -77,7 +77,7 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     build.args(["build", "--quiet", "--locked", "--profile", "dev", "--out"]).arg(&wheels);
     succeed(build.current_dir(workspace.path("")), "maturin build")?;
     let wheels = std::fs::read_dir(&wheels).map_err(|error| error.to_string())?;
-    let wheel = wheels.flatten().map(|file| file.path()).next().ok_or("maturin has made no wheel")?;
+    let wheel = wheels.flatten().map(|file| file.path()).next().ok_or("maturin built no wheel")?;
     let mut pip = workspace.program(workspace.path("target/peers/bindings/python/bin/python"));
     pip.args([
         "-m",

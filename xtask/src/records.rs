@@ -9,7 +9,7 @@ const WRITTEN: &str = "<!-- Written by `cargo xtask generate` from the program; 
 
 /// Generates all files from the output of `forage schema --json`. Returns their paths and texts.
 pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
-    let schemas = schemas.as_object().ok_or("`forage schema --json` prints no object")?;
+    let schemas = schemas.as_object().ok_or("`forage schema --json` does not print an object")?;
     let mut files = vec![
         ("docs/records.md".to_owned(), records_page(schemas)?),
         ("docs/errors.md".to_owned(), errors_page(schemas)?),
@@ -51,9 +51,9 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          instead, unless you use `--uses`, `--ast` or `--fuzzy`. Over MCP, the same records are the `structuredContent`.\n\n\
          ```sh\nforage schema                # the names of the schemas\nforage schema grep-uses      # the JSON Schema of `forage grep --uses --json`\n```\n\n\
          - A command that fails prints an [error](errors.md), or adds `error` and `code` to its answer.\n\
-         - A command about several paths prints `{{\"answers\": […]}}`.\n\
+         - A command with several paths prints `{{\"answers\": […]}}`.\n\
          - Each heading links to the JSON Schema of the document.\n\
-         - New fields can appear at any time. If a field changes or is removed, the version in the schema's `$id` must grow.\n\
+         - New fields can appear at any time. If a field changes or is removed, the version in the schema's `$id` increases.\n\
          - Human-readable text, such as in `warnings`, can change in any version.\n"
     );
     let mut page = RecordsPage { text, ..RecordsPage::default() };
@@ -95,7 +95,7 @@ impl<'a> RecordsPage<'a> {
         let mains: Vec<&Value> =
             schemas.values().filter_map(main_part).filter(|main| is_of_tool(main)).collect();
         if mains.is_empty() {
-            return Err("no schema is that of a tool".to_owned());
+            return Err("no schema belongs to a tool".to_owned());
         }
         self.text.push_str("\n## Common fields of the tools\n\n| field | type | |\n|---|---|---|\n");
         for main in &mains {
@@ -278,8 +278,8 @@ fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
 }
 
 fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
-    let schema = schemas.get("error").ok_or("there is no schema of errors")?;
-    let codes = words(&schema["$defs"]["ErrorCode"]).ok_or("the codes of errors are no choice of words")?;
+    let schema = schemas.get("error").ok_or("there is no schema for errors")?;
+    let codes = words(&schema["$defs"]["ErrorCode"]).ok_or("the error codes are not an enum")?;
     let mut page = format!(
         "# Errors\n\n{WRITTEN}\n\n\
          An error is a message on stderr. With `--json` the message is in a document on stdout, with a `code`: programs should\n\

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::limits::{ANSWER_SHARE, Limits, TURN_SHARE};
 
-/// The reasons for which a turn is the last one.
+/// The reason why a turn is the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LastTurn {
@@ -17,7 +17,7 @@ pub enum LastTurn {
     Calls,
     /// The rest of the time is needed for the answer.
     Time,
-    /// The same call was asked for again and again.
+    /// The same call was requested repeatedly.
     Repetition,
 }
 

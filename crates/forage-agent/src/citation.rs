@@ -10,16 +10,16 @@ use serde::Serialize;
 
 use super::limits::{CITATION_TIME, CITATIONS, CITED_FILE_BYTES, CITED_PATH_BYTES};
 
-/// A place that an answer cites.
+/// A location that an answer cites.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Citation {
-    /// The path as the answer has it.
+    /// The path as written in the answer.
     pub path: String,
     /// First line, counted from 1.
     pub start: u64,
     /// Last line, inclusive.
     pub end: u64,
-    /// A description of what is wrong with it; not there for a place that is.
+    /// The problem with the citation; absent if it is correct.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrong: Option<String>,
 }
@@ -62,7 +62,7 @@ pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
             // A name followed by a number, e.g. `localhost:8080`, is a citation only if there is such a file.
             CitationTarget::Wrong(_) if !looks_like_path(found.path) => continue,
             CitationTarget::Wrong(problem) => Some((*problem).to_owned()),
-            _ if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
+            _ if found.start == 0 || found.end < found.start => Some("invalid line range".to_owned()),
             CitationTarget::Count(count) if found.end > *count => Some(format!("the file has {count} lines")),
             CitationTarget::Count(_) => None,
             CitationTarget::Unknown => {
@@ -103,7 +103,7 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
                 OpenError::Secret { .. } => "a secrets file, which is never read",
                 OpenError::IsDirectory { .. } => "a directory",
                 OpenError::NotRegular { .. } => "not a regular file",
-                OpenError::KernelFileSystem { .. } => "on a file system of the kernel's",
+                OpenError::KernelFileSystem { .. } => "on a kernel file system",
                 OpenError::Io { .. } => "it can't be opened",
             });
         }

@@ -127,9 +127,9 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
         return told;
     }
     let left_out = earlier.len() - parts.len();
-    told.push(&border.plain("\nThe question goes on from earlier ones about the same root.\n"));
+    told.push(&border.plain("\nThe question continues earlier ones about the same root.\n"));
     if left_out > 0 {
-        told.push(&border.remark(&format!("{left_out} of the earlier questions are left out, the oldest")));
+        told.push(&border.remark(&format!("the {left_out} oldest of the earlier questions are left out")));
     }
     for (number, (text, not_same)) in parts.into_iter().rev().enumerate() {
         told.push(
@@ -137,8 +137,8 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
         );
         if not_same > 0 {
             told.push(&border.remark(&format!(
-                "{not_same} of the files that this answer cites changed since or are gone: read them again before you \
-                 rely on it"
+                "{not_same} of the files that this answer cites have changed since or are gone: read them again before \
+                 you rely on it"
             )));
         }
     }

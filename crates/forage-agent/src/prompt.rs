@@ -31,7 +31,7 @@ pub(super) fn system(own: &str, names: &ToolNames) -> String {
 /// Formats the remark that this turn is the last one.
 pub(super) fn last_turn(reason: &str) -> String {
     format!(
-        "this is the last turn, because {reason}: answer the question now, in text; calls are not run any more"
+        "this is the last turn, because {reason}: answer the question now, in text; no more calls are run"
     )
 }
 

@@ -223,7 +223,7 @@ impl<'a> AgentSession<'a> {
             return TurnEnd::NoAnswer;
         }
         if finish == Finish::Length {
-            let cut = "the answer was cut at the model's limit on its length";
+            let cut = "the answer was cut off at the model's length limit";
             self.transcript.warnings.push(cut.to_owned());
         }
         let checked = citation::check(&text, &self.agent.context);

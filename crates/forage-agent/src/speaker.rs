@@ -99,7 +99,7 @@ impl<'a> Speaker<'a> {
             let pause = error.retry_after().unwrap_or(RETRY_PAUSE);
             if !retried && is_momentary(&error) && pause < deadline.saturating_duration_since(Instant::now())
             {
-                self.note(&error, "it is asked once more");
+                self.note(&error, "retrying");
                 retried = true;
                 self.wait(pause, deadline)?;
             } else if !self.change(&error) {
@@ -125,7 +125,7 @@ impl<'a> Speaker<'a> {
             return false;
         };
         self.at = next;
-        self.note(error, &format!("{} goes on", self.name()));
+        self.note(error, &format!("{} takes over", self.name()));
         true
     }
 

@@ -15,7 +15,7 @@ use super::budget::LastTurn;
 use super::citation::Citation;
 use super::limits::SHOWN_BYTES;
 
-/// The end of a conversation.
+/// How a conversation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
@@ -39,7 +39,7 @@ pub enum TurnEnd {
 pub struct Transcript {
     /// The question.
     pub question: String,
-    /// The directory that relative paths are below.
+    /// The root of relative paths.
     pub root: String,
     /// Models that answered, as `provider/model`, in order.
     pub models: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Transcript {
     pub turns: Vec<Turn>,
     /// The answer, with a mark after each wrong citation.
     pub answer: Option<String>,
-    /// The beginning of an answer whose call was interrupted; only if answers are streamed.
+    /// The beginning of an answer that was interrupted; only if answers are streamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<String>,
     /// The citations of the answer.
@@ -81,15 +81,15 @@ pub struct Transcript {
 pub struct Turn {
     /// The model that answered.
     pub model: String,
-    /// The text that it said; in the last turn the answer, as the model wrote it.
+    /// The text of the model. In the last turn, this is the answer as the model wrote it.
     pub text: String,
-    /// The calls that it wanted made.
+    /// The calls that it requested.
     pub calls: Vec<ToolCallRecord>,
-    /// Tokens, where they are known.
+    /// Tokens, if known.
     #[serde(serialize_with = "some_usage")]
     #[schemars(with = "Option<TokenCounts>")]
     pub usage: Option<Usage>,
-    /// US dollars, where they are known.
+    /// Cost in US dollars, if known.
     pub cost_usd: Option<f64>,
     /// Wall time of the model.
     pub model_ms: u64,
@@ -97,27 +97,27 @@ pub struct Turn {
     pub tools_ms: u64,
 }
 
-/// One call.
+/// One tool call.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ToolCallRecord {
     /// Number in the conversation, counted from 1.
     pub number: usize,
     /// The tool, as the model named it.
     pub tool: String,
-    /// The arguments: JSON where they are, otherwise the text that the model wrote.
+    /// The arguments as JSON. If they are not valid JSON, the text that the model wrote.
     pub arguments: Value,
     /// Whether a tool was run.
     pub run: bool,
-    /// The call that was the same and whose result was there already.
+    /// The number of an identical earlier call whose result was already in the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
     /// Bytes of the result in the conversation.
     pub bytes: usize,
     /// Wall time.
     pub elapsed_ms: u64,
-    /// The reason for which there is no result.
+    /// The reason why there is no result.
     pub error: Option<String>,
-    /// What the result amounts to, and which lines of files it showed.
+    /// A summary of the result, and the lines of files that it showed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<AnswerHead>>,
     /// The first line of the result.
@@ -130,7 +130,7 @@ pub struct ToolCallRecord {
 struct TokenCounts {
     /// Tokens of the requests, cached ones included.
     input_tokens: u64,
-    /// Those of them that the provider had in its cache.
+    /// The number of these that the provider had in its cache.
     cached_input_tokens: u64,
     /// Tokens of the answers, reasoning included.
     output_tokens: u64,
@@ -229,8 +229,8 @@ impl Transcript {
             TurnEnd::Answered => return None,
             TurnEnd::NoAnswer => "the model gave no answer",
             TurnEnd::Refused => "the model refused to answer",
-            TurnEnd::ModelsFailed => "no model could go on",
-            TurnEnd::Time => "the time was up; give it more with --total-ms",
+            TurnEnd::ModelsFailed => "all models failed",
+            TurnEnd::Time => "the time limit was reached; raise it with --total-ms",
             TurnEnd::Interrupted => "it was interrupted",
         };
         let last = match self.stop_reason {
@@ -249,7 +249,7 @@ impl Transcript {
     /// text and their last text, if any.
     fn without_answer(&self, written: &[Option<&str>; 2]) -> String {
         let mut text = format!("No answer: {}.\n", self.why_no_answer().unwrap_or_default());
-        for (title, said) in ["What the model had written", "What the model said last"].iter().zip(written) {
+        for (title, said) in ["The model's unfinished answer", "The model's last text"].iter().zip(written) {
             if let Some(said) = said {
                 let _ = write!(text, "\n{title}:\n\n{}\n", indented(said.trim_end()));
             }
@@ -257,7 +257,7 @@ impl Transcript {
         let calls: Vec<&ToolCallRecord> =
             self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run).collect();
         if !calls.is_empty() {
-            text.push_str("\nWhat was looked at:\n\n");
+            text.push_str("\nCalls made:\n\n");
         }
         for call in calls {
             let result = call.error.as_deref().unwrap_or(&call.head);
@@ -287,15 +287,15 @@ impl Transcript {
         }
         notes.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         if let Some(why) = self.last_turn {
-            notes.push(format!("the model was told to answer, because {}", why.reason()));
+            notes.push(format!("the model had to answer, because {}", why.reason()));
         }
         let redacted: usize = self.redacted.values().sum();
         if redacted > 0 {
             let secrets = if redacted == 1 { "secret" } else { "secrets" };
-            notes.push(format!("{redacted} {secrets} redacted in what was sent to the model"));
+            notes.push(format!("{redacted} {secrets} redacted from the requests to the model"));
         }
         if self.results_taken_out > 0 {
-            notes.push(format!("old results taken out of the conversation: {}", self.results_taken_out));
+            notes.push(format!("old results removed from the conversation: {}", self.results_taken_out));
         }
         notes.push(self.summary());
         notes

@@ -89,7 +89,7 @@ impl AgentSession<'_> {
         let Some(tool) = self.tool(&call.name) else {
             let names: Vec<&str> = self.agent.tools.iter().map(|tool| tool.name()).collect();
             return CallPlan::refuse(format!(
-                "not run: there is no tool of this name; the tools are {}",
+                "not run: there is no tool with this name; the tools are {}",
                 names.join(", ")
             ));
         };

@@ -19,7 +19,7 @@ pub enum KeyError {
     Empty,
     /// The text contains white space or a character outside printable ASCII, which an HTTP header can't
     /// carry.
-    #[error("the key has a space, a line break or a non-ASCII character inside; copy it again")]
+    #[error("the key contains a space, a line break or a non-ASCII character; copy it again")]
     Unprintable,
 }
 

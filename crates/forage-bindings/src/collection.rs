@@ -21,7 +21,7 @@ use crate::settings::check_range;
 pub struct CollectionSettings {
     /// A local directory of collections.
     pub directory: Option<PathBuf>,
-    /// The address of a server. Its port is that of the REST interface, 6333 by default.
+    /// The address of a server. Its port is that of the REST API, 6333 by default.
     pub url: Option<String>,
     /// The name of the collection.
     pub name: String,
@@ -140,7 +140,7 @@ impl CollectionSettings {
         match &*self.idf {
             "auto" => Ok(Idf::Auto),
             "stored" => Ok(Idf::Stored),
-            other => Err(format!("`idf` is auto or stored, not {other:?}")),
+            other => Err(format!("`idf` must be auto or stored, not {other:?}")),
         }
     }
 
@@ -149,7 +149,7 @@ impl CollectionSettings {
         let Some(name) = self.encoder.as_deref().filter(|name| *name != "auto") else { return Ok(None) };
         encoder_named(name, prose).map(Some).ok_or_else(|| {
             let names = [CodeSuperset::NAME, FastEmbedBm25::NAME, Bm42::NAME].join(", ");
-            format!("`encoder` is auto or one of {names}, not {name:?}")
+            format!("`encoder` must be auto or one of {names}, not {name:?}")
         })
     }
 

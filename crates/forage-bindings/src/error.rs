@@ -50,7 +50,7 @@ impl BindingError {
 
     /// Creates the error of reading a closed stream.
     pub(crate) fn closed_early() -> Self {
-        Self::new(ErrorCode::Cancelled, "the search was ended before all there is was handed over")
+        Self::new(ErrorCode::Cancelled, "the search was ended before everything was returned")
     }
 
     /// Creates the error of a call in a process that was forked after the workspace was opened.

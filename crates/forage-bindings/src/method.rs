@@ -161,7 +161,7 @@ fn method_of(tool: &dyn AnyTool) -> Method {
     let arguments = parameters(tool.id(), &tool.whole_schema());
     let each = tool.piece_schema().map(|piece| {
         let arguments = parameters(tool.id(), &tool.each_schema());
-        let summary = format!("Like `{name}`, but iterates over all results while they are found.");
+        let summary = format!("Like `{name}`, but iterates over all results as they are found.");
         EachMethod { docstring: docstring(&summary, "", &arguments), arguments, piece }
     });
     Method {

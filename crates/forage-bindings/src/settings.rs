@@ -92,7 +92,7 @@ fn unreadable(error: &serde_json::Error) -> BindingError {
         Some((unknown, known)) if unknown.starts_with("unknown field") => {
             format!("{unknown}, expected {known}")
         }
-        Some((_, known)) => format!("a value is of another type than expected: {known}"),
+        Some((_, known)) => format!("a value has an unexpected type: {known}"),
         None => "a value can't be used".to_owned(),
     };
     BindingError::unreadable(&format!("the settings of the workspace: {what}"))

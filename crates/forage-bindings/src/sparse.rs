@@ -21,7 +21,7 @@ impl Bm25 {
     pub fn open(language: &str, stems: bool) -> Result<Self, BindingError> {
         let Some(known) = Language::parse(language) else {
             let all: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-            let problem = format!("`language` is one of {}, not {language:?}", all.join(", "));
+            let problem = format!("`language` must be one of {}, not {language:?}", all.join(", "));
             return Err(BindingError::new(ErrorCode::Argument, problem));
         };
         Ok(Self(FastEmbedBm25::with_prose(if stems { Prose::Stemmed(known) } else { Prose::AsWritten })))

@@ -203,7 +203,7 @@ impl Toolbox {
                 Some(Limit::Timeout) => "the time for the call ended the search",
                 _ => "the search ended",
             };
-            let problem = format!("{what} before all there is was handed over");
+            let problem = format!("{what} before everything was returned");
             Err(BindingError {
                 refusal: Some(answer.text),
                 ..BindingError::new(ErrorCode::Unfinished, problem)
@@ -257,7 +257,7 @@ impl Toolbox {
     pub fn definitions(&self, format: &str, only: Option<&[String]>) -> Result<Vec<Value>, BindingError> {
         let Some(shape) = SchemaFormat::ALL.iter().find(|shape| shape.name() == format) else {
             let known: Vec<&str> = SchemaFormat::ALL.iter().map(|shape| shape.name()).collect();
-            let problem = format!("`format` is one of {}, not {format:?}", known.join(", "));
+            let problem = format!("`format` must be one of {}, not {format:?}", known.join(", "));
             return Err(BindingError::new(ErrorCode::Argument, problem));
         };
         let context = self.workspace.context();
@@ -267,7 +267,7 @@ impl Toolbox {
             only.into_iter().flatten().find(|name| all.iter().all(|tool| tool.name() != **name))
         {
             let known: Vec<&str> = all.iter().map(|tool| tool.name()).collect();
-            let problem = format!("`only` names {unknown}, which is none of {}", known.join(", "));
+            let problem = format!("`only` names {unknown}, which is not one of {}", known.join(", "));
             return Err(BindingError::new(ErrorCode::Argument, problem));
         }
         let is_wanted = |tool: &&dyn AnyTool| match only {

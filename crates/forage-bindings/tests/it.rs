@@ -235,7 +235,7 @@ fn what_is_refused_says_why() {
         let why = refused(json!({ "index": false, setting: 1_000_000 })).unwrap();
         assert!(why.starts_with(&format!("`{setting}` 1000000 is out of range")), "{why}");
     }
-    assert!(refused(json!({ "index": tree.path() })).unwrap().contains("lies in the workspace"));
+    assert!(refused(json!({ "index": tree.path() })).unwrap().contains("is inside the workspace"));
 
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
     let code = |name: &str, given: Value| toolbox.call_method(name, given, &Stop::never()).unwrap_err().code;
@@ -376,7 +376,7 @@ fn a_pattern_is_taken_as_it_is_meant() {
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
     let call = |name: &str, pattern: &str| toolbox.call(name, json!({ "pattern": pattern }), &Stop::never());
     for name in ["grep_search", "forage_grep_search", "mcp__forage__grep_search"] {
-        assert!(call(name, "main(").unwrap().text.contains("was searched for: main"), "{name}");
+        assert!(call(name, "main(").unwrap().text.contains("searched for this instead: main"), "{name}");
     }
     let refused = call("grep_search", "(a|").err().unwrap();
     assert_eq!(refused.code, ErrorCode::Pattern);
@@ -517,5 +517,5 @@ fn definitions_are_of_all_tools_or_of_those_that_are_named() {
     assert!(all.contains(&"grep_search".to_owned()) && !all.contains(&"Search".to_owned()), "{all:?}");
     assert_eq!(names(Some(&["read_file", "Search"])).unwrap(), ["read_file", "Search"]);
     let unknown = names(Some(&["readfile"])).unwrap_err();
-    assert!(unknown.starts_with("`only` names readfile, which is none of search_index, "), "{unknown}");
+    assert!(unknown.starts_with("`only` names readfile, which is not one of search_index, "), "{unknown}");
 }

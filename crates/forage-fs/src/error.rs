@@ -24,8 +24,8 @@ pub enum RootError {
     },
     /// A directory on one of the kernel's own file systems, whose files contain keys and environments.
     #[error(
-        "{path} lies on a kernel file system (proc, sys or dev, or one mounted elsewhere) and can't be a root; name a \
-         directory of files"
+        "{path} is on a kernel file system (proc, sys or dev, or one mounted elsewhere) and can't be a root; name \
+         another directory"
     )]
     KernelFileSystem {
         /// The canonical directory.
@@ -51,10 +51,10 @@ impl RootError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStates {
     /// A network file system, FUSE, a disk image, or an unknown file system.
-    #[error("its file system does not tell at once which files have changed")]
+    #[error("its file system does not reliably report changes")]
     NotLocal,
     /// tmpfs: changes through a memory mapping are never written back, and do not update any time.
-    #[error("its file system is in memory alone, where a file that is mapped changes without its times")]
+    #[error("it is on tmpfs, which does not update times when a mapped file is written")]
     InMemory,
 }
 
@@ -104,9 +104,7 @@ pub enum OpenError {
         path: String,
     },
     /// A pseudo file system (for example proc or sysfs) that is mounted below the root.
-    #[error(
-        "{path} lies on a file system that the kernel makes of itself ({system}), which is never entered or read"
-    )]
+    #[error("{path} is on a kernel pseudo file system ({system}), which is never entered or read")]
     KernelFileSystem {
         /// The path in display form.
         path: String,

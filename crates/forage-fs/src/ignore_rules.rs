@@ -263,7 +263,7 @@ fn git_exclude(
         Err(error) if sys::is_missing(&error) => return None,
         Err(error) => {
             let place = path.join(b".git").join(b"info");
-            warn(format!("{} can't be read and its rules are not applied: {error}", place.display()));
+            warn(format!("{} can't be read, so its rules are not applied: {error}", place.display()));
             return None;
         }
     };
@@ -282,7 +282,7 @@ fn compile(
         Ok(Some(text)) => text,
         Ok(None) => {
             warn(format!(
-                "{} is over {} bytes and its rules are not applied",
+                "{} is over {} bytes, so its rules are not applied",
                 shown(),
                 limits::IGNORE_FILE_BYTES
             ));
@@ -291,7 +291,7 @@ fn compile(
         // The file was removed a moment ago, or is optional.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
-            warn(format!("{} can't be read and its rules are not applied: {error}", shown()));
+            warn(format!("{} can't be read, so its rules are not applied: {error}", shown()));
             return None;
         }
     };
@@ -305,17 +305,21 @@ fn compile(
         }
         let place = || format!("{}:{}", shown(), number + 1);
         if line.len() > limits::IGNORE_LINE_BYTES {
-            warn(format!("{}: the rule is over {} bytes and left out", place(), limits::IGNORE_LINE_BYTES));
+            warn(format!(
+                "{}: the rule is over {} bytes and is not applied",
+                place(),
+                limits::IGNORE_LINE_BYTES
+            ));
             continue;
         }
         let Ok(line) = std::str::from_utf8(line) else {
-            warn(format!("{}: the rule is not UTF-8 and left out", place()));
+            warn(format!("{}: the rule is not UTF-8 and is not applied", place()));
             continue;
         };
         rules += 1;
         wildcards += line.bytes().filter(|byte| matches!(byte, b'*' | b'?' | b'[')).count();
         if rules > limits::IGNORE_FILE_RULES {
-            warn(format!("{} has over {} rules and none is applied", shown(), limits::IGNORE_FILE_RULES));
+            warn(format!("{} has over {} rules, so none is applied", shown(), limits::IGNORE_FILE_RULES));
             return None;
         }
         // An exclusion names the rule by its line number and text.
@@ -332,7 +336,7 @@ fn compile(
         }
     }
     if !budget.take(RuleCost { rules, bytes: text.len(), wildcards }) {
-        warn(format!("{} has rules beyond the bounds of one search and is not applied", shown()));
+        warn(format!("{} exceeds the rule limits of one search and is not applied", shown()));
         return None;
     }
     // A call that must stop will report this itself, and compiling may take long.

@@ -13,13 +13,13 @@ use crate::root::is_separator;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelPathError {
     /// `..` leads above the root.
-    #[error("the path leads above the root by `..`")]
+    #[error("the path leads above the root with `..`")]
     AboveRoot,
     /// The path is absolute.
     #[error("the path is absolute")]
     Absolute,
     /// The path contains a NUL byte.
-    #[error("the path holds a NUL character")]
+    #[error("the path contains a NUL character")]
     Nul,
     /// The quotes or escapes of a quoted path are invalid.
     #[error("the quoted path is malformed: {0}")]

@@ -575,7 +575,7 @@ fn resolve(
     while let Some(name) = pending.pop() {
         names_seen += 1;
         if names_seen > limits::NAMES_PER_PATH {
-            return Err(io::Error::other("its links make a path of too many names").into());
+            return Err(io::Error::other("its links expand to too many names").into());
         }
         if kind != NodeKind::Directory {
             return Err(io::Error::from(io::ErrorKind::NotADirectory).into());

@@ -93,7 +93,7 @@ pub(crate) struct FileNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     any(not(target_os = "linux"), portable_disk),
-    expect(dead_code, reason = "nothing tells of a change here")
+    expect(dead_code, reason = "this platform does not report changes")
 )]
 pub(crate) enum WatchChange<'a> {
     /// The directory is no longer watched.

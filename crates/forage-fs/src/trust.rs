@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// It belongs to another user.
-    #[error("it belongs to another user (uid {owner}, and this process has {user})")]
+    #[error("it belongs to another user (uid {owner}; this process runs as {user})")]
     Foreign {
         /// Its owner.
         owner: u32,
@@ -24,16 +24,16 @@ pub enum TrustError {
     #[error("it is a symbolic link")]
     Link,
     /// The file has more than one link, so another user may have chosen which file is linked here.
-    #[error("it is a hard link, the same file has another name")]
+    #[error("it has more than one hard link")]
     OtherNames,
     /// A pipe, a device or a directory instead of a file.
-    #[error("it is no plain file")]
+    #[error("it is not a regular file")]
     NoFile,
     /// Something else instead of a directory.
-    #[error("it is no directory")]
+    #[error("it is not a directory")]
     NoDirectory,
     /// It is larger than anything that we write there.
-    #[error("it has {size} bytes, {max} at most are read")]
+    #[error("it has {size} bytes, over the limit of {max}")]
     Size {
         /// Its size in bytes.
         size: u64,
@@ -46,7 +46,7 @@ pub enum TrustError {
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateError {
     /// Another user may have changed the content.
-    #[error("{} can't be trusted: {reason}; remove it, or choose a directory that is yours alone", path.display())]
+    #[error("{} can't be trusted: {reason}; remove it, or choose a directory that only you can write to", path.display())]
     Distrusted {
         /// The untrusted path.
         path: PathBuf,

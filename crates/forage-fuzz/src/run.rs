@@ -40,7 +40,7 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     match text.parse() {
         Ok(value) => Some(value),
-        Err(_) => panic!("{name}={text} is no number"),
+        Err(_) => panic!("{name}={text} is not a number"),
     }
 }
 

@@ -98,7 +98,7 @@ pub struct FileChange {
     pub kind: ChangeKind,
     /// Its path; the new one if it was renamed.
     pub path: Vec<u8>,
-    /// The path that a renamed file had.
+    /// The previous path of a renamed file.
     pub old_path: Option<Vec<u8>>,
     /// The unchanged share of a renamed file, in percent.
     pub similarity: Option<u8>,

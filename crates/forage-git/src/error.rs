@@ -9,13 +9,13 @@ pub enum NoHistory {
     #[error("the root is not the top of a git repository")]
     NoRepository,
     /// `.git` is a file that names another directory, or a link that leads outside of the root.
-    #[error("the repository lies outside of the root, as that of a linked worktree or a submodule does")]
+    #[error("the repository is outside of the root (a linked worktree or a submodule)")]
     Elsewhere,
     /// The current branch has no commit yet.
-    #[error("the branch that is checked out has no commit yet")]
+    #[error("the current branch has no commits yet")]
     Unborn,
     /// References are stored in an unknown format.
-    #[error("the repository keeps its references in a form that is not read (`reftable`)")]
+    #[error("the repository uses the `reftable` format, which is not supported")]
     RefFormat,
     /// A file of the repository can't be read or is invalid.
     #[error("the repository can't be read: {0}")]
@@ -36,7 +36,7 @@ pub enum ObjectError {
     #[error("the object {0} is too large")]
     TooLarge(ObjectId),
     /// The call had to end.
-    #[error("there was no time to read the repository")]
+    #[error("the time limit was reached while reading the repository")]
     Stopped,
 }
 
@@ -44,7 +44,7 @@ pub enum ObjectError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RevisionError {
     /// The text has an invalid form.
-    #[error("`{0}` is not a revision, such as `main`, `HEAD~3`, `v1.2` or `1a2b3c4`")]
+    #[error("`{0}` is not a revision; give one such as `main`, `HEAD~3`, `v1.2` or `1a2b3c4`")]
     Malformed(String),
     /// There is no such branch, tag or commit.
     #[error("there is no branch, tag or commit `{0}`")]

@@ -99,7 +99,8 @@ impl GitIndex {
         const DAMAGED: &str = "it is damaged";
         let mut bytes = Bytes { rest: file.get(..file.len().saturating_sub(id_bytes)).unwrap_or_default() };
         let head = bytes.take(4).filter(|signature| signature == b"DIRC").and_then(|_| bytes.u32());
-        let version = head.filter(|version| (2..=4).contains(version)).ok_or("it has an unknown version")?;
+        let version =
+            head.filter(|version| (2..=4).contains(version)).ok_or("its version is not supported")?;
         let count = bytes.u32().ok_or(DAMAGED)? as usize;
         if count > limits::GIT_INDEX_FILES {
             return Err("it has too many files");
@@ -120,7 +121,7 @@ impl GitIndex {
             let content = bytes.take(size).ok_or(DAMAGED)?;
             match name {
                 b"TREE" => index.trees = cached_tree(&mut Bytes { rest: content }, id_bytes, 0),
-                b"link" => return Err("it is split (`core.splitIndex`)"),
+                b"link" => return Err("it is a split index (`core.splitIndex`), which is not supported"),
                 _ => {}
             }
         }

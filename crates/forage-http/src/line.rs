@@ -52,7 +52,7 @@ impl LineSettings {
         match (roots.is_empty(), found.errors.into_iter().next()) {
             (false, _) => Ok(Self { roots: RootCerts::from(roots), ..self }),
             (true, Some(error)) => Err(io::Error::other(error)),
-            (true, None) => Err(io::Error::other("the system trusts no authority")),
+            (true, None) => Err(io::Error::other("the system has no trusted certificate authorities")),
         }
     }
 }

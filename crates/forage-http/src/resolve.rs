@@ -74,7 +74,7 @@ impl Drop for LookupPermit {
 
 fn look_up(host: &str, port: u16, state: &CallState) -> Result<Vec<SocketAddr>, Error> {
     let place =
-        LookupPermit::take().ok_or_else(|| io::Error::other("too many name look-ups are under way"))?;
+        LookupPermit::take().ok_or_else(|| io::Error::other("too many name lookups are in progress"))?;
     let (sender, receiver) = mpsc::sync_channel(1);
     let host = host.to_owned();
     thread::Builder::new().name("forage-resolve".to_owned()).spawn(move || {

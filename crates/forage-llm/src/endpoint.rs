@@ -114,7 +114,7 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EndpointError {
     /// `provider` or `model` is empty or contains a control character.
-    #[error("`{field}` of provider `{provider}` must be a name without control characters; set it")]
+    #[error("`{field}` of provider `{provider}` must not be empty or contain control characters; set it")]
     BadName {
         /// The field: `provider` or `model`.
         field: &'static str,
@@ -137,7 +137,8 @@ pub enum EndpointError {
     },
     /// `base_url` contains a user or a password.
     #[error(
-        "`base_url` of provider `{provider}` has a user or password in it; remove it and give the key as the provider's key"
+        "`base_url` of provider `{provider}` contains a user name or password; remove it and set the \
+         provider's key instead"
     )]
     UserInfo {
         /// The provider.
@@ -151,7 +152,8 @@ pub enum EndpointError {
     },
     /// `base_url` is plain `http` to another machine.
     #[error(
-        "`base_url` of provider `{provider}` is plain http to `{host}`, which is not this machine; use https, or set `allow_insecure` to send text and key readable"
+        "`base_url` of provider `{provider}` is plain http to `{host}`, which is not this machine; use \
+         https, or set `allow_insecure` to send text and key unencrypted"
     )]
     Insecure {
         /// The provider.

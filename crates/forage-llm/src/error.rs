@@ -112,7 +112,7 @@ pub enum ChatError {
         model: String,
     },
     /// Before the deadline, a streamed answer paused for longer than the budget allows.
-    #[error("{model}: nothing came for {:.1} s; try again or choose another model", idle.as_secs_f64())]
+    #[error("{model}: no data for {:.1} s; try again or choose another model", idle.as_secs_f64())]
     Stalled {
         /// `provider/model`.
         model: String,
@@ -120,13 +120,15 @@ pub enum ChatError {
         idle: Duration,
     },
     /// The caller has cancelled the call.
-    #[error("{model}: cancelled; call again if the answer is still wanted")]
+    #[error("{model}: cancelled; call again if you still need the answer")]
     Cancelled {
         /// `provider/model`.
         model: String,
     },
     /// The body of the answer is larger than the limit.
-    #[error("{model}: the answer is larger than {limit} bytes; check that base_url is a chat model's")]
+    #[error(
+        "{model}: the answer is larger than {limit} bytes; check that base_url is the address of a chat model"
+    )]
     AnswerTooLarge {
         /// `provider/model`.
         model: String,
@@ -175,7 +177,7 @@ fn after(pause: Option<Duration>) -> String {
 fn advice(finish: Finish) -> &'static str {
     match finish {
         Finish::Length => "; its reasoning used up the output limit, so raise the limit",
-        Finish::Refused => "; the model refused, so ask otherwise or choose another model",
+        Finish::Refused => "; the model refused, so rephrase the request or choose another model",
         Finish::Complete | Finish::ToolCalls | Finish::Other => "; try again or choose another model",
     }
 }

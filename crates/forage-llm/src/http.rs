@@ -64,7 +64,9 @@ impl HttpClient {
             && let Some(exchange) = RecordedExchange::of(call, &reply, body, sent.as_ref().err())
         {
             sink.take(&exchange).map_err(|why| {
-                call.cannot(format!("the exchange can't be recorded: {why}; record elsewhere, or don't"))
+                call.cannot(format!(
+                    "the exchange can't be recorded: {why}; record elsewhere, or turn recording off"
+                ))
             })?;
         }
         sent.map(|()| reply)

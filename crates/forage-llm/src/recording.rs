@@ -151,7 +151,7 @@ impl RecordedExchange {
     fn from_line(line: &str) -> Result<Self, &'static str> {
         let line: Value = serde_json::from_str(line).map_err(|_| "it is not JSON")?;
         if line["format"].as_u64() != Some(FORMAT) {
-            return Err("its `format` is not 1, which is the only one that this version knows");
+            return Err("its `format` is not 1, the only one that this version supports");
         }
         let text = |name: &'static str, wrong| line[name].as_str().map(str::to_owned).ok_or(wrong);
         let provider = text("provider", "it has no `provider`")?;
@@ -165,7 +165,7 @@ impl RecordedExchange {
         let body = match (&line["body"], &line["body_bytes"]) {
             (Value::String(text), _) => text.clone().into_bytes(),
             (_, Value::Array(bytes)) => {
-                bytes.iter().map(byte).collect::<Option<_>>().ok_or("its `body_bytes` are no bytes")?
+                bytes.iter().map(byte).collect::<Option<_>>().ok_or("its `body_bytes` are not bytes")?
             }
             _ => return Err("it has neither `body` nor `body_bytes`"),
         };
@@ -176,12 +176,7 @@ impl RecordedExchange {
             name => {
                 let idle = pause("stalled_ms").unwrap_or_default();
                 let named = |failure: &RecordedFailure| name.as_str() == Some(failure.name());
-                Some(
-                    RecordedFailure::all(idle)
-                        .into_iter()
-                        .find(named)
-                        .ok_or("its `failure` is none that is known")?,
-                )
+                Some(RecordedFailure::all(idle).into_iter().find(named).ok_or("its `failure` is unknown")?)
             }
         };
         let status = status.ok_or("it has no `status`")?;
@@ -219,7 +214,7 @@ impl RecordedFailure {
     fn error(self, call: &HttpCall<'_>) -> ChatError {
         let model = call.name.to_owned();
         match self {
-            Self::Unreachable => ChatError::Unreachable { model, why: "so it was recorded".to_owned() },
+            Self::Unreachable => ChatError::Unreachable { model, why: "recorded failure".to_owned() },
             Self::ConnectionLost => ChatError::ConnectionLost { model },
             Self::Deadline => ChatError::DeadlineExceeded { model },
             Self::Stalled(idle) => ChatError::Stalled { model, idle },
@@ -424,7 +419,7 @@ impl Recordings {
         let count = used.entry(key).or_default();
         let exchange = exchanges.get(*count).ok_or_else(|| {
             call.cannot(format!(
-                "the request {} was made more often than it is in the recording, which is {} times; record it again",
+                "the request {} was made more often than in the recording ({} times); record it again",
                 which(),
                 exchanges.len(),
             ))

@@ -216,10 +216,10 @@ pub enum TableError {
     #[error("`providers.{0}` has neither `base_url` nor `base_url_env`; give the address of its API")]
     NoAddress(String),
     /// The name can't be used in `provider/id`.
-    #[error("`providers.{0}`: a provider's name consists of letters, digits, `-` and `_`; rename it")]
+    #[error("`providers.{0}`: a provider's name may only contain letters, digits, `-` and `_`; rename it")]
     Name(String),
     /// A preference or a fact names an unknown provider.
-    #[error("`{place}` names the provider `{provider}`, which there is not; there are: {known}")]
+    #[error("`{place}` names the unknown provider `{provider}`; known providers: {known}")]
     UnknownProvider {
         /// The table entry that contains the name.
         place: String,
@@ -232,7 +232,7 @@ pub enum TableError {
     #[error("`{0}` has an empty `match`; write `[\"*\"]` for any model")]
     NoPattern(String),
     /// A number is not a valid price.
-    #[error("`{0}` has a price that is negative or no number; give US dollars per million tokens")]
+    #[error("`{0}` has a price that is negative or not a number; give US dollars per million tokens")]
     Price(String),
 }
 

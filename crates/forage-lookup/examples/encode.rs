@@ -1,6 +1,6 @@
 //! Measures how many texts per second `fastembed-bm25` and `code-superset` encode in one thread. The input is
 //! a file with a JSON string on each line, e.g. from `bench/sparse.py chunks`.
-#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a standalone program")]
 
 use std::time::Instant;
 

@@ -5,7 +5,7 @@
 //! server, or the directory of embedded collections. For each query the program prints `{"query", "ids": […],
 //! "hits": [[path, first line, last line], …]}`. The durations of the queries, with CALLERS of them at a
 //! time, go to standard error.
-#![expect(clippy::disallowed_macros, reason = "a program of its own")]
+#![expect(clippy::disallowed_macros, reason = "a standalone program")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (first, times) = (sorted(first), sorted(found));
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
     eprintln!(
-        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}, {:.0} a second; asked for the first time p50 {:?}",
+        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}, {:.0} a second; first run p50 {:?}",
         times.len(),
         at(0.5),
         at(0.9),
@@ -117,5 +117,5 @@ fn answers(
         }
     });
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.into_iter().map(|answer| Ok(answer.ok_or("a query was not asked")??)).collect()
+    found.into_iter().map(|answer| Ok(answer.ok_or("a query did not run")??)).collect()
 }

@@ -1,9 +1,9 @@
-//! A server with Qdrant's REST interface for tests in other languages: `rest_peer [PORT [KEY]]`. It prints
+//! A server with Qdrant's REST API for tests in other languages: `rest_peer [PORT [KEY]]`. It prints
 //! its port and serves until it is killed. There are no collections at the start. `POST /fault` with `{"on":
 //! "/points/query", "reply": "hang", "times": 1}` makes the next such request fail. The reply must be `hang`,
 //! `close` or a status.
-#![expect(clippy::disallowed_macros, reason = "whoever starts it reads the port")]
-#![expect(clippy::unwrap_used, reason = "a program for tests fails by panicking")]
+#![expect(clippy::disallowed_macros, reason = "the parent process reads the port")]
+#![expect(clippy::unwrap_used, reason = "a test program fails by panicking")]
 
 use std::net::TcpListener;
 use std::sync::Arc;

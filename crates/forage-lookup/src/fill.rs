@@ -291,9 +291,7 @@ impl Filling<'_> {
             }
             theirs => Err(CollectionError::Encoding {
                 place,
-                theirs: theirs
-                    .as_ref()
-                    .map_or_else(|| "nothing that it says".to_owned(), ToString::to_string),
+                theirs: theirs.as_ref().map_or_else(|| "an unknown encoder".to_owned(), ToString::to_string),
                 ours: contract.to_string(),
             }
             .into()),

@@ -74,12 +74,13 @@ pub struct Readings {
 pub enum FilterError {
     /// It does not have the required form.
     #[error(
-        "{0:?} is no condition; write FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or FIELD>=NUMBER (>, <=, <)"
+        "{0:?} is not a condition; write FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or FIELD>=NUMBER \
+         (>, <=, <)"
     )]
     Form(String),
     /// It uses an operator of another language. A part of the operator would become part of the value, and we
     /// would make a comparison that the user did not intend.
-    #[error("{written:?} is no condition; write {right}")]
+    #[error("{written:?} is not a condition; write {right}")]
     Sign {
         /// The whole condition.
         written: String,
@@ -88,15 +89,15 @@ pub enum FilterError {
     },
     /// It is a negation, for which there is no test.
     #[error(
-        "{0:?}: what a field must not be is no condition; name what it may be, FIELD=VALUE|VALUE, or a side of a number, \
-         FIELD>NUMBER"
+        "{0:?}: negation is not supported; list the allowed values (FIELD=VALUE|VALUE), or give a bound \
+         (FIELD>NUMBER)"
     )]
     Not(String),
     /// The name of the field is invalid.
-    #[error("{0:?} names no payload field; give letters, digits, `_` and `-`, and dots into objects")]
+    #[error("{0:?} is not a field name; use letters, digits, `_`, `-`, and dots for nested fields")]
     Field(String),
     /// The bound should be a number but is not.
-    #[error("{condition:?}: {value:?} is no number, and only numbers are larger or smaller")]
+    #[error("{condition:?}: {value:?} is not a number; `>`, `>=`, `<` and `<=` need one")]
     Number {
         /// The whole condition.
         condition: String,
@@ -107,7 +108,7 @@ pub enum FilterError {
     #[error("{0:?} has no value, or more than {most}; write FIELD=VALUE", most = limits::FILTER_VALUES)]
     Values(String),
     /// A quote is not terminated.
-    #[error("{0:?}: a value in quotes is a JSON string: FIELD=\"a|b\"")]
+    #[error("{0:?}: a quoted value must be a JSON string: FIELD=\"a|b\"")]
     Quotes(String),
 }
 
@@ -373,10 +374,10 @@ mod tests {
     #[test]
     fn what_is_no_condition_is_named() {
         for (written, expected) in [
-            ("repo", "is no condition"),
-            ("repo!=a", "what a field must not be is no condition; name what it may be"),
-            ("repo!==a", "what a field must not be"),
-            ("year<>2020", "what a field must not be"),
+            ("repo", "is not a condition"),
+            ("repo!=a", "negation is not supported; list the allowed values"),
+            ("repo!==a", "negation is not supported"),
+            ("year<>2020", "negation is not supported"),
             ("year=>2020", "write year>=2020, or year=\">2020\" for that text"),
             ("year=<2020", "write year<=2020, or year=\"<2020\" for that text"),
             ("year = > 2020", "write year>=2020"),
@@ -385,15 +386,15 @@ mod tests {
             ("repo==shop", "write repo=shop"),
             ("repo===shop|bank", "write repo=shop|bank"),
             ("year=<>2020", "write FIELD=VALUE"),
-            ("=a", "names no payload field"),
-            ("a b=c", "names no payload field"),
-            ("a..b=c", "names no payload field"),
-            ("year>now", "is no number"),
-            ("year>inf", "is no number"),
+            ("=a", "is not a field name"),
+            ("a b=c", "is not a field name"),
+            ("a..b=c", "is not a field name"),
+            ("year>now", "is not a number"),
+            ("year>inf", "is not a number"),
             ("repo=", "has no value"),
             ("repo=|a", "has no value"),
-            ("repo=\"a", "is a JSON string"),
-            ("repo=\"a\"b", "is a JSON string"),
+            ("repo=\"a", "must be a JSON string"),
+            ("repo=\"a\"b", "must be a JSON string"),
         ] {
             let message = Condition::parse(written).unwrap_err().to_string();
             assert!(message.contains(expected), "{written}: {message}");

@@ -14,7 +14,7 @@ macro_rules! languages {
     ($($language:ident $name:literal $words:expr;)*) => {
         /// A language with stop words and stems in FastEmbed's BM25.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[expect(missing_docs, reason = "each is the language of its name")]
+        #[expect(missing_docs, reason = "the names are those of languages")]
         pub enum Language { $($language),* }
 
         impl Language {

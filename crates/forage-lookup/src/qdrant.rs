@@ -1,4 +1,4 @@
-//! Sparse vectors on a Qdrant server or cluster, through its REST interface.
+//! Sparse vectors on a Qdrant server or cluster, through its REST API.
 //!
 //! [`ServerStore`] connects only to the address in its [`ServerSettings`]. With `https://` it trusts the
 //! certificates of the operating system, or those in the file that `SSL_CERT_FILE` names.

@@ -244,7 +244,7 @@ pub enum CollectionError {
     #[error("there is no {0}")]
     Missing(String),
     /// The collection does not have this sparse vector.
-    #[error("{place} has no sparse vector `{using}`, but {known}")]
+    #[error("{place} has no sparse vector `{using}`; it has: {known}")]
     NoVector {
         /// The collection.
         place: String,
@@ -255,8 +255,8 @@ pub enum CollectionError {
     },
     /// The store does not weight words by rarity. Every ranking would be wrong, and nothing would show it.
     #[error(
-        "the sparse vector `{using}` of {place} has no IDF modifier, so that a common word would count as much as a rare \
-         one; set it (Qdrant: update the collection with sparse_vectors.{using}.modifier = \"idf\")"
+        "the sparse vector `{using}` of {place} has no IDF modifier, so common words would count as much as \
+         rare ones; set it (Qdrant: update the collection with sparse_vectors.{using}.modifier = \"idf\")"
     )]
     NoIdf {
         /// The collection.
@@ -265,7 +265,7 @@ pub enum CollectionError {
         using: String,
     },
     /// The collection was encoded with another encoder.
-    #[error("{place} was encoded with `{theirs}`, and this is `{ours}`: its numbers mean other words")]
+    #[error("{place} was encoded with `{theirs}`, but the settings use `{ours}`; the two are incompatible")]
     Encoding {
         /// The collection.
         place: String,
@@ -275,10 +275,10 @@ pub enum CollectionError {
         ours: String,
     },
     /// The collection has no contract.
-    #[error("{0} doesn't say what it was encoded with")]
+    #[error("{0} does not name its encoder")]
     Unsaid(String),
     /// The collection has a contract that no encoder here supports.
-    #[error("{place} was encoded with `{theirs}`, which no encoder here reads by itself")]
+    #[error("{place} was encoded with `{theirs}`, which is not supported")]
     Unknown {
         /// The collection.
         place: String,
@@ -293,7 +293,7 @@ pub enum CollectionError {
 impl CollectionError {
     fn no_vector(collection: &Collection, using: &str, place: &str) -> Self {
         let known: Vec<&str> = collection.sparse_vectors.keys().map(String::as_str).collect();
-        let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Self::NoVector { place: place.to_owned(), using: using.to_owned(), known }
     }
 

@@ -55,13 +55,9 @@ struct CallerCalls {
 /// Reasons for refusing a request, as messages for the model that made it.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum CallerLimit {
-    #[error(
-        "{0} calls of this token are running, as many as it may make at once; call again when one of them has been answered"
-    )]
+    #[error("this token already has {0} calls running, its maximum; try again when one has finished")]
     AtOnce(usize),
-    #[error(
-        "{calls} requests of this token came within the last minute, as many as it may make; call again in {seconds} s"
-    )]
+    #[error("this token has reached its limit of {calls} requests per minute; try again in {seconds} s")]
     PerMinute { calls: usize, seconds: u64 },
 }
 

@@ -1,5 +1,5 @@
 //! Facts about a client: its profile, its token and its roots.
-#![expect(deprecated, reason = "roots are deprecated since 2026-07-28 and still what most clients have")]
+#![expect(deprecated, reason = "roots are deprecated since 2026-07-28, but most clients still use them")]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,16 +121,17 @@ pub(super) async fn roots(
     let problem = match tokio::time::timeout(limits::ROOTS_TIMEOUT, request.peer.list_roots()).await {
         Ok(Ok(listed)) => return directories(listed.roots.iter().map(|root| root.uri.as_str())),
         Ok(Err(error)) => {
-            clip(&sanitize_line(&format!("failed to name them ({error})")), limits::SHOWN_BYTES)
+            clip(&sanitize_line(&format!("failed to list them ({error})")), limits::SHOWN_BYTES)
         }
-        Err(_) => "did not name them in time".to_owned(),
+        Err(_) => "did not list them in time".to_owned(),
     };
     known.is_silent.store(true, Ordering::Relaxed);
-    let remark = format!("the client offers roots and {problem}: those of the server are searched; {ADVICE}");
+    let remark =
+        format!("the client offers roots but {problem}, so the server's own roots are searched; {ADVICE}");
     Ok(ClientRoots::Silent(remark))
 }
 
-const ADVICE: &str = "to choose others, start it with --root DIR";
+const ADVICE: &str = "to choose others, start the server with --root DIR";
 
 /// The client's roots that are directories on this machine, and a remark about the others.
 #[derive(Default)]

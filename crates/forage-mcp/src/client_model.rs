@@ -1,5 +1,5 @@
 //! Asks the client's own model through the protocol's sampling. It is the last fallback among the models.
-#![expect(deprecated, reason = "sampling is deprecated since 2026-07-28, and some clients have nothing else")]
+#![expect(deprecated, reason = "sampling is deprecated since 2026-07-28, but some clients have nothing else")]
 
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
@@ -113,7 +113,7 @@ impl ClientModel {
         budget: &CallBudget,
     ) -> Result<Value, ChatError> {
         let (answer, said) = sync_channel(1);
-        let gone = || self.declined("the client has gone");
+        let gone = || self.declined("the client has disconnected");
         client.send(SamplingRequest { question: params(request), answer }).map_err(|_| gone())?;
         loop {
             match said.recv_timeout(WAIT_SLICE) {

@@ -101,8 +101,8 @@ impl HttpSettings {
 pub enum HttpError {
     /// The address can be reached from other machines and there is no token.
     #[error(
-        "{address} can be reached from other machines, so clients must show a token: set FORAGE_MCP_TOKEN, \
-         give --tokens, or listen on 127.0.0.1"
+        "{address} can be reached from other machines, so clients need a token: set FORAGE_MCP_TOKEN, \
+         pass --tokens, or listen on 127.0.0.1"
     )]
     NeedsToken {
         /// The address.
@@ -328,7 +328,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         match named {
             StatusCode::METHOD_NOT_ALLOWED => {}
             StatusCode::FORBIDDEN => {
-                let message = "the Host or the Origin is none of this server's; other names are allowed with --allow-host";
+                let message = "the Host or Origin header does not match this server; allow other names with --allow-host";
                 return Err(ShortAnswer::new(StatusCode::FORBIDDEN, message));
             }
             _ => {

@@ -63,13 +63,13 @@ impl ServerMetrics {
         let mut registry = Registry::with_prefix("forage");
         let (calls, running, refused) = (Family::default(), Gauge::default(), Family::default());
         let seconds: Family<Labels<1>, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
-        registry.register("calls", "Calls of tools that have ended", calls.clone());
+        registry.register("calls", "Tool calls that have ended", calls.clone());
         registry.register("call_seconds", "Time from a call to its answer", seconds.clone());
-        registry.register("calls_running", "Calls that run, or wait for a place to run", running.clone());
-        let help = "HTTP requests that were not let in, as for a wrong token";
+        registry.register("calls_running", "Tool calls running or queued", running.clone());
+        let help = "HTTP requests rejected, for example for a wrong token";
         registry.register("requests_refused", help, refused.clone());
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("build", "The program", version);
+        registry.register("build", "Build information", version);
         Self(Arc::new(MetricFamilies { registry, calls, seconds, running, refused }))
     }
 

@@ -31,7 +31,7 @@ impl Rounds {
             Some(Ok(rounds)) => rounds,
             Some(Err(_)) => {
                 return Err(ErrorData::invalid_params(
-                    "the requestState is not one that this server gave",
+                    "the requestState was not issued by this server",
                     None,
                 ));
             }

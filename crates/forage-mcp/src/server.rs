@@ -83,21 +83,21 @@ pub struct CallOrigin<'a> {
     pub tool: &'a dyn AnyTool,
 }
 
-/// In which form answers come.
+/// The form of answers.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputForm {
-    /// As is best for the client: text, and the records beside it where a program reads them.
+    /// Chosen by client: text, plus records if a program reads them.
     #[default]
     #[serde(rename = "auto")]
     ByClient,
-    /// Text alone. Several clients show a model nothing but the records when there are any, at twice the tokens.
+    /// Text only. If there are records, several clients show the model only those, at twice the tokens.
     Text,
-    /// The records too, complete, with the schema of each tool's.
+    /// Text and complete records, with each tool's output schema.
     Structured,
 }
 
-/// The tools of a server that a client is shown; all of them can be called.
+/// The tools that a client is shown. All of the server's tools can be called.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolSet {
@@ -105,7 +105,7 @@ pub enum ToolSet {
     #[default]
     #[serde(rename = "auto")]
     ByClient,
-    /// All but those that read files and list directories, which agents for code have themselves.
+    /// All except those that read files and list directories, which coding agents have themselves.
     Agent,
     /// All.
     All,
@@ -210,7 +210,7 @@ impl McpServer {
         for tool in settings.tools {
             let name = Profile::unknown().listed(tool);
             if tools.iter().any(|other| Profile::unknown().listed(other.tool) == name) {
-                return Err(format!("two tools are called {name}; give one of them another name"));
+                return Err(format!("two tools are named {name}; rename one of them"));
             }
             let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
             tools.push(Served { tool, cost });
@@ -329,7 +329,10 @@ impl Shared {
             }
         }
         serde_json::from_value(definition).map_err(|error| {
-            ErrorData::internal_error(format!("the definition of the tool {}: {error}", tool.name()), None)
+            ErrorData::internal_error(
+                format!("the definition of the tool {} is invalid: {error}", tool.name()),
+                None,
+            )
         })
     }
 
@@ -428,7 +431,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if let Some(cursor) = request.and_then(|request| request.cursor) {
-            let message = format!("unknown cursor {cursor:?}: the list has one page");
+            let message = format!("unknown cursor {cursor:?}: the list has only one page");
             return Err(ErrorData::invalid_params(message, None));
         }
         let profile = client::profile(&context);
@@ -521,12 +524,12 @@ impl ServerHandler for McpServer {
                 CallToolResponse::InputRequired(questions) => serde_json::to_value(questions),
                 // This server never creates tasks.
                 other => {
-                    let message = format!("an answer of an unknown kind: {other:?}");
+                    let message = format!("unexpected kind of answer: {other:?}");
                     return Err(ErrorData::internal_error(message, None));
                 }
             };
             let answer = answer.map_err(|error| {
-                ErrorData::internal_error(format!("the answer is no JSON: {error}"), None)
+                ErrorData::internal_error(format!("the answer can't be converted to JSON: {error}"), None)
             })?;
             return Ok(CustomResult::new(answer));
         }
@@ -536,7 +539,7 @@ impl ServerHandler for McpServer {
         Err(match request.method.as_str() {
             method @ ("tools/call" | "tools/list") => {
                 let message = format!(
-                    "the params of {method} are malformed: `name` is a text, and `arguments` an object"
+                    "the params of {method} are malformed: `name` must be a string, and `arguments` an object"
                 );
                 ErrorData::invalid_params(message, None)
             }

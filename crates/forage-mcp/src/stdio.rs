@@ -251,7 +251,7 @@ impl StdinLines {
             return;
         }
         let error = match is_json {
-            true => ErrorData::invalid_request("the line is no JSON-RPC message of this protocol", None),
+            true => ErrorData::invalid_request("the line is not a valid JSON-RPC message", None),
             false => ErrorData::new(ErrorCode::PARSE_ERROR, "the line is not valid JSON", None),
         };
         self.answer_error(error, request_id(line));

@@ -229,7 +229,7 @@ impl NodeToolbox {
 
 fn parsed(json: &str) -> Result<Value, BindingError> {
     serde_json::from_str(json)
-        .map_err(|error| BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
+        .map_err(|error| BindingError::unreadable(&format!("the arguments are not a JSON object: {error}")))
 }
 
 /// A number for an environment: of the main thread, or of a worker.

@@ -220,7 +220,7 @@ fn called(
 
 fn parsed(py: Python<'_>, json: &str) -> PyResult<Value> {
     serde_json::from_str(json).map_err(|error| {
-        raised(py, &BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
+        raised(py, &BindingError::unreadable(&format!("the arguments are not a JSON object: {error}")))
     })
 }
 
@@ -273,7 +273,7 @@ fn claim(py: Python<'_>) -> PyResult<()> {
     match *MODULES.get_or_init(|| own) == own {
         true => Ok(()),
         false => Err(PyImportError::new_err(
-            "forage is in use by another interpreter of this process, and works in one alone; use another process",
+            "forage is in use by another interpreter of this process, and works in only one; use another process",
         )),
     }
 }

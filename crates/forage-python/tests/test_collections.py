@@ -1,5 +1,5 @@
 """Collections that LlamaIndex, LangChain and FastEmbed filled, asked as the programs that they belong to ask them: over a peer of
-Qdrant's REST interface, and over a server where `FORAGE_TEST_QDRANT` names its program."""
+Qdrant's REST API, and over a server where `FORAGE_TEST_QDRANT` names its program."""
 
 import asyncio
 import importlib

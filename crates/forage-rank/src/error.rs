@@ -16,23 +16,23 @@ pub enum IndexError {
     Io(#[from] std::io::Error),
     /// Another writer is active in this process or another one. The index isn't damaged, so callers should
     /// wait and try again.
-    #[error("the ranked index is being written by another; try again when it is done")]
+    #[error("another call or process is writing the ranked index; try again when it has finished")]
     Busy,
     /// Changes couldn't be written. Everything committed before is still there.
-    #[error("the ranked index can't be written: {0}; what was committed before is kept")]
+    #[error("the ranked index can't be written: {0}; what was written before is kept")]
     Write(#[source] tantivy::TantivyError),
     /// This index was written by a version that splits words or stores records differently.
-    #[error("the ranked index is of another version")]
+    #[error("the ranked index was written by another version of Forage")]
     Format,
     /// A file or a document of the index differs from what was written.
     #[error("the ranked index is damaged")]
     Damaged,
     /// The engine failed where it shouldn't be able to. This happens if files are damaged in a way that our
     /// checks don't cover.
-    #[error("the ranked index can't be used, its engine failed ({0})")]
+    #[error("the ranked index can't be used because its engine failed ({0})")]
     Panicked(String),
     /// The deadline passed before the index was read.
-    #[error("there was no time to open the ranked index; allow more time")]
+    #[error("the ranked index could not be opened in time; allow more time")]
     Stopped,
 }
 

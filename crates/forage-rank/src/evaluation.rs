@@ -75,7 +75,7 @@ pub enum QueryProblem {
     #[error("has {0} targets; give at most {most}", most = limits::TARGETS)]
     ManyTargets(usize),
     /// It covers more lines than the maximum.
-    #[error("is about more than {most} lines", most = limits::KNOWN_LINES)]
+    #[error("covers more than {most} lines", most = limits::KNOWN_LINES)]
     ManyLines,
 }
 

@@ -70,14 +70,13 @@ impl History {
 
     /// Describes this history in words.
     pub(crate) fn note(&self) -> String {
-        let mut note =
-            format!("messages of {} commits are evidence of the files that they changed", self.used());
+        let mut note = format!("messages of {} commits are used", self.used());
         if !self.is_whole {
-            note.push_str("; older ones are still to be read");
+            note.push_str("; older ones are not read yet");
         }
         if self.unread > 0 {
             let unread = self.unread;
-            note.push_str(&format!("; what {unread} others changed can't be read from the repository"));
+            note.push_str(&format!("; the changes of {unread} more can't be read from the repository"));
         }
         note
     }

@@ -335,7 +335,7 @@ impl RankIndex {
     pub fn history_note(&self) -> String {
         let read = self.history();
         match &read.lacks {
-            Some(lacks) => format!("no messages of commits are used: {lacks}"),
+            Some(lacks) => format!("commit messages are not used: {lacks}"),
             None => read.history.note(),
         }
     }

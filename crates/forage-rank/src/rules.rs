@@ -84,10 +84,10 @@ rules! {
     Head "head" 0.55 0.4 Adds "share of the query in the text before the first definition";
     Comments "comments" 0.65 0.0 Adds "share of the query in comments";
     MainComment "main-comment" 0.3 0.0 Adds "share of the query in the chunk of the file's first type, or of the definition with the file's name";
-    Size "size" 0.5 0.0 Adds "logarithm of its words";
+    Size "size" 0.5 0.0 Adds "logarithm of its word count";
     History "history" 1.5 0.4 Adds "changed by commits whose messages contain words of the query";
-    Latent "latent" 0.8 0.4 Adds "its words have meanings close to those of the query's";
-    Named "named" 1.2 1.0 Adds "named by a text, in a stack trace or in prose";
+    Latent "latent" 0.8 0.4 Adds "its words are close in meaning to those of the query";
+    Named "named" 1.2 1.0 Adds "named by a long query, in a stack trace or in prose";
     FileAsked "file-asked" 8.0 1.0 Adds "is a file that a short query names";
     DefinesAlone "defines-alone" 8.0 1.0 Adds "the only file that defines the name that is the whole query";
     Test "test" 0.7 1.0 Lowers "a test, unless the query asks for tests";

@@ -66,8 +66,8 @@ pub enum UpdateError {
     Index(#[from] IndexError),
     /// The deadline passed before everything was read. The files read so far are kept.
     #[error(
-        "the ranked index is being built: {done} of {all} files that are new or have changed are in it, and the time of \
-         this call is over; call again to go on"
+        "the ranked index is still being built: {done} of {all} new or changed files are indexed, and this call has run out \
+         of time; call again to continue"
     )]
     Unfinished {
         /// Files that this call has read.
@@ -77,8 +77,8 @@ pub enum UpdateError {
     },
     /// The deadline passed before the changed files were known.
     #[error(
-        "there was no time to see which files have changed since the ranked index was written; allow more time, or name a \
-         smaller root"
+        "could not find out in time which files have changed since the ranked index was written; allow more time, or name \
+         a smaller root"
     )]
     NoTime,
     /// The caller cancelled.
@@ -88,7 +88,7 @@ pub enum UpdateError {
     #[error("the ranked index was written by another process")]
     Outdated,
     /// Another call or process is updating the index, and did not finish before the deadline.
-    #[error("the ranked index is being brought up to date by another call; call again in a few seconds")]
+    #[error("another call is updating the ranked index; call again in a few seconds")]
     Busy,
     /// The index cannot be locked, and therefore not written.
     #[error("{0}")]

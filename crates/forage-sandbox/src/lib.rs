@@ -149,11 +149,11 @@ const DEVICES: &[&str] = &["/dev/null"];
 const REFUSALS: &[(i32, &str)] = &[
     (
         1,
-        "files outside of the roots and of what the command itself needs: opening, listing, making, removing, running",
+        "files outside of the roots and of what the command itself needs: opening, listing, creating, removing, running",
     ),
-    (3, "cutting such files short"),
-    (4, "TCP connections to other ports than those of configured models and stores, and listening"),
-    (5, "commands to devices"),
+    (3, "truncating such files"),
+    (4, "TCP connections to ports other than those of configured models and stores, and listening"),
+    (5, "ioctl on devices"),
     (6, "abstract Unix sockets of other programs"),
     (6, "signals to other programs"),
     (9, "Unix sockets by path"),
@@ -162,7 +162,7 @@ const REFUSALS: &[(i32, &str)] = &[
 /// Accesses that no Landlock version refuses.
 const NEVER_REFUSED: &[&str] = &[
     "UDP, and protocols other than TCP",
-    "other machines at a port that is allowed",
+    "other machines at an allowed port",
     "names, sizes and times of files",
     "changing modes, owners, times and extended attributes of the user's own files",
 ];
@@ -318,7 +318,9 @@ mod system {
         };
         // The ruleset status is "partial" on every kernel older than the latest version that we know.
         match status.ruleset {
-            RulesetStatus::NotEnforced => Level::None { reason: "Landlock enforces nothing here".to_owned() },
+            RulesetStatus::NotEnforced => {
+                Level::None { reason: "Landlock enforces none of the restrictions here".to_owned() }
+            }
             _ if status.no_new_privs && abi >= WHOLE => Level::Full { abi },
             _ => Level::Partial { abi },
         }
@@ -330,7 +332,7 @@ mod system {
     use super::{Access, Level};
 
     pub(super) fn restrict(_: &Access) -> Level {
-        Level::None { reason: "not available on this system; Landlock is Linux's".to_owned() }
+        Level::None { reason: "not available on this system; Landlock is a Linux feature".to_owned() }
     }
 }
 
@@ -343,7 +345,8 @@ mod tests {
         let none = Level::None { reason: "none".to_owned() };
         assert!(none.refuses().is_empty());
         // Each version must add to the previous one: files first, TCP with Linux 6.7, signals with 6.12.
-        let news = [(1, "files"), (3, "cutting"), (4, "TCP"), (5, "devices"), (6, "signals"), (9, "by path")];
+        let news =
+            [(1, "files"), (3, "truncating"), (4, "TCP"), (5, "devices"), (6, "signals"), (9, "by path")];
         let all = none.leaves_open();
         for abi in 1..=9 {
             let level = Level::Partial { abi };

@@ -9,7 +9,7 @@
     clippy::disallowed_methods,
     clippy::disallowed_macros,
     clippy::unwrap_used,
-    reason = "a program for measuring, on trees and files of the one who measures"
+    reason = "a benchmark that runs on the user's own trees and files"
 )]
 
 use std::fs::File;

@@ -28,7 +28,7 @@ pub enum BacktrackError {
     )]
     TooSlow,
     /// The call was cancelled or reached its deadline.
-    #[error("the search had to end")]
+    #[error("the search was cancelled or timed out")]
     Stopped,
     /// The compiled pattern would be too large.
     #[error("{0}")]
@@ -78,7 +78,7 @@ impl BacktrackMatcher {
         stop: &Stop,
     ) -> Result<Self, BacktrackError> {
         if let Some(found) = patterns.iter().find_map(|pattern| means_otherwise(pattern)) {
-            let problem = format!("`{found}` has another meaning in PCRE2, and is not taken");
+            let problem = format!("`{found}` means something else in PCRE2 and is not supported");
             return Err(BacktrackError::Syntax(problem));
         }
         let mut source =

@@ -6,7 +6,7 @@ use crate::limits;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// The pattern is empty.
-    #[error("the pattern is empty, which would match every line; write what to look for")]
+    #[error("the pattern is empty, which would match every line; give a text to search for")]
     Empty,
     /// The pattern is longer than [`limits::PATTERN_BYTES`].
     #[error(
@@ -19,8 +19,9 @@ pub enum PatternError {
     },
     /// The pattern uses look-around: `(?=…)`, `(?!…)`, `(?<=…)` or `(?<!…)`.
     #[error(
-        "look-around ({found}) is not supported by this linear-time regex engine; match the text around it too and \
-         read the lines (`foo(?=bar)` → `foobar`), search for the wanted part alone, or search twice"
+        "look-around ({found}) is not supported by this linear-time regex engine; match the text around it \
+         as well and read the lines (`foo(?=bar)` → `foobar`), search for just the part that you want, or \
+         search twice"
     )]
     LookAround {
         /// The unsupported part of the pattern.
@@ -55,41 +56,41 @@ pub enum PatternError {
     /// The compiled automaton would exceed [`limits::COMPILED_PATTERN_BYTES`], or groups are nested deeper
     /// than [`limits::PATTERN_NESTING`].
     #[error(
-        "the regex is too large once compiled (over {} bytes); use smaller repetition counts",
+        "the regex is too large once compiled (over {} bytes); use smaller repetition counts or less nesting",
         limits::COMPILED_PATTERN_BYTES
     )]
     TooLarge,
     /// The compiled parts of a pattern with look-around or backreferences would exceed
     /// [`limits::BACKTRACKING_BYTES`].
     #[error(
-        "the parts between the look-arounds of the regex are too large together once compiled (over {} bytes); use smaller \
-         repetition counts or fewer parts",
+        "the parts between the look-arounds of the regex are too large together once compiled (over {} \
+         bytes); use smaller repetition counts or fewer parts",
         limits::BACKTRACKING_BYTES[1]
     )]
     LookAroundTooLarge,
     /// The compiled automata of all patterns of the call would exceed [`limits::PATTERNS_BYTES`].
     #[error(
-        "the patterns of this call are too large together once compiled (over {} bytes); use smaller repetition counts, or \
-         search for fewer of them at once",
+        "the patterns of this call are too large together once compiled (over {} bytes); use smaller \
+         repetition counts, or search for fewer of them at once",
         limits::PATTERNS_BYTES
     )]
     TooLargeTogether,
     /// Expanding the character classes would exceed [`limits::CLASS_WORK`].
     #[error(
-        "the character classes of the regex are too many or too large; use fewer of them, narrower ones (`[a-z]` instead of \
-         `\\p{{L}}`), or `(?-u)`"
+        "the regex has too many or too large character classes; use fewer of them, narrower ones (`[a-z]` \
+         instead of `\\p{{L}}`), or `(?-u)`"
     )]
     TooManyClasses,
     /// The number of edits exceeds [`limits::FUZZY_EDITS`].
-    #[error("a distance of {edits} edits is over the limit of {}; take a smaller one", limits::FUZZY_EDITS)]
+    #[error("a distance of {edits} edits is over the limit of {}; use a smaller one", limits::FUZZY_EDITS)]
     FuzzyEdits {
         /// The requested edits.
         edits: u8,
     },
     /// With this many edits the pattern would match nearly every line.
     #[error(
-        "the shortest text that the pattern matches has length {characters}, and a distance of {edits} makes nearly \
-         any line match that; write a longer pattern, or take a smaller distance"
+        "the shortest text that the pattern matches has length {characters}, so nearly any line is within a \
+         distance of {edits}; write a longer pattern, or use a smaller distance"
     )]
     FuzzyTooShort {
         /// Characters of the shortest string that the pattern matches.
@@ -99,8 +100,8 @@ pub enum PatternError {
     },
     /// The fuzzy automaton would be too large for this many edits.
     #[error(
-        "the pattern is too large for a distance of {edits} (over {} states, or {} bytes); search for a shorter part of \
-         it, use smaller repetition counts, or take a smaller distance",
+        "the pattern is too large for a distance of {edits} (over {} states, or {} bytes); search for a \
+         shorter part of it, use smaller repetition counts, or use a smaller distance",
         limits::FUZZY_STATES,
         limits::COMPILED_PATTERN_BYTES
     )]
@@ -110,8 +111,8 @@ pub enum PatternError {
     },
     /// The call had to end before the pattern was compiled.
     #[error(
-        "the call had to end before the pattern was compiled, and nothing was searched; allow more time, or write a \
-         smaller pattern"
+        "the call ended before the pattern was compiled, so nothing was searched; allow more time, or write \
+         a smaller pattern"
     )]
     Stopped,
 }

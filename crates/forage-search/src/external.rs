@@ -85,12 +85,12 @@ pub enum ExternalError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// The pattern contains a NUL character.
-    #[error("the pattern holds a NUL character, which no text file has; search for the text beside it")]
+    #[error("the pattern contains a NUL character, which no text file has; search for the text around it")]
     Nul,
     /// The pattern contains bytes that are not UTF-8, or the `R` flag for line ends.
     #[error(
-        "ugrep can't search for bytes that are not UTF-8 (`(?-u:\\xff)`) nor with the flag `R`; use rg or the embedded \
-         engine"
+        "ugrep supports neither bytes that are not UTF-8 (`(?-u:\\xff)`) nor the flag `R`; use rg or the \
+         embedded engine"
     )]
     NotForUgrep,
     /// ripgrep has no fuzzy search.
@@ -98,7 +98,7 @@ pub enum ExternalError {
     FuzzyNeedsUgrep,
     /// The engine rejected the pattern.
     #[error(
-        "{program} can't read the pattern; correct it, or search for it as literal text. It says: {message}"
+        "{program} rejected the pattern; correct it, or search for it as literal text. Its message: {message}"
     )]
     InvalidPattern {
         /// The program's path.
@@ -116,7 +116,8 @@ pub enum ExternalError {
     },
     /// The engine failed without a result.
     #[error(
-        "{program} failed ({}) and found nothing; check it by hand, or use the embedded engine. It says: {stderr}",
+        "{program} failed ({}) and found nothing; run it manually to check it, or use the embedded engine. \
+         Its message: {stderr}",
         ending(*code, *signal)
     )]
     Failed {
@@ -130,9 +131,7 @@ pub enum ExternalError {
         stderr: String,
     },
     /// The program wrote more output than a search of its text can produce.
-    #[error(
-        "{program} wrote more than a search of its text can give and was killed; use the embedded engine"
-    )]
+    #[error("{program} produced more output than a search can and was killed; use the embedded engine")]
     Flooded {
         /// The program's path.
         program: String,
@@ -148,7 +147,7 @@ pub enum ExternalError {
         program: String,
     },
     /// The in-memory file for the text could not be created.
-    #[error("there is no file in memory for the text: {source}; use the embedded engine")]
+    #[error("can't create an in-memory file for the text: {source}; use the embedded engine")]
     Memory {
         /// The system error.
         source: std::io::Error,
@@ -169,7 +168,7 @@ fn ending(code: Option<i32>, signal: Option<i32>) -> String {
 
 /// Always fails, because external engines are not supported on this system.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-#[expect(clippy::too_many_arguments, reason = "those of the function for Linux")]
+#[expect(clippy::too_many_arguments, reason = "the same parameters as on Linux")]
 pub fn search(
     _: &Program,
     _: &ExternalRequest<'_>,

@@ -539,7 +539,7 @@ fn fuzzy(
 fn compile_error(error: &grep_regex::Error) -> PatternError {
     let text = error.to_string();
     match error.kind() {
-        grep_regex::ErrorKind::NotAllowed(_) => PatternError::LineFeed("it holds `\\n`".to_owned()),
+        grep_regex::ErrorKind::NotAllowed(_) => PatternError::LineFeed("it contains `\\n`".to_owned()),
         grep_regex::ErrorKind::Regex(_) if text.contains("size limit") => PatternError::TooLarge,
         _ => PatternError::Syntax { message: one_line(&text) },
     }

@@ -28,7 +28,7 @@ impl fmt::Display for ParseError {
         formatter.write_str(match self {
             Self::TooLarge => "the file is too large to parse",
             Self::Stopped => "parsing took too long",
-            Self::Grammar => "the grammar does not fit this version of tree-sitter",
+            Self::Grammar => "the grammar is incompatible with this version of tree-sitter",
         })
     }
 }

@@ -40,7 +40,7 @@ impl fmt::Display for CodePatternError {
                 CodePattern::languages().join(", ")
             ),
             Self::Pattern { language, reason } => {
-                write!(formatter, "it is no pattern of {language}: {reason}")
+                write!(formatter, "it is not a valid {language} pattern: {reason}")
             }
         }
     }
@@ -96,11 +96,11 @@ impl CodePattern {
                     continue;
                 }
                 Err(PatternError::MultipleNode(_)) => {
-                    "it is several statements or expressions; give one".to_owned()
+                    "it contains several statements or expressions; use only one".to_owned()
                 }
-                Err(PatternError::NoContent(_)) => "it has no code".to_owned(),
+                Err(PatternError::NoContent(_)) => "it contains no code".to_owned(),
                 Err(PatternError::RootMultiMetaVar(_)) => {
-                    "`$$$` alone matches nothing; put it in a pattern".to_owned()
+                    "`$$$` alone matches nothing; use it inside a pattern".to_owned()
                 }
                 Err(error) => error.to_string(),
             };

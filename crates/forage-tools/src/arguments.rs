@@ -212,7 +212,9 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Result<(), ToolError> {
     let refused = [("max_results", max_results.is_some()), ("cursor", cursor.is_some())];
     match refused.iter().find(|(_, is_given)| *is_given) {
-        Some((name, _)) => Err(ToolError::argument(name, "all there is comes without pages; leave it out")),
+        Some((name, _)) => {
+            Err(ToolError::argument(name, "this call returns all results without pages; omit it"))
+        }
         None => Ok(()),
     }
 }
@@ -261,7 +263,8 @@ impl<'a> Clamp<'a> {
         let value: i128 = value.into();
         let used = value.clamp(least.into(), most.into());
         let argument = self.names.argument(self.tool, argument);
-        self.warnings.push(format!("`{argument}`: {value} is not within {least} to {most}; {used} was used"));
+        self.warnings
+            .push(format!("`{argument}`: {value} is not between {least} and {most}; {used} was used"));
     }
 }
 
@@ -287,7 +290,8 @@ pub(crate) fn globs_at(
         let (most, most_bytes) = (grouped(limits::GLOBS as u64), grouped(limits::GLOBS_BYTES as u64));
         let found = count(all.len() as u64, "glob");
         let problem = format!(
-            "it has {found} of {} bytes, over the limit of {most} and {most_bytes} bytes; write fewer and wider ones",
+            "it has {found} of {} bytes, over the limit of {most} globs and {most_bytes} bytes; use fewer, broader \
+             globs",
             grouped(bytes as u64)
         );
         return Err(ToolError::argument(argument, problem));

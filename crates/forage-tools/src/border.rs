@@ -68,11 +68,11 @@ impl Hidden {
         let rules: Vec<String> =
             self.by_rule.iter().map(|(rule, count)| format!("{rule} {}", grouped(*count as u64))).collect();
         let names = match self.in_names {
-            true => "; a name with a mark can't be opened by it, list or search its directory",
+            true => "; a name with a mark can't be opened: list or search its directory",
             false => "",
         };
         Some(format!(
-            "{secrets} {is} hidden as {MARK}RULE] ({}): the file has another text there, so never write a mark back into \
+            "{secrets} {is} hidden as {MARK}RULE] ({}): the file has other text there, so never write a mark back into \
              it{names}",
             rules.join(", ")
         ))

@@ -61,7 +61,7 @@ impl ChangedFiles {
         if !is_file || self.files.has(path) {
             return Ok(());
         }
-        let problem = format!("{} has not changed; leave one of the two out", path.display());
+        let problem = format!("{} has not changed; omit this filter, or name another path", path.display());
         Err(ToolError::argument(CHANGED, problem))
     }
 
@@ -73,8 +73,8 @@ impl ChangedFiles {
         }
         let deleted = self.set.files.iter().filter(|file| file.kind == ChangeKind::Deleted).count();
         let deleted = (deleted > 0).then(|| match deleted {
-            1 => "1 changed file is deleted and was not searched".to_owned(),
-            _ => format!("{} are deleted and were not searched", count(deleted as u64, "changed file")),
+            1 => "1 changed file was deleted, so it was not searched".to_owned(),
+            _ => format!("{} were deleted, so they were not searched", count(deleted as u64, "changed file")),
         });
         deleted.into_iter().chain(self.incomplete()).collect()
     }

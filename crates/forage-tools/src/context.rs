@@ -28,58 +28,58 @@ use crate::telemetry::{CallObservers, Telemetry};
 use crate::text::{count, grouped};
 use crate::tools::GatheredUses;
 
-/// The ways in which the relevant files of a `keyword_search` are chosen.
+/// How `keyword_search` chooses the relevant files.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterMode {
     /// A model.
     #[default]
     Model,
-    /// A deterministic ranking. Only ever chosen explicitly.
+    /// A deterministic ranking, without a model. It must be chosen explicitly.
     Lexical,
 }
 
-/// The behaviour of a call for which every model failed.
+/// What to do if every model fails.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum OnModelFailure {
     /// The call fails.
     #[default]
     Error,
-    /// The files come in lexical order, and the answer says so.
+    /// The files are returned in lexical order, and the answer says so.
     Lexical,
 }
 
-/// The forms in which a model is shown the files that match.
+/// How the model is shown matching files.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceForm {
-    /// Every matching line with 10 lines of context, files in path order: what the requirement asks for.
+    /// Every matching line with 10 lines of context, files in path order, as the requirement specifies.
     #[default]
     Requirement,
     /// The best few windows of each file, files in lexical order, within a budget.
     Compact,
 }
 
-/// The treatment of terms of a `keyword_search` that match more than there is room for.
+/// How `keyword_search` handles terms that match too much.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterBreadth {
-    /// A model is shown less of them, and a ranking takes them as they are.
+    /// A model is shown less of them, and a ranking uses them completely.
     #[default]
     Adaptive,
-    /// They are left out, by the requirement's rule.
+    /// They are left out, as the requirement specifies.
     Requirement,
 }
 
-/// Where the files come from that a `keyword_search` chooses among.
+/// The source of the candidate files of `keyword_search`.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterCandidates {
-    /// Those with lines that a term matches.
+    /// Files with lines that match a term.
     #[default]
     Terms,
-    /// Those, and the first that `search_index` ranks for the query and the terms.
+    /// These files, and the best of the `search_index` ranking for the query and the terms.
     Union,
 }
 

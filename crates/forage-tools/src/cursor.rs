@@ -101,7 +101,7 @@ impl SealedCursor {
         let Some(bytes) = bytes else {
             return Err(ToolError::argument(
                 "cursor",
-                "it is invalid; copy the one of the previous answer unchanged, or omit it to start over",
+                "it is invalid; copy it unchanged from the previous answer, or omit it to start over",
             ));
         };
         Ok(Self { bytes, fingerprint })
@@ -159,7 +159,7 @@ impl SealedCursor {
             (Some(found), _) => Ok(found),
             (None, Some(_)) => Err(ToolError::argument(
                 "cursor",
-                "the time was over before its file was found; give the call more time",
+                "the time limit was reached before its file was found; give the call more time",
             )),
             (None, None) => Err(Self::unknown()),
         }

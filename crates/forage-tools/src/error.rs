@@ -23,9 +23,7 @@ pub enum ToolError {
         known: String,
     },
     /// Two enabled tools have the same name.
-    #[error(
-        "the tools {first} and {second} are both called `{name}`; give one another name ({keys}), or turn one off"
-    )]
+    #[error("the tools {first} and {second} are both called `{name}`; rename one ({keys}), or turn one off")]
     SameName {
         /// The name of both.
         name: String,
@@ -38,7 +36,7 @@ pub enum ToolError {
     },
     /// A tool can't have this name.
     #[error(
-        "`{key}`: {name:?} is no name that clients and models take; give 1 to 64 of the characters a-z, A-Z, 0-9, _ and -"
+        "`{key}`: {name:?} is not a valid tool name; use 1 to 64 of the characters a-z, A-Z, 0-9, _ and -"
     )]
     BadName {
         /// The rejected name.
@@ -123,10 +121,7 @@ pub enum ToolError {
         hint: Option<Hint>,
     },
     /// A condition uses a field that does not support filtering.
-    #[error(
-        "`filter`: `{}` is none of the fields that can be filtered by, which are {known}",
-        sanitize(field)
-    )]
+    #[error("`filter`: `{}` can't be used in a filter; the fields that can are {known}", sanitize(field))]
     Field {
         /// The field.
         field: String,
@@ -146,9 +141,9 @@ pub enum ToolError {
     },
 }
 
-/// What programs know an error by: `code` beside `error` in what `--json` prints, `error_type` in telemetry.
+/// Error code for programs: `code` in `--json` output, `error_type` in telemetry.
 ///
-/// The first sentence of a code is what happened, the rest what to do.
+/// The first sentence of a code says what happened, the rest what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -175,7 +170,7 @@ pub enum ErrorCode {
     /// No model is available. Set a key, run a local model, or filter without one; the message lists the
     /// settings that were checked.
     NoModel,
-    /// Every model that was asked failed. The message has the errors; try again later, or another model.
+    /// All requested models failed. The message has the errors; try again later, or use another model.
     ModelsFailed,
     /// None of the configured external engines can run. Install ugrep or ripgrep, or use the embedded engine.
     NoEngine,
@@ -188,7 +183,7 @@ pub enum ErrorCode {
     /// The call ended before it found anything, for example at its time limit. There may be matches: allow
     /// more time, or search a smaller directory.
     Unfinished,
-    /// The model returned no answer, or refused. Ask differently, or another model.
+    /// The model returned no answer, or refused. Rephrase the question, or use another model.
     NoAnswer,
     /// The call was interrupted. The answer has the results so far.
     Cancelled,
@@ -276,7 +271,7 @@ impl ToolError {
             source @ PatternError::Syntax { .. } if is_glob => Self::argument(
                 "pattern",
                 format!(
-                    "{source}. A glob for names of files is given as `{globs}`, beside what is looked for in them"
+                    "{source}. To select files by name, pass the glob as `{globs}`, in addition to a pattern"
                 ),
             ),
             source => Self::pattern("pattern", source, stop),

@@ -196,7 +196,7 @@ pub(crate) fn fits_elsewhere(
     let mut hidden = Hidden::default();
     let path = Border::new(&context.redactor, &mut hidden).path(&first?).0;
     Some(format!(
-        "`{argument}` with `/` begins at {}; did you mean `{meant}`, which {path} fits?",
+        "`{argument}` with `/` starts at {}; did you mean `{meant}`, which matches {path}?",
         start.display()
     ))
 }
@@ -227,9 +227,8 @@ pub(crate) fn unfit_globs(
     let options = context.known_to_index(root, options);
     let unfit = globs_without_files((root, start), &options, &each, &context.stop);
     let list: Vec<String> = unfit.into_iter().map(quoted).collect();
-    (!list.is_empty()).then(|| {
-        format!("no file that is searched fits {} in {}", list.join(", "), context.names.fill(template))
-    })
+    (!list.is_empty())
+        .then(|| format!("no searched file matches {} in {}", list.join(", "), context.names.fill(template)))
 }
 
 /// Finds the globs that match no file of a walk with these options. Returns an empty list if we can't

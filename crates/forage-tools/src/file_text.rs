@@ -101,8 +101,10 @@ pub(crate) fn whole_text(
         .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
     if contents != Contents::Whole {
         let most = grouped(limits::READ_DECODE_BYTES as u64);
-        let problem =
-            format!("it has {} bytes, over the {most} that are taken apart; read lines", grouped(size));
+        let problem = format!(
+            "it has {} bytes, over the limit of {most} for finding definitions; read lines",
+            grouped(size)
+        );
         return Err(ToolError::argument("path", problem));
     }
     match decode(&bytes) {
@@ -111,8 +113,9 @@ pub(crate) fn whole_text(
             let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
             if lines > limits::READ_DECODE_LINES {
                 let (lines, most) = (grouped(lines), grouped(limits::READ_DECODE_LINES));
-                let problem =
-                    format!("it has {lines} lines, over the {most} that are taken apart; read lines");
+                let problem = format!(
+                    "it has {lines} lines, over the limit of {most} for finding definitions; read lines"
+                );
                 return Err(ToolError::argument("path", problem));
             }
             Ok((AdmittedText { text: lossy(bytes), _permit: permit }, encoding.name(), size))
@@ -123,7 +126,9 @@ pub(crate) fn whole_text(
 fn no_room(stop: &Stop) -> ToolError {
     match stop.is_cancelled() {
         true => ToolError::Cancelled,
-        false => ToolError::argument("path", "other calls read large files; call again in a few seconds"),
+        false => {
+            ToolError::argument("path", "other calls are reading large files; call again in a few seconds")
+        }
     }
 }
 

@@ -51,45 +51,45 @@ impl Counts<'_> {
 pub struct FunnelStep {
     /// `visited`, `searched`, `matched` or `shown`.
     pub step: String,
-    /// Files that came so far.
+    /// Files left at this step.
     pub files: u64,
 }
 
-/// What an answer amounts to.
+/// Summary of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct AnswerHead {
-    /// The roots that the call was about.
+    /// The roots of the call.
     pub roots: Vec<String>,
-    /// Results, whether shown or not.
+    /// Number of results, shown or not.
     pub results: u64,
-    /// What a result is: `matches`, `files`, `lines`, `entries` or `hits`.
+    /// The kind of the results: `matches`, `files`, `lines`, `entries` or `hits`.
     pub results_of: String,
-    /// Whether there may be more results than were counted.
+    /// True if there may be more results than were counted.
     pub at_least: bool,
-    /// Files that have any.
+    /// Number of files with results.
     pub files: u64,
-    /// Files at each step of a search, from those of the root to those that are shown.
+    /// Files at each step of a search, from the files of the root to the shown files.
     pub funnel: Vec<FunnelStep>,
     /// Files that were not searched, counted by reason.
     pub skipped: BTreeMap<String, u64>,
     /// Names of directories of dependencies and caches that were not entered.
     pub not_entered: Vec<String>,
-    /// Of a search without results: where there are some that a rule hides, a sentence each.
+    /// For a search without results: one sentence for each rule that hides matches.
     pub hidden_matches: Vec<String>,
-    /// Of a search without results: whether what was searched for is nowhere; null where nobody knows, or
-    /// something was found.
+    /// For a search without results: true if the text occurs nowhere; null if this is unknown, or if there
+    /// are results.
     pub absent: Option<bool>,
     /// The limit that cut the answer.
     pub truncated_by: Option<Limit>,
-    /// The text leaves out results because of the number of its bytes.
+    /// True if the text omits results because of its byte limit.
     pub text_cut: bool,
-    /// A cursor leads to what follows.
+    /// True if a cursor continues the results.
     pub has_more: bool,
-    /// Secrets that were taken out.
+    /// Number of redacted secrets.
     pub redacted: u64,
-    /// The files that the text shows or names, in its order.
+    /// The files that the text shows or names, in the order of the text.
     pub shown: Vec<ShownFile>,
-    /// The text depends on what earlier answers have shown.
+    /// True if the text depends on what earlier answers have shown.
     pub depends_on_session: bool,
 }
 

@@ -25,7 +25,7 @@ pub trait CallJournal: Send + Sync {
     fn enter(&self, call: CallHead);
 }
 
-/// How a call has ended.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
@@ -33,15 +33,15 @@ pub enum CallStatus {
     Found,
     /// Nothing was found.
     Nothing,
-    /// A part was looked at.
+    /// The answer is partial.
     Partial,
     /// There is no answer.
     Error,
-    /// Whoever asked did not wait.
+    /// The caller cancelled.
     Cancelled,
 }
 
-/// The call of another program that this one belongs to, by its W3C trace context.
+/// The parent span of another program, from its W3C trace context.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceParent {
     /// 32 hexadecimal digits.
@@ -68,45 +68,45 @@ impl TraceParent {
     }
 }
 
-/// A call that has ended.
+/// A completed call.
 #[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct CallHead {
     /// When it began, in microseconds since 1970.
     pub began_us: u64,
     /// How long it took, in microseconds.
     pub elapsed_us: u64,
-    /// `mcp`, `ask`, or what a program calls itself.
+    /// `mcp`, `ask`, or the name of another program.
     pub surface: String,
-    /// The client, if it is one that is known.
+    /// The client, if it is a known one.
     pub client: Option<String>,
     /// The tool.
     pub tool: String,
-    /// The arguments as they were written, without secrets.
+    /// The arguments as the caller wrote them, without secrets.
     pub arguments: Value,
-    /// Arguments were too long to be kept whole.
+    /// True if arguments were too long to be stored completely.
     pub arguments_cut: bool,
-    /// Bytes that the text of the answer was to have at the most.
+    /// Byte limit of the answer's text.
     pub text_bytes: u64,
-    /// The text names the root.
+    /// True if the text names the root.
     pub names_root: bool,
-    /// The directory that relative paths of arguments are below, in the first root.
+    /// The directory in the first root that relative paths in the arguments start from.
     pub base: String,
     /// How it ended.
     pub status: CallStatus,
-    /// What programs know an error by.
+    /// The error code for programs.
     pub code: Option<String>,
     /// The error in a sentence.
     pub error: Option<String>,
-    /// Bytes of the text of the answer.
+    /// Bytes of the answer's text.
     pub bytes: u64,
-    /// A hash of that text, by which a text that is made again is compared.
+    /// A hash of the text, to compare it with a repeated answer.
     pub digest: String,
-    /// What the answer amounts to.
+    /// The summary of the answer.
     #[serde(flatten)]
     pub head: Arc<AnswerHead>,
-    /// The models that were asked.
+    /// The models that took part.
     pub models: Vec<Value>,
-    /// What it belongs to.
+    /// The trace that the call belongs to.
     pub trace: Option<TraceParent>,
 }
 

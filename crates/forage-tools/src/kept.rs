@@ -475,7 +475,7 @@ impl Indexes for SharedIndexes {
             && let Err(problem) = store.check()
             && problem.is_distrust()
         {
-            let warning = format!("every file is read, for the index is not used: {problem}");
+            let warning = format!("every file is read because the index can't be used: {problem}");
             self.warnings.lock().unwrap_or_else(PoisonError::into_inner).insert(warning);
         }
         index

@@ -12,8 +12,8 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
     let mut notes = Vec::new();
     match outcome.truncated_by {
         Some(Limit::Timeout) => notes.push("stopped at the time limit: the results are partial".to_owned()),
-        Some(Limit::Engine) => notes.push("the engine failed on the way: the results are partial".to_owned()),
-        Some(Limit::Root) => notes.push("a root could not be looked at: the results are partial".to_owned()),
+        Some(Limit::Engine) => notes.push("the engine failed: the results are partial".to_owned()),
+        Some(Limit::Root) => notes.push("a root could not be searched: the results are partial".to_owned()),
         Some(Limit::Cancelled) => notes.push("cancelled: the results are partial".to_owned()),
         _ => {}
     }

@@ -65,11 +65,16 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
     if words.len() > 1 {
         let pattern = words.join("[-_ ]?");
         let options = PatternOptions { literal: false, ..insensitive };
-        all.push(Reading { description: "in other case or spelling", pattern, options, has_spellings: true });
+        all.push(Reading {
+            description: "in another case or spelling",
+            pattern,
+            options,
+            has_spellings: true,
+        });
     } else if options.case != Case::Insensitive {
         let pattern = pattern.to_owned();
         all.push(Reading {
-            description: "in other case",
+            description: "in another case",
             pattern,
             options: insensitive,
             has_spellings: true,
@@ -77,7 +82,7 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
     }
     if options.word {
         all.push(reading(
-            "as a part of longer words",
+            "as part of longer words",
             pattern.to_owned(),
             PatternOptions { word: false, ..exact },
         ));
@@ -232,14 +237,14 @@ mod tests {
             [
                 r"with `|` in place of `\|`: Start|useThing",
                 r"as plain text: Start\|useThing",
-                r"in other case: Start\|useThing"
+                r"in another case: Start\|useThing"
             ]
         );
-        assert_eq!(described("$(user)", &regex), ["as plain text: $(user)", "in other case: $(user)"]);
+        assert_eq!(described("$(user)", &regex), ["as plain text: $(user)", "in another case: $(user)"]);
         assert_eq!(
             described("retryLimit", &regex),
             [
-                "in other case or spelling: retry[-_ ]?limit",
+                "in another case or spelling: retry[-_ ]?limit",
                 "within 1 edit: retryLimit",
                 "within 2 edits: retryLimit"
             ]
@@ -247,7 +252,7 @@ mod tests {
         assert!(described("needle$", &regex).contains(&r"before CR LF: needle\r$".to_owned()));
         assert!(described(r"(?s)func.*return", &regex)[1].starts_with("across lines"));
         let word = PatternOptions { literal: true, word: true, case: Case::Insensitive, ..regex };
-        assert_eq!(described("saxp", &word), ["as a part of longer words: saxp"]);
+        assert_eq!(described("saxp", &word), ["as part of longer words: saxp"]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub enum Limit {
     Timeout,
     /// Cancelled by the caller.
     Cancelled,
-    /// A bound on the entries of a directory tree.
+    /// A limit on the number of entries in a directory tree.
     Entries,
     /// An external engine failed, so matches may be missing.
     Engine,
@@ -127,7 +127,7 @@ impl<R> ToolOutcome<R> {
         }
         if report.too_many_entries {
             self.warnings
-                .push("the tree has more entries than one search looks at; name a directory".to_owned());
+                .push("the tree has more entries than one search visits; search a subdirectory".to_owned());
             self.truncated_by.get_or_insert(Limit::Entries);
         }
         if let Some(stopped) = report.stopped {
@@ -238,7 +238,7 @@ impl Answer {
             let (text, code) = match limit {
                 Limit::Engine => ("the engine failed before anything was found", ErrorCode::Engine),
                 Limit::Root => {
-                    ("not all roots could be looked at, and nothing was found in the others", ErrorCode::Path)
+                    ("not all roots could be searched, and the others had no results", ErrorCode::Path)
                 }
                 Limit::Cancelled => {
                     ("the search was cancelled before anything was found", ErrorCode::Cancelled)

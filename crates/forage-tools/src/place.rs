@@ -96,7 +96,7 @@ impl Context {
                 false => format!("/{}/{globs}", escaped(&path)),
             };
             let shown = sanitize_line(&clip(&globs, crate::limits::QUOTED_BYTES)).into_owned();
-            let note = Some(format!("a path has no globs: this was read as the glob \"{shown}\""));
+            let note = Some(format!("the path has globs, so it was read as the glob \"{shown}\""));
             // A match may be a directory.
             let globs = Some(format!("{globs},{globs}/**"));
             return Ok(PathTarget { globs, note, ..PathTarget::of(root, path) });
@@ -173,14 +173,14 @@ impl Context {
 /// these characters.
 pub(crate) fn no_file_fits(path: Option<&str>) -> ToolError {
     let path = clip(&path.unwrap_or_default().escape_debug().to_string(), crate::limits::QUOTED_BYTES);
-    ToolError::argument("path", format!("{path} does not exist, and no file fits it as a glob"))
+    ToolError::argument("path", format!("{path} does not exist, and no file matches it as a glob"))
 }
 
 /// Creates the error for a call with globs both in `path` and in their own argument.
 pub(crate) fn globs_in_path() -> ToolError {
     ToolError::argument(
         "path",
-        "it has globs, and there are others; give the directory here, and all globs there",
+        "globs were given here and in another argument; pass the directory here, and all globs there",
     )
 }
 
@@ -224,8 +224,8 @@ impl PathTarget {
     ///
     /// Fails if there are globs.
     pub(crate) fn without_globs(self, names: &ToolNames) -> Result<Self, ToolError> {
-        let problem = "it has globs, and this tool takes one path; give the directory in front of them[[ to \
-                       {list_directory}]], or search with globs[[ by {grep_search}]]";
+        let problem = "it has globs, but this tool takes one path; give the directory before them[[ to \
+                       {list_directory}]], or search with globs[[ using {grep_search}]]";
         let problem = names.fill(problem);
         if self.globs.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
     }

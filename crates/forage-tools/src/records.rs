@@ -15,7 +15,7 @@ use crate::tool::Tool;
 /// when one is added.
 pub const VERSION: u32 = 1;
 
-/// What the records of all tools have beside what is the tool's own.
+/// The fields that the records of all tools share.
 #[derive(JsonSchema, Serialize)]
 struct CommonRecords<'a> {
     /// True if there is at least one more result.
@@ -62,16 +62,16 @@ struct UnreadRoot<'a> {
     error: &'a str,
 }
 
-/// An answer that is an error and nothing else.
+/// An answer that is only an error.
 #[derive(JsonSchema, Serialize)]
 pub struct ErrorRecord {
-    /// What tells it from an answer.
+    /// Distinguishes an error from an answer.
     #[serde(rename = "type")]
     #[schemars(extend("const" = "error"))]
     pub kind: &'static str,
     /// The error in a sentence for people.
     pub error: String,
-    /// What programs know it by.
+    /// The error code for programs.
     pub code: ErrorCode,
 }
 
@@ -187,14 +187,14 @@ pub(crate) fn common_schema() -> Value {
         properties.remove("content");
         properties.insert(
             "type".to_owned(),
-            json!({ "type": "string", "description": "`error`, of an answer that is an error and nothing else" }),
+            json!({ "type": "string", "description": "`error` if the answer is only an error" }),
         );
         properties.insert("root".to_owned(), root_schema());
         // Every tool sends these to models, so we don't repeat the possible values, which are documented
         // elsewhere.
         properties["truncated_by"] =
             json!({ "type": ["string", "null"], "description": "The limit that cut the answer." });
-        properties["code"] = json!({ "type": "string", "description": "The same for programs." });
+        properties["code"] = json!({ "type": "string", "description": "The error code for programs." });
     }
     json!({ "type": "object", "properties": all["properties"] })
 }

@@ -155,9 +155,9 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         let mut context = context.clone();
         let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
         let pattern = clip(&pattern, limits::QUOTED_BYTES);
-        context
-            .notices
-            .push(format!("the pattern is no regular expression: this was searched for: {pattern}"));
+        context.notices.push(format!(
+            "the pattern is not a valid regular expression; searched for this instead: {pattern}"
+        ));
         self.call_as_written(&context, corrected).map_err(|_| error)
     }
 

@@ -86,7 +86,7 @@ pub fn definitions_schema() -> Value {
     schema_of::<Vec<DefinitionShape<'_>>>()
 }
 
-/// The definition of a tool, in one of the shapes that models and clients take.
+/// The definition of a tool, in a format for models or clients.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 enum DefinitionShape<'a> {
@@ -96,7 +96,7 @@ enum DefinitionShape<'a> {
     Gemini(GeminiDefinition<'a>),
 }
 
-/// As `tools/list` of the Model Context Protocol has it.
+/// A tool definition for `tools/list` of the Model Context Protocol.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct McpDefinition<'a> {
@@ -104,72 +104,72 @@ struct McpDefinition<'a> {
     name: &'a str,
     /// Its name for people.
     title: &'a str,
-    /// What a model is told of it.
+    /// The description for models.
     description: String,
     /// The JSON Schema of its arguments.
     input_schema: Value,
-    /// What it does, for clients.
+    /// What the tool does, for clients.
     annotations: McpAnnotations<'a>,
 }
 
-/// What a tool does, as clients of the Model Context Protocol are told.
+/// What a tool does, for clients of the Model Context Protocol.
 #[derive(JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct McpAnnotations<'a> {
     /// The tool's name for people.
     title: &'a str,
-    /// Whether it changes nothing.
+    /// True if it changes nothing.
     read_only_hint: bool,
-    /// Whether it may destroy something.
+    /// True if it may destroy something.
     destructive_hint: bool,
-    /// Whether a second call with the same arguments has no further effect.
+    /// True if a second call with the same arguments has no further effect.
     idempotent_hint: bool,
-    /// Whether it sends anything off the machine.
+    /// True if it sends anything to another machine.
     open_world_hint: bool,
 }
 
-/// As OpenAI's chat completions take it.
+/// A tool definition for OpenAI chat completions.
 #[derive(JsonSchema, Serialize)]
 struct OpenAiDefinition<'a> {
     /// The kind of tool.
     #[serde(rename = "type")]
     #[schemars(extend("const" = "function"))]
     kind: &'static str,
-    /// The function that the tool is.
+    /// The function.
     function: OpenAiFunction<'a>,
 }
 
-/// A function of OpenAI's chat completions.
+/// A function for OpenAI chat completions.
 #[derive(JsonSchema, Serialize)]
 struct OpenAiFunction<'a> {
     /// The name of the tool.
     name: &'a str,
-    /// What a model is told of it.
+    /// The description for models.
     description: String,
     /// The JSON Schema of its arguments.
     parameters: Value,
-    /// Whether a model keeps to that without fail; with `openai-strict` only.
+    /// True if the model must follow the schema; only with `openai-strict`.
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
 
-/// As Anthropic's messages take it.
+/// A tool definition for Anthropic messages.
 #[derive(JsonSchema, Serialize)]
 struct AnthropicDefinition<'a> {
     /// The name of the tool.
     name: &'a str,
-    /// What a model is told of it.
+    /// The description for models.
     description: String,
     /// The JSON Schema of its arguments.
     input_schema: Value,
 }
 
-/// A function declaration of Gemini.
+/// A function declaration for Gemini.
 #[derive(JsonSchema, Serialize)]
 struct GeminiDefinition<'a> {
     /// The name of the tool.
     name: &'a str,
-    /// What a model is told of it.
+    /// The description for models.
     description: String,
     /// The JSON Schema of its arguments.
     parameters: Value,

@@ -249,7 +249,7 @@ fn is_of_request(error: &ToolError) -> bool {
 const NOTES_BYTES: usize = 16;
 
 /// Advice for answers that do not fit into one text.
-const ONE_ALONE: &str = "path=\"root:NAME\" asks one root alone";
+const ONE_ALONE: &str = "path=\"root:NAME\" selects a single root";
 
 /// Renders the answers of several roots within a budget, each below the name of its root.
 pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rendered {

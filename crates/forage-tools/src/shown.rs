@@ -5,30 +5,30 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much of a file stands in an answer.
+/// How much of a file an answer shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShownKind {
-    /// Lines that the caller asked for by the file's name.
+    /// Lines that the caller requested by the file's name.
     Read,
     /// Lines that a search found.
     Lines,
-    /// Its path alone.
+    /// Only its path.
     Named,
 }
 
-/// A file of which something stands in an answer.
+/// A file that an answer shows.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ShownFile {
-    /// The root that it is below, by its place among the call's.
+    /// Index of its root among the roots of the call.
     pub root: usize,
     /// Its path below that root.
     pub path: String,
     /// How much of it is shown.
     pub kind: ShownKind,
-    /// The first and the last line of each part that stands in the text, in order.
+    /// The first and last line of each part shown, in order.
     pub ranges: Vec<(u64, u64)>,
-    /// Matching lines of it, whether they are shown or not, as far as they were counted.
+    /// Matching lines that were counted, shown or not.
     pub matches: u64,
 }
 

@@ -18,26 +18,26 @@ use crate::tools::{FileLineCounter, UncountedLines};
 pub struct TreeFiles {
     /// The root.
     pub root: String,
-    /// Paths below it, in order, of the files that searches read.
+    /// Paths below the root of the files that searches read, in order.
     pub paths: Vec<String>,
-    /// The lines of each, by its bytes where it is too large to be counted.
+    /// Line counts of these files, estimated from the size for files that are too large.
     pub lines: Vec<u64>,
-    /// All of the tree was looked at.
+    /// True if the whole tree was listed.
     pub complete: bool,
-    /// What searches do not read.
+    /// Paths that searches skip.
     pub unsearched: Vec<UnsearchedPath>,
-    /// How many more there are of those.
+    /// Number of further skipped paths.
     pub more_unsearched: u64,
 }
 
-/// A file or a directory that searches do not read.
+/// A file or directory that searches skip.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct UnsearchedPath {
     /// Below the root.
     pub path: String,
-    /// The rule that leaves it out, or what it is.
+    /// The rule that excludes it, or its kind.
     pub reason: String,
-    /// Whether it is a directory, of which nothing is searched.
+    /// True for a directory in which nothing is searched.
     pub directory: bool,
 }
 

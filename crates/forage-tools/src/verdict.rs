@@ -99,10 +99,7 @@ impl CallVerdict {
         if !self.hidden_matches.is_empty() {
             let of_configuration = self.hidden_matches.iter().all(|line| line.contains(OF_CONFIGURATION));
             let (before, after) = match of_configuration {
-                true => (
-                    " But there are matches in files that the configuration leaves out, and no argument brings back:",
-                    "",
-                ),
+                true => (" But there are matches in files that the configuration excludes:", ""),
                 false => (before, after),
             };
             text.push_str(before);
@@ -113,10 +110,10 @@ impl CallVerdict {
             text.push_str("\nNot all ignored and hidden files could be checked for matches.");
         }
         if !self.unread.is_empty() {
-            let _ = write!(text, "\nNot read, so this says nothing of them: {}.", self.unread);
+            let _ = write!(text, "\nNot read, so they may contain matches: {}.", self.unread);
         }
         if !self.other_readings.is_empty() {
-            text.push_str("\nThe pattern finds something");
+            text.push_str("\nThe pattern would match:");
             self.other_readings.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
         }
         if !self.ranked_first.is_empty() {

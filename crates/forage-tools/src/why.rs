@@ -34,7 +34,7 @@ pub struct PathExplanation {
     pub lines: Option<u64>,
     /// True if the index contains its current state; null without an index.
     pub indexed: Option<bool>,
-    /// Bytes at its start that the ranking knows, if that is not the whole file.
+    /// Bytes at its start that are in the ranked index, if that is not the whole file.
     pub ranked_bytes: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl PathExplanation {
             return Ok(());
         }
         if report.stopped.is_some() {
-            let source = std::io::Error::other("there was no time to read it");
+            let source = std::io::Error::other("the time limit was reached before it was read");
             return Err(OpenError::Io { path: self.path.clone(), source }.into());
         }
         (self.searched, self.lines) = (true, Some(lines));

@@ -29,7 +29,7 @@ pub enum WorkspaceError {
     #[error(transparent)]
     Root(#[from] RootError),
     /// The directory for indexes is inside the workspace, where we never write.
-    #[error("the directory for indexes, {}, lies in the workspace, where nothing is written", _0.display())]
+    #[error("the directory for indexes, {}, is inside the workspace, where Forage never writes", _0.display())]
     IndexesInside(PathBuf),
     /// The index can't be created.
     #[error(transparent)]

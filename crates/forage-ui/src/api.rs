@@ -59,8 +59,8 @@ impl Api {
                 (_, Some(name)) => self
                     .look
                     .schema(name)
-                    .ok_or_else(|| Refusal::missing(format!("there is no schema called {name}"))),
-                _ => Err(Refusal::missing("the page asks for nothing of this name")),
+                    .ok_or_else(|| Refusal::missing(format!("there is no schema named {name}"))),
+                _ => Err(Refusal::missing("unknown request")),
             },
         }
     }
@@ -68,15 +68,18 @@ impl Api {
     /// Recreates the text of an answer by repeating its call.
     fn text(&self, query: &Query) -> Answered {
         let id = query.needed("id")?;
-        let call = self.gathered.call(id).ok_or_else(|| Refusal::missing("this call is no longer kept"))?;
+        let call = self.gathered.call(id).ok_or_else(|| Refusal::missing("this call is no longer stored"))?;
         let head = &call.head;
         let tool = tool(&head.tool)?;
         if head.arguments_cut {
-            return Err(Refusal::failed("its arguments were too long to be kept, so it can't be made again"));
+            return Err(Refusal::failed(
+                "its arguments were too long to be stored, so the call can't be repeated",
+            ));
         }
         if !head.models.is_empty() {
             return Err(Refusal::failed(
-                "a model took part in the answer, and is not asked again: that would cost, and give another",
+                "a model took part in the answer, so the call is not repeated: this would cost money and give another \
+                 answer",
             ));
         }
         let context = self.look.again(head).map_err(Refusal::failed)?;
@@ -99,11 +102,11 @@ impl Api {
     fn tool(&self, name: &str, query: &Query) -> Answered {
         let tool = tool(name)?;
         if tool.egress() != forage_tools::Egress::None {
-            return Err(Refusal::request("a page that only looks sends nothing to a model"));
+            return Err(Refusal::request("this page sends nothing to a model"));
         }
         let arguments = match query.get("arguments") {
             Some(text) => serde_json::from_str(text)
-                .map_err(|error| Refusal::request(format!("`arguments` is no JSON: {error}")))?,
+                .map_err(|error| Refusal::request(format!("`arguments` is not JSON: {error}")))?,
             None => json!({}),
         };
         let context = self.beneath(query)?;
@@ -137,10 +140,12 @@ fn tool(name: &str) -> Result<&'static dyn registry::AnyTool, Refusal> {
 /// can't know this. The second value then gives the reason.
 fn likeness(head: &CallHead, text: &str) -> (Option<bool>, Option<&'static str>) {
     match () {
-        () if head.digest.is_empty() => (None, Some("nothing is kept by which it could be compared")),
+        () if head.digest.is_empty() => {
+            (None, Some("no digest was stored, so the answers can't be compared"))
+        }
         () if head.digest == digest(text) => (Some(true), None),
         () if head.head.depends_on_session => {
-            (None, Some("the answer left out code that an earlier one had shown, which this text has"))
+            (None, Some("the original answer omitted code that an earlier answer had shown"))
         }
         () => (Some(false), None),
     }

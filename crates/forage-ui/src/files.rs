@@ -32,13 +32,13 @@ pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(
 pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
     let first: Option<Value> =
         serde_json::Deserializer::from_str(text).into_iter().next().and_then(Result::ok);
-    let Some(first) = first else { return Err(format!("{name} holds no JSON")) };
+    let Some(first) = first else { return Err(format!("{name} contains no JSON")) };
     if first["turns"].is_array() && first["question"].is_string() {
         add_transcript(gathered, &first, name);
         return Ok(());
     }
     if first["resourceSpans"].is_array() {
-        return Err(format!("{name} holds spans of OpenTelemetry; a collector shows them"));
+        return Err(format!("{name} contains OpenTelemetry spans; view them with a collector"));
     }
     if first["type"] == ProcessRecord::KIND || first["type"] == CallRecord::KIND {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -47,17 +47,17 @@ pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(
             lines[from..].iter().filter(|line| gathered.take_line(line, CallSource::Journal).is_none());
         let unread = unread.count();
         if from > 0 {
-            gathered.note(format!("{name}: the first {from} lines are left out"));
+            gathered.note(format!("{name}: the first {from} lines were skipped"));
         }
         if unread > 0 {
-            gathered.note(format!("{name}: {unread} lines are no calls, or of another version"));
+            gathered.note(format!("{name}: {unread} lines are not calls, or come from another version"));
         }
         return Ok(());
     }
     if first["request"].is_object() && first["format"].is_number() {
         return add_recording(gathered, text, name);
     }
-    Err(format!("{name} is no transcript of `ask --json`, no recording and no journal"))
+    Err(format!("{name} is not a transcript of `ask --json`, a recording or a journal"))
 }
 
 /// A part of a journal: the current file or the previous one.
@@ -182,7 +182,7 @@ fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
         at = us("tools_ms").saturating_add(at);
     }
     if sequence == 0 {
-        gathered.note(format!("{name}: the model called no tool"));
+        gathered.note(format!("{name}: the model did not call any tool"));
     }
 }
 
@@ -194,7 +194,7 @@ fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), Str
     let mut seen = std::collections::HashSet::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let exchange: Value =
-            serde_json::from_str(line).map_err(|error| format!("{name} is no recording: {error}"))?;
+            serde_json::from_str(line).map_err(|error| format!("{name} is not a recording: {error}"))?;
         let (mut calls, mut results) = (Vec::new(), Vec::new());
         called(&exchange["request"]["body"], &mut calls, &mut results);
         for (id, tool, arguments) in calls {
@@ -209,7 +209,7 @@ fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), Str
         }
     }
     if sequence == 0 {
-        gathered.note(format!("{name}: no request of the recording holds a call of a tool"));
+        gathered.note(format!("{name}: no request in the recording contains a tool call"));
     }
     Ok(())
 }

@@ -66,8 +66,9 @@ impl Shown {
         #[cfg(not(unix))]
         {
             let _ = place;
-            self.0
-                .note("calls of processes that run are not shown on this system; a journal's are".to_owned());
+            self.0.note(
+                "calls of running processes can't be shown on this system; keep a journal instead".to_owned(),
+            );
         }
     }
 

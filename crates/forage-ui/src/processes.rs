@@ -38,7 +38,7 @@ pub(crate) fn watch(gathered: &Arc<SeenCalls>, place: PrivatePlace) {
                 Ok(None) => {}
                 Err(error) if !has_complained => {
                     has_complained = true;
-                    inner.note(format!("calls of processes that run can't be read: {error}"));
+                    inner.note(format!("the calls of running processes can't be read: {error}"));
                 }
                 Err(_) => {}
             }
@@ -46,7 +46,7 @@ pub(crate) fn watch(gathered: &Arc<SeenCalls>, place: PrivatePlace) {
         }
     };
     if let Err(error) = thread::Builder::new().name("processes".to_owned()).spawn(look) {
-        gathered.note(format!("calls of processes that run can't be read: {error}"));
+        gathered.note(format!("the calls of running processes can't be read: {error}"));
     }
 }
 

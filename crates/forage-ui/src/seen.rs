@@ -153,7 +153,7 @@ impl SeenCalls {
                 if !known.is_full {
                     known.is_full = true;
                     known.notes.push(format!(
-                        "only the first {ALL_CALLS} calls are shown; start the page again for later ones"
+                        "only the first {ALL_CALLS} calls are shown; restart the page to see later ones"
                     ));
                 }
                 return;

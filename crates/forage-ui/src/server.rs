@@ -47,10 +47,10 @@ pub enum PageError {
         source: io::Error,
     },
     /// The system provides no random bytes for a token.
-    #[error("no token can be made: {0}")]
+    #[error("can't create a token: {0}")]
     Token(getrandom::Error),
     /// The server can't run.
-    #[error("the page can't be served: {0}")]
+    #[error("can't serve the page: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -150,7 +150,7 @@ impl PageServer {
                 .with_headers(Response::new(Full::new(self.page.clone())), "text/html; charset=utf-8");
         }
         let Some(path) = path.strip_prefix("/api/").map(str::to_owned) else {
-            return self.refused(&refusal(StatusCode::NOT_FOUND, "there is nothing of this name"));
+            return self.refused(&refusal(StatusCode::NOT_FOUND, "not found"));
         };
         if path == "calls" {
             return self.json(&self.calls(&query).await);
@@ -163,7 +163,7 @@ impl PageServer {
             Ok(Err(refusal)) => self.refused(&refusal),
             Err(_) => self.refused(&refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "internal error: it panicked; please report it",
+                "internal error: the request panicked; please report it",
             )),
         }
     }
@@ -188,18 +188,18 @@ impl PageServer {
     /// at all, and carries the token.
     fn let_in(&self, request: &Request<Incoming>, query: &Query) -> Result<(), Refusal> {
         if request.method() != Method::GET {
-            return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "this page is only looked at: GET"));
+            return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "only GET is supported"));
         }
         let headers = request.headers();
         let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
         // If another site makes its name resolve to this machine, its page still sends that name.
         if !text(HOST).is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
-            return Err(refusal(StatusCode::MISDIRECTED_REQUEST, "this server is not called so"));
+            return Err(refusal(StatusCode::MISDIRECTED_REQUEST, "wrong host name"));
         }
         let is_own = |origin: &str| self.hosts.iter().any(|own| origin == format!("http://{own}"));
         let is_foreign = comes_from_another_site(headers) && !opens_the_page(request);
         if text(ORIGIN).is_some_and(|origin| !is_own(origin)) || is_foreign {
-            return Err(refusal(StatusCode::FORBIDDEN, "pages of other sites get nothing here"));
+            return Err(refusal(StatusCode::FORBIDDEN, "requests from other sites are refused"));
         }
         let borne = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         // A browser that opens the address does not send this header.
@@ -208,7 +208,7 @@ impl PageServer {
             Some(token) if is_same(token, &self.token) => Ok(()),
             _ => Err(refusal(
                 StatusCode::UNAUTHORIZED,
-                "the token is missing or another: use the address that was printed",
+                "the token is missing or wrong; use the printed address",
             )),
         }
     }

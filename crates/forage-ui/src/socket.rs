@@ -25,7 +25,7 @@ pub enum SocketError {
     #[error(transparent)]
     Directory(#[from] PrivateError),
     /// The socket can't be created.
-    #[error("no socket can be made in {directory}: {source}")]
+    #[error("can't create a socket in {directory}: {source}")]
     Bind {
         /// The directory.
         directory: PathBuf,
@@ -146,7 +146,7 @@ pub(crate) fn all(directory: &PrivateDirectory) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// Fails if the connection fails or breaks, or if another user listens there.
+/// Fails if the connection fails or breaks, or if another user is listening there.
 pub(crate) fn read(path: &Path, mut take: impl FnMut(&str)) -> io::Result<()> {
     let stream = UnixStream::connect(path).inspect_err(|error| {
         if error.kind() == io::ErrorKind::ConnectionRefused {
@@ -154,7 +154,7 @@ pub(crate) fn read(path: &Path, mut take: impl FnMut(&str)) -> io::Result<()> {
         }
     })?;
     if !is_own(&stream) {
-        return Err(io::Error::other("another user listens there"));
+        return Err(io::Error::other("another user is listening there"));
     }
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();

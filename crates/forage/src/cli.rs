@@ -91,7 +91,7 @@ struct Cli {
 
 /// Options that every command takes.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Directory to search (repeatable) [default: the enclosing git repository, else the working directory]
     #[arg(long, global = true, value_name = "DIR")]
@@ -245,7 +245,7 @@ fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
         && let Some(advice) = grep::in_place_of(option)
         && std::env::args().nth(1).is_some_and(|name| GREP.contains(&name.as_str()))
     {
-        let advice = format!("`forage grep` does not take it; use {advice}");
+        let advice = format!("`forage grep` does not support it; use {advice}");
         error.remove(ContextKind::SuggestedArg);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
         return error;
@@ -315,7 +315,7 @@ pub(crate) fn run() -> ExitCode {
         Invocation::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
     }))
     .unwrap_or_else(|_| {
-        let text = "internal error; please report it with what stands above".to_owned();
+        let text = "internal error; please report it with the output above".to_owned();
         Err(ToldError { code: ErrorCode::Internal, text }.into())
     });
     if output.end(result.as_ref().err()).is_err() {

@@ -344,18 +344,16 @@ impl Config {
         if !self.settings.filter.cache || !self.is_live() {
             return Ok(None);
         }
-        let advice = "set XDG_CACHE_HOME to another directory of yours, or `filter.cache` to false";
+        let advice = "set XDG_CACHE_HOME to another directory, or `filter.cache` to false";
         let directory = environment::cache_directory().ok_or_else(|| {
-            format!(
-                "`filter.cache` has no effect: there is no telling where your cache directory is; {advice}"
-            )
+            format!("`filter.cache` has no effect: can't find your cache directory; {advice}")
         })?;
         let place = directory.join("answers");
         let directory = answer_cache::resolved(&place.path());
         if let Some(root) = roots.iter().find(|root| directory.starts_with(root)) {
             return Err(format!(
-                "`filter.cache` has no effect here: the cache directory {} lies in the root {}, where Forage writes \
-                 nothing; {advice}",
+                "`filter.cache` has no effect here: the cache directory {} is inside the root {}, where \
+                 Forage writes nothing; {advice}",
                 directory.display(),
                 root.display()
             ));

@@ -119,7 +119,7 @@ impl CallSink for JournalFile {
     fn take(&self, call: Arc<CallRecord>) {
         let sent = self.writer().as_ref().map(|writer| writer.calls.try_send(call));
         if let Some(Err(TrySendError::Full(_))) = sent {
-            self.file.lose(&format_args!("{JOURNAL_WAITING} calls wait for it"));
+            self.file.lose(&format_args!("{JOURNAL_WAITING} calls are waiting for it"));
         }
     }
 

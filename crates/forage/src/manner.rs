@@ -31,17 +31,17 @@ pub(crate) fn common(hint: Hint) -> &'static str {
         Hint::AllowSecret => {
             "; allow it by name in `secrets.allow` of your own configuration if it holds none"
         }
-        Hint::RebuildIndex => "; `forage index drop` removes it, and the next use builds it anew",
+        Hint::RebuildIndex => "; `forage index drop` removes it, and the next use rebuilds it",
         Hint::FillCollection => {
             "; fill it with `forage sparse index PATH --collection NAME`, or set `retrieval.collection`"
         }
         Hint::RefillCollection => "; remove the collection with `forage sparse drop` and fill it again",
         Hint::ChooseVector => "; set `retrieval.vector`, or index the documents with that vector",
         Hint::MatchEncoding => {
-            "; set `retrieval.encoder`, `retrieval.language` and `retrieval.disable_stemmer` to what it was encoded with, or \
-             index it anew under another name"
+            "; set `retrieval.encoder`, `retrieval.language` and `retrieval.disable_stemmer` to match the \
+             collection, or index it again under another name"
         }
-        Hint::NameEncoder => "; set `retrieval.encoder` to what it was filled by",
+        Hint::NameEncoder => "; set `retrieval.encoder` to the encoder that filled it",
         Hint::SetEncoder => "; set `retrieval.encoder` to an encoder that reads it",
         Hint::ShowField => "; `retrieval.payload` in the configuration names them",
         Hint::EmbeddedEngine => {

@@ -60,7 +60,7 @@ impl RotatedFile {
 
     /// Reports why lines are lost, unless a problem has been reported before.
     pub(crate) fn lose(&self, why: &dyn Display) {
-        let what = "calls go on, and nothing is told of them meanwhile";
+        let what = "calls still work but are not logged";
         self.complain_once(&format_args!("can't be written: {why}; {what}"));
     }
 
@@ -90,7 +90,7 @@ impl RotatedFile {
                     Ok(()) => continue,
                     // On Windows we can't rename a file that another process has open. The file grows until
                     // we can.
-                    Err(error) => self.complain_once(&format_args!("can't make room and grows: {error}")),
+                    Err(error) => self.complain_once(&format_args!("can't be rotated and grows: {error}")),
                 }
             }
             // This must be a single write in append mode, so that lines of several processes do not
@@ -192,7 +192,7 @@ mod tests {
         let lines: Vec<_> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
         assert_eq!(lines.len(), 9);
         let said = said.lock().unwrap();
-        assert!(said.len() == 1 && said[0].contains("can't make room and grows"), "{said:?}");
+        assert!(said.len() == 1 && said[0].contains("can't be rotated and grows"), "{said:?}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(crate) use settings::{EntrySettings, Permission};
 use crate::config::ClientDirectories;
 use jsonc::{JsonTarget, Leaf};
 
-/// Why a file is left unchanged. The text must read well after "FILE is left as it is: ".
+/// Why a file is left unchanged. The text must read well after "FILE is left unchanged: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct SetupRefusal(String);
@@ -178,7 +178,7 @@ impl Site {
         match (&self.state, text, &self.entry) {
             (ClientState::Unclear(refusal), ..) => Err(refusal.clone()),
             (ClientState::Foreign, ..) => Err(SetupRefusal::new(format!(
-                "it has an entry `{NAME}` already, which does not run `forage mcp`; rename or remove that one"
+                "it already has an entry `{NAME}`, which does not run `forage mcp`; rename or remove it"
             ))),
             (_, None, _) => Ok(FileChange::Create(created(client, &entry))),
             // Keep the fields that the user has added.
@@ -227,7 +227,7 @@ impl Site {
         match (&self.state, &self.file) {
             (ClientState::Unclear(refusal), _) => Err(refusal.clone()),
             (ClientState::Foreign, _) => Err(SetupRefusal::new(format!(
-                "its entry `{NAME}` does not run `forage mcp`, so it is somebody else's; remove it by hand"
+                "its entry `{NAME}` does not run `forage mcp`, so Forage did not write it; remove it by hand"
             ))),
             (ClientState::SetUp { .. }, Some(file)) => {
                 let text = file.text.as_deref().unwrap_or_default();

@@ -182,7 +182,7 @@ __version__: str
 __all__: list[str]
 
 class ForageError(Exception):
-    """A call has no answer. Each code has a class of its own, which is a subclass of this one."""
+    """A call has no answer. Each code has its own subclass."""
     code: str
     message: str
     hint: str | None
@@ -219,7 +219,7 @@ _Piece = TypeVar("_Piece", bound=Record, covariant=True)
 _Answer = TypeVar("_Answer", bound=Answer, covariant=True)
 
 class Each(Iterator[_Piece], Generic[_Piece, _Answer]):
-    """The results of a search, which goes on while they are read. `answer` has the counts once all have been read."""
+    """The results of a search that runs while they are read. `answer` has the counts once all have been read."""
     @property
     def answer(self) -> _Answer | None: ...
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None: ...

@@ -65,7 +65,7 @@ fn of_workspace(method: &SurfaceMethod<'_>) -> String {
                 &format!("Omit<{own}Arguments, {}>", without.join(" | ")),
             ),
         };
-        let summary = format!("Like `{name}`, but iterates over all results while they are found.");
+        let summary = format!("Like `{name}`, but iterates over all results as they are found.");
         text += &documentation(&summary, "  ");
         text +=
             &format!("  {name}Each({given}, options?: CallOptions): Each<{}, {own}Answer>;\n", each.piece);
@@ -173,7 +173,7 @@ impl TypeNames for TypeScript {
 const HEAD: &str = r#"
 /// <reference lib="esnext.disposable" />
 
-/** A call has no answer. Each code has a class of its own, which is a subclass of this one. */
+/** A call has no answer. Each code has its own subclass. */
 export declare class ForageError extends Error {
   constructor(message: string, options?: { code?: string; hint?: string; text?: string; transcript?: Record<string, unknown> });
   /** Stable code for programs. */
@@ -210,7 +210,7 @@ export declare class Asked {
   toString(): string;
 }
 
-/** The results of a search, which goes on while they are read. Leaving a loop over them ends the search. */
+/** The results of a search that runs while they are read. Leaving a loop over them ends the search. */
 export declare class Each<Piece, Of extends Answer = Answer> implements AsyncIterableIterator<Piece> {
   private constructor();
   /** The answer with the counts, once all results have been read. */
@@ -225,7 +225,7 @@ export declare class Each<Piece, Of extends Answer = Answer> implements AsyncIte
 "#;
 
 const WORKSPACE: &str = r#"
-/** A model, and where it is asked. */
+/** A model and its endpoint. */
 export interface ModelSettings {
   /** A known provider, such as `openai`; with `baseUrl` a name for messages. */
   provider?: string;
@@ -245,7 +245,7 @@ export interface ModelSettings {
 export interface CollectionSettings {
   /** A local directory of collections, in place of a server. */
   directory?: string;
-  /** The address of a server. Its port is that of the REST interface, 6333 by default. */
+  /** The address of a server. Its port is that of the REST API, 6333 by default. */
   url?: string;
   /** The name of the collection. */
   name?: string;
@@ -261,7 +261,7 @@ export interface CollectionSettings {
   vector?: string;
   /** The weights of terms in a collection without the IDF modifier: computed by Forage, or as stored. */
   idf?: "auto" | "stored";
-  /** The encoder; `auto` takes the one that the collection names. */
+  /** The encoder; `auto` uses the one that the collection names. */
   encoder?: "auto" | "code-superset" | "fastembed-bm25" | "bm42";
   /** The language of the texts, for stemming. */
   language?: string;
@@ -334,7 +334,7 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** What happens while a question is answered. Unknown tokens and costs are `null`. */
+/** An event while a question is answered. Unknown tokens and costs are `null`. */
 export type AskEvent =
   /** A model is asked; it must answer now if `last` is true. */
   | { readonly type: "asking"; readonly turn: number; readonly turns: number; readonly model: string; readonly last: boolean }

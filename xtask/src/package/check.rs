@@ -142,7 +142,7 @@ impl Bench<'_> {
         let common = if self.release.target == "x86_64-unknown-linux-gnu" { 0 } else { 1 };
         let files = self.release.files()?.len() - 1 - common;
         if listed != files {
-            return Err(format!("{listed} of {files} files have one"));
+            return Err(format!("only {listed} of {files} files have a checksum"));
         }
         let mut command = Command::new("sha256sum");
         succeed(command.args(["--check", "--quiet"]).arg(sums).current_dir(&self.release.out), "sha256sum")
@@ -309,10 +309,10 @@ impl Bench<'_> {
             }
         }
         if different.is_empty() {
-            println!("    a build in another directory has the same bytes");
+            println!("    a build in another directory is identical");
             Ok(())
         } else {
-            Err(format!("a build in another directory has other bytes in {}", different.join(", ")))
+            Err(format!("a build in another directory differs in {}", different.join(", ")))
         }
     }
 }
@@ -327,8 +327,8 @@ fn leads_out(page: &str) -> Result<(), String> {
     let links: Vec<&str> = page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     let is_near = |link: &&&str| !link.contains("://") && !link.starts_with('#');
     match links.iter().find(is_near) {
-        Some(link) => Err(format!("its page leads to {link}, which is not there")),
-        None if links.len() < 10 => Err(format!("its page has {} links", links.len())),
+        Some(link) => Err(format!("its page has a relative link: {link}")),
+        None if links.len() < 10 => Err(format!("its page has only {} links", links.len())),
         None => Ok(()),
     }
 }
@@ -371,5 +371,5 @@ fn answers_over_http(command: &mut Command) -> Result<(), String> {
     }
     let _ = child.kill();
     let _ = child.wait();
-    result.unwrap_or_else(|| Err(format!("it never says where it listens: {heard:?}")))
+    result.unwrap_or_else(|| Err(format!("it does not print its address: {heard:?}")))
 }

@@ -42,7 +42,7 @@ pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), Stri
             let missing: Vec<String> = still.iter().map(Need::told).collect();
             let why = installed.err().map(|why| format!("\n({why})")).unwrap_or_default();
             Err(format!(
-                "the tests compare with what is missing here; install it:\n{}{why}",
+                "the tests need programs that are missing here; install them:\n{}{why}",
                 missing.join("\n")
             ))
         }

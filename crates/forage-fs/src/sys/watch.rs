@@ -70,7 +70,7 @@ impl Watcher {
             };
             let flags = event.events();
             if flags.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
-                return Err(io::Error::other("changes were lost"));
+                return Err(io::Error::other("change events were lost"));
             }
             let change = if flags.contains(ReadFlags::IGNORED) {
                 WatchChange::Unwatched

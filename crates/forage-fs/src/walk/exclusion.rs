@@ -69,7 +69,7 @@ pub fn exclusion(
         },
     )?;
     if report.stopped.is_some() {
-        let source = io::Error::other("there was no time to look at the directories above it");
+        let source = io::Error::other("the time limit was reached while checking the directories above it");
         return Err(OpenError::Io { path: path.display().into_owned(), source });
     }
     let is_whole = entries.last().is_some_and(|(last, ..)| last == path);

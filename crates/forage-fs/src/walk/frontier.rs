@@ -69,7 +69,7 @@ impl<T, W> TaskOutput<T, W> {
     pub(super) fn leave_out_kernels(&mut self, path: &RelPath, system: &str) {
         self.skipped.add(SkipReason::KernelFileSystem);
         self.warnings.push(format!(
-            "{} is a file system that the kernel makes of itself ({system}), and was not entered",
+            "{} is a kernel pseudo file system ({system}) and was not entered",
             path.display()
         ));
     }

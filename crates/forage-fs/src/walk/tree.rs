@@ -216,7 +216,7 @@ impl RuleTree {
                 }
             }
         })?;
-        if lost { Err(io::Error::other("changes were lost")) } else { Ok(()) }
+        if lost { Err(io::Error::other("change events were lost")) } else { Ok(()) }
     }
 }
 

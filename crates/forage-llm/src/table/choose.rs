@@ -211,11 +211,11 @@ impl<'a> Chooser<'a> {
                 return None;
             }
             Some(ModelListing::Failed(failure)) => format!("its list can't be read ({})", failure.why),
-            None => "its list is not needed, because an earlier choice is there".to_owned(),
+            None => "its list was not read, because an earlier preference matched".to_owned(),
         };
         let pinned: Vec<&str> = self.table.pinned(&provider.name).collect();
         if provider.is_local || pinned.is_empty() {
-            let rest = if provider.is_local { "" } else { ", and the table has no id of it" };
+            let rest = if provider.is_local { "" } else { ", and the table has no model id for it" };
             self.pass_over(provider, &format!("{why}{rest}"));
             return None;
         }
@@ -238,7 +238,7 @@ impl<'a> Chooser<'a> {
         }
         let least = self.table.min_context_tokens(self.role);
         if let Some(tokens) = facts.context_tokens.filter(|tokens| *tokens < least) {
-            return Some(format!("takes {tokens} tokens, less than the {least} that the role needs"));
+            return Some(format!("accepts {tokens} tokens, but the role needs {least}"));
         }
         over_cap(preference, facts).filter(|_| !self.ignores_caps)
     }

@@ -73,10 +73,10 @@ fn failure(error: &ChatError) -> ListFailure {
         ChatError::Unreachable { why, .. } => format!("cannot connect: {why}"),
         ChatError::ConnectionLost { .. } => "the connection was lost".to_owned(),
         ChatError::AnswerTooLarge { limit, .. } => format!("the list is larger than {limit} bytes"),
-        ChatError::BadAnswer { why, .. } => format!("the answer is no list: {why}"),
+        ChatError::BadAnswer { why, .. } => format!("the answer is not a list: {why}"),
         ChatError::Recording { why, .. } | ChatError::Declined { why, .. } => why.clone(),
         ChatError::Stalled { .. } | ChatError::Cancelled { .. } | ChatError::EmptyAnswer { .. } => {
-            "it was not answered".to_owned()
+            "there was no answer".to_owned()
         }
     };
     ListFailure::because(why)

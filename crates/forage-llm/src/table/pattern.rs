@@ -43,7 +43,7 @@ impl TryFrom<String> for IdPattern {
     fn try_from(text: String) -> Result<Self, String> {
         if text.trim().is_empty() || text.chars().any(char::is_control) {
             return Err(format!(
-                "{text:?} is no pattern of model ids; write an id, or a part of one with `*`"
+                "{text:?} is not a pattern for model ids; write an id, or a part of one with `*`"
             ));
         }
         Ok(Self { lower: text.to_ascii_lowercase(), written: text })

@@ -102,8 +102,8 @@ fn resolve(
     // it.
     if provider.is_free() && provider.origin == Origin::BuiltIn && !is_named && resolved.obstacle.is_none() {
         resolved.obstacle = Some(format!(
-            "not asked unless the configuration says `[providers.{name}] enabled = true`, or `FORAGE_MODEL={name}/ID` \
-             names a model of it"
+            "not used unless the configuration has `[providers.{name}] enabled = true`, or \
+             `FORAGE_MODEL={name}/ID` names one of its models"
         ));
     }
     resolved

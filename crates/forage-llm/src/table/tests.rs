@@ -92,7 +92,7 @@ fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
     // The second model should belong to another provider, even though we have not requested its list.
     let picks = choice.picks(2);
     assert_eq!((picks[0].model.as_str(), picks[1].provider.as_str()), (CODER, "openai"));
-    assert!(picks[1].reason.starts_with("pinned id: its list is not needed"), "{}", picks[1].reason);
+    assert!(picks[1].reason.starts_with("pinned id: its list was not read"), "{}", picks[1].reason);
     assert_eq!(why(&choice, "anthropic", ""), "no key: ANTHROPIC_API_KEY is not set");
     assert!(why(&choice, "ollama", "").contains("`[providers.ollama] enabled = true`"), "{choice:?}");
 }
@@ -226,7 +226,7 @@ fn models_that_take_too_little_are_passed_over() {
     let known = lists(&[("ollama", listed(&[("narrow", 1), ("wide", 1)]))]);
     let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), ["ollama/wide"]);
-    assert!(why(&choice, "ollama", "narrow").starts_with("takes 8192 tokens, less than"));
+    assert!(why(&choice, "ollama", "narrow").starts_with("accepts 8192 tokens, but the role needs"));
 }
 
 /// A gateway, the ids in its list with their creation times, and the model to choose.
@@ -571,14 +571,14 @@ fn mistakes_of_the_user_are_named() {
         ("[roles.cook]\n", "unknown field `cook`"),
         (
             "[roles.filter]\nprefer = [{ provider = \"nobody\", match = [\"*\"] }]\n",
-            "`nobody`, which there is not",
+            "unknown provider `nobody`",
         ),
         ("[roles.filter]\nprefer = [{ provider = \"openai\", match = [] }]\n", "empty `match`"),
         (
             "[roles.filter]\nprefer = [{ provider = \"openai\", match = [\"*\"], max_input_price = -1.0 }]\n",
-            "no number",
+            "not a number",
         ),
-        ("[[model_facts]]\nmatch = [\"a\"]\nprice = { input = nan, output = 1.0 }\n", "no number"),
+        ("[[model_facts]]\nmatch = [\"a\"]\nprice = { input = nan, output = 1.0 }\n", "not a number"),
         ("[[model_facts]]\nmatch = [\"a\"]\nreasoning_effort = \"maximal\"\n", "unknown variant `maximal`"),
         ("[[model_facts]]\nmatch = [\"a\"]\nprovider = \"nobody\"\n", "`nobody`"),
     ] {

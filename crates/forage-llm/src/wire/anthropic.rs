@@ -306,10 +306,10 @@ impl ContentBlocks {
         // The index must only be compared, and never be used in arithmetic.
         let at = self.blocks.iter().rposition(|block| index.is_none() || block.index == index);
         let Some(partial) = at.map(|at| &mut self.blocks[at]) else {
-            return Err(Fault::Bad("a piece of it belongs to no block"));
+            return Err(Fault::Bad("one of its pieces belongs to no block"));
         };
         let Some(block) = partial.block.as_object_mut() else {
-            return Err(Fault::Bad("a block of it is none"));
+            return Err(Fault::Bad("one of its blocks is not an object"));
         };
         if field.is_empty() {
             partial.input.push_str(piece);

@@ -101,7 +101,7 @@ impl WireClient {
                     retry_after: None,
                     body: body.as_bytes(),
                 };
-                refusal.error().unwrap_or_else(|| bad("it is an error of no known kind"))
+                refusal.error().unwrap_or_else(|| bad("it is an error of an unknown kind"))
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn list(
             return Err(error);
         }
         let page: Value = serde_json::from_slice(&reply.body).map_err(|_| bad("it is not JSON"))?;
-        let (listed, next) = protocol.read_listing(&page).ok_or_else(|| bad("it is no list of models"))?;
+        let (listed, next) = protocol.read_listing(&page).ok_or_else(|| bad("it is not a list of models"))?;
         models.extend(listed);
         if models.len() > MAX_LISTED_MODELS {
             return Err(bad("its list has too many models"));
@@ -62,7 +62,7 @@ pub(super) fn list(
         }
         cursor = next;
     }
-    Err(bad("its list of models has no end"))
+    Err(bad("its list of models does not end"))
 }
 
 #[cfg(test)]

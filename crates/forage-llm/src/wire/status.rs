@@ -73,7 +73,8 @@ impl StatusRefusal<'_> {
         }
         if matches!(status, 300..=399) {
             let why = format!(
-                "HTTP {status} points to another address, and redirects are not followed so that the key stays here; set base_url to the final address"
+                "HTTP {status} redirects to another address, and redirects are not followed, to protect the \
+                 key; set base_url to the final address"
             );
             return Some(ChatError::BadAnswer { model, why });
         }

@@ -87,7 +87,7 @@ impl StreamReader {
             self.is_done = true;
             return Ok(());
         }
-        let event = serde_json::from_slice(event).map_err(|_| Fault::Bad("an event of it is not JSON"))?;
+        let event = serde_json::from_slice(event).map_err(|_| Fault::Bad("one of its events is not JSON"))?;
         self.has_events = true;
         let mut text = String::new();
         self.events.take(event, &mut text)?;

@@ -26,16 +26,16 @@ impl Home {
         } else if name.len() > limits::COLLECTION_NAME_BYTES {
             "is longer than 100 characters"
         } else if !name.bytes().all(is_known) {
-            "has other characters than letters, digits, `-`, `_` and `.`"
+            "may only contain letters, digits, `-`, `_` and `.`"
         } else if name.starts_with('.') || name.ends_with('.') {
             "begins or ends with a dot"
         } else if is_device(name) {
-            "is that of a device on Windows"
+            "is reserved on Windows"
         } else {
             return Ok(Self { directory: directory.to_owned(), name: name.to_owned() });
         };
         let shown: String = name.chars().take(limits::COLLECTION_NAME_BYTES).collect();
-        Err(StoreError::Invalid(format!("the name of a collection {reason}: {shown:?}; give it another")))
+        Err(StoreError::Invalid(format!("invalid collection name {shown:?}: it {reason}; choose another")))
     }
 
     /// The name of the collection for messages.
@@ -129,7 +129,7 @@ impl Home {
 
     fn foreign(&self, path: &Path) -> StoreError {
         StoreError::Invalid(format!(
-            "{} is no collection of Forage's: {} was not made by it; name another directory or collection",
+            "{} is not a Forage collection: {} was not created by Forage; choose another directory or name",
             self.path().display(),
             path.display()
         ))

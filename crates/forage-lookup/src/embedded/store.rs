@@ -65,9 +65,10 @@ impl EmbeddedStore {
         match stop.check() {
             None => Ok(()),
             Some(Stopped::Cancelled) => Err(StoreError::Cancelled),
-            Some(Stopped::Deadline) => {
-                Err(StoreError::Timeout(format!("the time for {} is over; allow more", self.place())))
-            }
+            Some(Stopped::Deadline) => Err(StoreError::Timeout(format!(
+                "{}: the time limit was reached; allow more time",
+                self.place()
+            ))),
         }
     }
 
@@ -80,9 +81,11 @@ impl EmbeddedStore {
         match error {
             IndexError::Stopped => self.check(stop).err().unwrap_or(StoreError::Cancelled),
             IndexError::Write(error) => StoreError::Invalid(format!("{place} can't be written: {error}")),
-            IndexError::Format => StoreError::Damaged(format!("{place} is of another version of Forage")),
+            IndexError::Format => {
+                StoreError::Damaged(format!("{place} was written by another version of Forage"))
+            }
             IndexError::Damaged => {
-                StoreError::Damaged(format!("{place} is damaged: a file is not as it was written"))
+                StoreError::Damaged(format!("{place} is damaged: a file has changed since it was written"))
             }
             error if error.is_damage() => {
                 StoreError::Damaged(format!("{place} is damaged ({})", cause(error)))
@@ -356,7 +359,7 @@ impl PointStore for EmbeddedStore {
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
         self.check(stop)?;
         let writer = self.lock(&self.writer, stop)?;
-        let exists = || StoreError::Exists(format!("{} is there already", self.place()));
+        let exists = || StoreError::Exists(format!("{} already exists", self.place()));
         let is_free = || match self.load(stop) {
             Ok(_) => Err(exists()),
             Err(StoreError::NoCollection(_)) => Ok(()),
@@ -385,7 +388,7 @@ impl PointStore for EmbeddedStore {
     fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
         let is_number = |point: &&Point| point.vector.weights().iter().all(|weight| weight.is_finite());
         if let Some(point) = points.iter().find(|point| !is_number(point)) {
-            return Err(StoreError::Invalid(format!("point {} has a weight that is no number", point.id)));
+            return Err(StoreError::Invalid(format!("point {} has a weight that is not a number", point.id)));
         }
         let mut writer = self.writer(stop)?;
         if let Some(writer) = &*writer {

@@ -74,8 +74,8 @@ impl Calls {
             // We show only the position of the error, but no text of the answer.
             let place = format!("line {}, column {}", error.line(), error.column());
             self.server.invalid(&format!(
-                "the answer is not what Qdrant says to this request ({place}); check that the address is that of its REST \
-                 interface, and its version"
+                "unexpected answer ({place}); check that this is the address of Qdrant's REST API, and the \
+                 server's version"
             ))
         })?;
         Ok(envelope.result)

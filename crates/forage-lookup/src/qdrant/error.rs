@@ -51,7 +51,7 @@ impl ServerName {
     pub(crate) fn timeout(&self, waited: Duration) -> StoreError {
         let seconds = waited.as_secs_f64();
         StoreError::Timeout(format!(
-            "{}: no answer within {seconds:.1} s; allow more time, or look at the server's load",
+            "{}: no answer within {seconds:.1} s; allow more time, or check the server's load",
             self.place
         ))
     }
@@ -65,31 +65,29 @@ impl ServerName {
         };
         let unavailable = |what: &str| StoreError::Unavailable(format!("{place}: {what}: {text}"));
         let unauthorized = |what: &str| StoreError::Unauthorized(format!("{place}: {what}: {text}"));
-        let exists = || StoreError::Exists(format!("{place}: it is there already: {text}"));
+        let exists = || StoreError::Exists(format!("{place} already exists: {text}"));
         match refusal.status {
             300..400 => {
-                let what = "the server sends its callers elsewhere, where nothing is followed; give the other address";
+                let what = "the server redirects, and redirects are not followed; use the target address";
                 self.invalid(&format!("{what} ({text})"))
             }
             // This comes from the authentication layer. Older servers also use 403.
             401 | 403 if !refusal.is_said && self.key.is_none() => {
-                unauthorized("the server asks for an API key and none is set")
+                unauthorized("the server requires an API key, and none is set")
             }
-            401 => {
-                unauthorized("the server does not accept the API key; check that it is this server's")
-            }
+            401 => unauthorized("the server rejected the API key; check that it belongs to this server"),
             403 if !refusal.is_said => {
-                unauthorized("the server does not accept the API key; check that it is this server's")
+                unauthorized("the server rejected the API key; check that it belongs to this server")
             }
-            403 => unauthorized(
-                "the API key does not allow this; use one that may read or write the collection",
-            ),
+            403 => {
+                unauthorized("the API key does not allow this; use one that may read or write the collection")
+            }
             404 | 405 if !refusal.is_said => self.invalid(&format!(
-                "the server does not know this request; check that the address is that of Qdrant's REST interface, and \
-                 the server's version: {text}"
+                "the server does not know this request; check that this is the address of Qdrant's REST API, \
+                 and the server's version: {text}"
             )),
-            404 => StoreError::NoCollection(format!("{place}: there is none: {text}")),
-            408 | 504 => StoreError::Timeout(format!("{place}: the server gave up for lack of time: {text}")),
+            404 => StoreError::NoCollection(format!("{place} does not exist: {text}")),
+            408 | 504 => StoreError::Timeout(format!("{place}: the server timed out: {text}")),
             409 => exists(),
             // Servers answer this for shard keys, and old servers also for collections.
             400 if refusal.text.contains("already exists") => exists(),
@@ -109,8 +107,8 @@ impl ServerName {
     /// Creates the error for a system without root certificates.
     pub(crate) fn without_roots(&self, error: &io::Error) -> StoreError {
         StoreError::Unavailable(format!(
-            "can't reach Qdrant at {}: no certificate of an authority can be read ({error}); install the system's, or name \
-             a file of them in `SSL_CERT_FILE`",
+            "can't reach Qdrant at {}: no root certificates can be read ({error}); install the system's, or \
+             name a file of them in `SSL_CERT_FILE`",
             self.address
         ))
     }
@@ -128,24 +126,25 @@ impl ServerName {
             }
             (ConnectStage::Connected, _) if self.address.port == limits::GRPC_PORT => {
                 return self.invalid(&format!(
-                    "{} is Qdrant's port for gRPC, and does not answer over HTTP; give that of its REST interface, {}",
+                    "{} is Qdrant's gRPC port, which does not answer over HTTP; use the port of its REST \
+                     API, {}",
                     limits::GRPC_PORT,
                     limits::REST_PORT
                 ));
             }
             (ConnectStage::Connected, _) => {
                 return StoreError::Unavailable(format!(
-                    "{}: the connection broke; check that the server runs and that the port is that of its REST interface: \
-                     {text}",
+                    "{}: the connection broke; check that the server is running and that the port is that of \
+                     its REST API: {text}",
                     self.place
                 ));
             }
             (ConnectStage::Resolving, _) => {
-                ("the name can't be resolved".to_owned(), "check the address and the network")
+                ("the host name can't be resolved".to_owned(), "check the address and the network")
             }
             (ConnectStage::Connecting, Some(io::ErrorKind::ConnectionRefused)) => (
-                "nothing listens there".to_owned(),
-                "check that Qdrant runs and that the port is that of its REST interface",
+                "nothing is listening there".to_owned(),
+                "check that Qdrant is running and that the port is that of its REST API",
             ),
             (ConnectStage::Connecting, Some(io::ErrorKind::TimedOut)) => {
                 let seconds = self.connect_timeout.as_secs_f64();
@@ -154,14 +153,15 @@ impl ServerName {
                     "check the address, the network and firewalls",
                 )
             }
-            (ConnectStage::Connecting, _) => (text, "check the address, and that Qdrant runs there"),
+            (ConnectStage::Connecting, _) => (text, "check the address, and that Qdrant is running there"),
             (ConnectStage::Securing, _) if text.contains("certificate") => (
                 format!("its certificate is not trusted ({text})"),
-                "add its authority to the system's, or name a file of authorities in `SSL_CERT_FILE`",
+                "add its certificate authority to the system's, or name a file of authorities in \
+                 `SSL_CERT_FILE`",
             ),
             (ConnectStage::Securing, _) => (
                 format!("it does not speak TLS as expected ({text})"),
-                "check the port, and whether the server has TLS",
+                "check the port, and whether the server uses TLS",
             ),
         };
         StoreError::Unavailable(format!("can't reach Qdrant at {}: {reason}; {advice}", self.address))

@@ -13,7 +13,7 @@ use crate::store::StoreError;
 /// A collection on a server, and how to access it.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// `http://host:port` or `https://host:port`. The default port is that of the REST interface, 6333, not
+    /// `http://host:port` or `https://host:port`. The default port is that of the REST API, 6333, not
     /// that of gRPC, 6334.
     pub url: String,
     /// The API key, if the server requires one.
@@ -54,12 +54,12 @@ impl ServerSettings {
     pub(crate) fn address(&self) -> Result<Address, StoreError> {
         let address = Address::parse(&self.url)?;
         if self.collection.is_empty() {
-            return Err(StoreError::Invalid("the name of the collection is empty".to_owned()));
+            return Err(StoreError::Invalid("the collection name is empty".to_owned()));
         }
         if self.api_key.is_some() && !address.is_tls && !address.is_loopback() && !self.allow_plain_key {
             return Err(StoreError::Invalid(format!(
-                "the API key would go to {address} in plain text: use https://, or set `allow_plain_key` if the network \
-                 between is trusted"
+                "the API key would go to {address} in plain text: use https://, or set `allow_plain_key` if \
+                 you trust the network between"
             )));
         }
         Ok(address)
@@ -83,22 +83,22 @@ impl Address {
             let form = "write http://host:6333 or https://host:6333";
             StoreError::Invalid(format!("the address of the Qdrant server {why}: {form}"))
         };
-        let uri: Uri = url.trim().parse().map_err(|_| refused("is no URL"))?;
+        let uri: Uri = url.trim().parse().map_err(|_| refused("is not a URL"))?;
         let is_tls = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
             _ => return Err(refused("has neither http:// nor https://")),
         };
-        let authority = uri.authority().ok_or_else(|| refused("names no host"))?;
+        let authority = uri.authority().ok_or_else(|| refused("has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(refused("has a user name or password, which Qdrant does not know"));
+            return Err(refused("has a user name or password, which Qdrant does not support"));
         }
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Err(refused("has a path or a query, which is not supported"));
         }
         let port = match authority.as_str().strip_prefix(authority.host()) {
             Some("" | ":") => limits::REST_PORT,
-            _ => authority.port_u16().ok_or_else(|| refused("has a port that is none"))?,
+            _ => authority.port_u16().ok_or_else(|| refused("has an invalid port"))?,
         };
         let host = authority.host();
         let scheme = if is_tls { "https" } else { "http" };

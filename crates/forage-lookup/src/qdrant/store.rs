@@ -72,7 +72,8 @@ impl ServerStore {
         match &*status {
             "completed" => Ok(()),
             "acknowledged" | "wait_timeout" => Err(StoreError::Timeout(format!(
-                "{}: the server took the points and has not written them yet; look at its load, or write fewer at once",
+                "{}: the server accepted the points but has not applied them yet; check its load, or write \
+                 fewer at once",
                 self.place()
             ))),
             "clock_rejected" => Err(StoreError::Unavailable(format!(
@@ -159,7 +160,7 @@ impl ServerStore {
 
     fn id(&self, id: &Value) -> Result<PointId, StoreError> {
         wire::from_id(id)
-            .ok_or_else(|| self.calls.server.invalid("the server gave a point without a usable id"))
+            .ok_or_else(|| self.calls.server.invalid("the server returned a point without a usable id"))
     }
 
     fn bare<Answer: DeserializeOwned>(
@@ -219,7 +220,7 @@ impl PointReader for ServerStore {
         };
         let config = &info["config"];
         let Some(params) = config["params"].as_object() else {
-            return Err(self.calls.server.invalid("the server says nothing of the collection"));
+            return Err(self.calls.server.invalid("the server returned no collection parameters"));
         };
         let is_custom = params.get("sharding_method").is_some_and(|method| method == "custom");
         let shards = params.get("shard_number").and_then(Value::as_u64).unwrap_or(1);
@@ -288,7 +289,7 @@ impl PointReader for ServerStore {
             if request.is_none() {
                 return Ok(Vec::new());
             }
-            let lacking = || self.calls.server.invalid("the server answered fewer queries than it was asked");
+            let lacking = || self.calls.server.invalid("the server answered fewer queries than were sent");
             let hit = |mut point: Record| {
                 let vector = point.vector(query.using);
                 Ok(WeightedHit { id: self.id(&point.id)?, score: point.score, vector })
@@ -335,12 +336,12 @@ impl PointStore for ServerStore {
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
         let settled = self.shards.as_ref().map(|shards| &shards.field);
         if settled != creation.sharding.key_field.as_ref() {
-            let what = "the collection would be sharded by another payload field than the settings say";
+            let what = "the shard key field differs from the settings";
             return Err(self.calls.server.invalid(what));
         }
         let is_made: bool = self.send(Method::PUT, "", &creation_body(creation), stop)?;
         if !is_made {
-            let what = "the server did not make the collection and does not say why";
+            let what = "the server did not create the collection and gave no reason";
             return Err(self.calls.server.invalid(what));
         }
         self.index_fields(&creation.indexed_fields, stop)

@@ -1,4 +1,4 @@
-//! Conversions between the types of this crate and those of Qdrant's REST interface.
+//! Conversions between the types of this crate and those of Qdrant's REST API.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A server with Qdrant's REST interface for tests. It should accept and return the same as a real server.
+//! A server with Qdrant's REST API for tests. It should accept and return the same as a real server.
 
 pub(crate) mod http;
 pub(crate) mod points;

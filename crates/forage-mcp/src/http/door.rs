@@ -95,7 +95,7 @@ async fn stranger<H: ServerHandler + Clone>(
         Ok(head) => front.admits(&head).await,
         Err(refusal) => Err(refusal),
     };
-    let message = "all connections have calls that run; try again later";
+    let message = "all connections are busy; try again later";
     let busy = || ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message);
     match admitted.and_then(|holder| front.clients.admit(holder.as_ref()).ok_or_else(busy)) {
         Ok(client) => {
@@ -121,7 +121,7 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
             if before < limits::HEAD_BYTES {
                 return None;
             }
-            let message = "the head of the request is too large";
+            let message = "the request head is too large";
             return Some(Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
         }
         // The first bytes already show whether this is HTTP. After that we parse only when a head may be
@@ -152,7 +152,7 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, ShortAnswer> {
             let message = "the request has too many headers";
             return Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message));
         }
-        Err(_) => return Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1")),
+        Err(_) => return Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "this is not an HTTP/1.1 request")),
     }
     let (method, path) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
     let request =
@@ -161,7 +161,7 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, ShortAnswer> {
         });
     match request.body(()) {
         Ok(request) => Ok(Some(request.into_parts().0)),
-        Err(_) => Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "the head of the request is not valid")),
+        Err(_) => Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "the request head is not valid")),
     }
 }
 

@@ -52,9 +52,9 @@ impl LastFound {
         let state = match tokio::time::timeout(limits::READINESS_TIME, &mut *running).await {
             Ok(state) => {
                 self.running = None;
-                state.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
+                state.unwrap_or_else(|_| Err("the check panicked; please report it".to_owned()))
             }
-            Err(_) => Err("it took too long to find out".to_owned()),
+            Err(_) => Err("the check timed out".to_owned()),
         };
         self.found = Some((Instant::now(), state.clone()));
         state
@@ -69,14 +69,14 @@ impl Readiness {
 
     pub(super) async fn state(&self) -> Result<(), String> {
         if self.ending.is_cancelled() {
-            return Err("the server is about to end".to_owned());
+            return Err("the server is shutting down".to_owned());
         }
         let Some(check) = self.check.clone() else { return Ok(()) };
         let mut found = Arc::clone(&self.found).lock_owned().await;
         // A separate task continues if the request is dropped, so that the next request does not start
         // another check.
         let asked = tokio::spawn(async move { found.state(check).await });
-        asked.await.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
+        asked.await.unwrap_or_else(|_| Err("the check panicked; please report it".to_owned()))
     }
 }
 

@@ -17,11 +17,11 @@ use super::Body;
 const FRONT_PAGE: &str = "\
 This is Forage: code search for coding agents, over the Model Context Protocol.
 
-  /mcp       the address for clients, which ask by POST
-  /healthz   \"ok\" while it serves
+  /mcp       the MCP endpoint (POST)
+  /healthz   \"ok\" while the server runs
   /readyz    \"ready\" while calls can be answered
 
-https://github.com/forage-search/forage says what it is, and how clients are set up.
+See https://github.com/forage-search/forage for documentation and client setup.
 ";
 
 /// A short answer to a request that does not reach the protocol layer: a refusal, or a page that anyone may
@@ -57,8 +57,8 @@ impl ShortAnswer {
     /// Answers a token that has reached its rate limit.
     pub(super) fn limited(limit: &CallerLimit) -> Self {
         let message = match limit {
-            CallerLimit::AtOnce(_) => "as many requests of this token run as it may make at once",
-            CallerLimit::PerMinute { .. } => "this token has made as many requests within a minute as it may",
+            CallerLimit::AtOnce(_) => "this token has reached its limit on concurrent requests",
+            CallerLimit::PerMinute { .. } => "this token has reached its limit on requests per minute",
         };
         Self { retry_after: Some(limit.seconds()), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
@@ -67,10 +67,9 @@ impl ShortAnswer {
     pub(super) fn no_message(body: &[u8]) -> Self {
         let status = StatusCode::BAD_REQUEST;
         match std::str::from_utf8(body).map(serde_json::from_str::<IgnoredAny>) {
-            Ok(Ok(_)) => Self::new(
-                status,
-                "the body is not a JSON-RPC message, or one with parameters that do not fit",
-            ),
+            Ok(Ok(_)) => {
+                Self::new(status, "the body is not a JSON-RPC message, or its parameters are invalid")
+            }
             _ => Self {
                 content: ShortContent::Error { code: -32700, message: "the body is not JSON" },
                 ..Self::new(status, "")
@@ -83,7 +82,7 @@ impl ShortAnswer {
         let text = match path {
             "/" => FRONT_PAGE,
             "/healthz" => "ok\n",
-            _ => return Self::new(StatusCode::NOT_FOUND, "the server is at /mcp"),
+            _ => return Self::new(StatusCode::NOT_FOUND, "the MCP endpoint is /mcp"),
         };
         Self::page(method, StatusCode::OK, ShortContent::Text(text.into()))
     }
@@ -107,9 +106,10 @@ impl ShortAnswer {
     fn page(method: &Method, status: StatusCode, content: ShortContent) -> Self {
         match *method {
             Method::GET | Method::HEAD => Self { content, ..Self::new(status, "") },
-            _ => {
-                Self::new(StatusCode::METHOD_NOT_ALLOWED, "the server is at /mcp; here is only a page to GET")
-            }
+            _ => Self::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "the MCP endpoint is /mcp; this page only supports GET",
+            ),
         }
     }
 

@@ -9,7 +9,7 @@ from . import _forage
 
 
 class ForageError(Exception):
-    """A call has no answer. Each code has a class of its own, which is a subclass of this one.
+    """A call has no answer. Each code has its own subclass.
 
     Attributes:
         code: Stable code for programs.

@@ -12,7 +12,7 @@ class _Model(TypedDict):
 
 
 class ModelSettings(_Model, total=False):
-    """A model, and where it is asked.
+    """A model and its endpoint.
 
     ``model`` is its id, as the provider knows it. Give a ``provider`` such as ``"openai"``, whose key comes from the environment
     or as ``api_key``, or a ``base_url``. ``wire`` is the protocol, by default that of the provider or OpenAI's.
@@ -126,7 +126,7 @@ class MadeRoomEvent(TypedDict):
     results: int
 
 
-#: What happens while a question is answered.
+#: An event while a question is answered.
 AskEvent = Union[AskingEvent, TextEvent, SaidEvent, FailedEvent, CallStartedEvent, CallEndedEvent, MadeRoomEvent]
 
 

@@ -66,7 +66,7 @@ class Asked(Answer):
 
 
 class Each(Iterator[Record]):
-    """The results of a search, which goes on while they are read. Leave it, or ``close`` it, to end the search."""
+    """The results of a search that runs while they are read. Leave it, or ``close`` it, to end the search."""
 
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None:
         self._pieces = pieces

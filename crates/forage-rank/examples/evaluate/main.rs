@@ -28,7 +28,7 @@
     clippy::disallowed_macros,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a program for measuring, on trees and files of the one who measures"
+    reason = "a benchmark that runs on the user's own trees and files"
 )]
 
 mod fit;

@@ -152,7 +152,7 @@ fn sets_that_can_not_be_run_are_refused() {
     let many = wrong(&format!(r#"{{"query": "q", "relevant": [{many}]}}"#));
     assert!(many.ends_with("has 65 targets; give at most 64"), "{many}");
     let lines = r#"{"query": "q", "relevant": ["a"], "lines": {"a": [[1, 1000001]]}}"#;
-    assert!(wrong(lines).ends_with("is about more than 1000000 lines"));
+    assert!(wrong(lines).ends_with("covers more than 1000000 lines"));
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn without_time_what_was_read_is_kept_and_the_next_call_goes_on() {
     assert!(!none.is_whole && none.commits.is_empty());
     let whole = project.history(&none).unwrap();
     assert_eq!(whole, project.anew());
-    assert!(none.note().contains("still to be read"));
+    assert!(none.note().contains("not read yet"));
     project.write("a.txt", "more");
     project.commit("One more");
     let late = read(&project.root(), &RelPath::root(), &whole, &stop).unwrap().unwrap();

@@ -4,7 +4,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
-    reason = "files of the test's own, how many damages it tries, and what came of them"
+    reason = "the test's own files, its number of damages, and its results"
 )]
 
 use std::fs;

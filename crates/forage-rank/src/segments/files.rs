@@ -455,10 +455,7 @@ struct Hashing {
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.staging.is_over() {
-            return Err(io::Error::new(
-                ErrorKind::TimedOut,
-                "the time was over before a segment was written",
-            ));
+            return Err(io::Error::new(ErrorKind::TimedOut, "the time ran out before a segment was written"));
         }
         let count = self.inner.write(bytes)?;
         self.hasher.update(&bytes[..count]);

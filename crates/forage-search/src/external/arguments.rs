@@ -57,7 +57,7 @@ impl Arguments {
         }
         // Only our engine reports these errors; the others would match every line, or two lines at once.
         if text.contains('\n') {
-            return Err(PatternError::LineFeed("it holds a line feed".to_owned()).into());
+            return Err(PatternError::LineFeed("it contains a line feed".to_owned()).into());
         }
         let pattern = match Pattern::new_within(text, &request.options, stop) {
             Ok(pattern) => Some(pattern),

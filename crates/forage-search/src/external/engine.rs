@@ -136,8 +136,8 @@ impl<'a> ExternalEngine<'a> {
     pub(super) fn give_up(&self, file: &str, notes: &mut Notes) -> Result<(), ExternalError> {
         notes.incomplete = true;
         notes.warn(format!(
-            "{} gave up within {file} without saying why (its matcher runs out of memory where a pattern has many ways \
-             to match a long line): matches may be missing there; the embedded engine searches it whole",
+            "{} stopped early in {file} (its matcher runs out of memory if a pattern can match a long line \
+             in many ways): matches may be missing there; the embedded engine searches the whole file",
             self.program.kind().name()
         ));
         match self.given_up.fetch_add(1, Ordering::Relaxed) < limits::EXTERNAL_GIVEN_UP_FILES {
@@ -200,13 +200,13 @@ impl<'a> ExternalEngine<'a> {
         }
         if noise > 0 {
             notes.warn(format!(
-                "{name} wrote {noise} lines that are no numbered lines of the text; they were left out"
+                "{name} printed {noise} lines that are not numbered lines of the text; they were left out"
             ));
         }
         if spanning > 0 {
             notes.warn(format!(
-                "{spanning} matches of {name} that reach over a line's end were left out: a pattern can't match across \
-                 lines"
+                "{spanning} matches of {name} that span several lines were left out: a pattern can't match \
+                 across lines"
             ));
         }
         // The sentinel line is not a result.

@@ -109,7 +109,7 @@ pub(super) fn run(
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place where a program is started; see the module `external`"
+    reason = "the only place that starts programs; see the module `external`"
 )]
 fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
     let handle = text.as_raw_fd();
@@ -139,7 +139,7 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
     // SAFETY: the closure makes two system calls and touches neither memory nor locks of the parent.
     #[expect(
         unsafe_code,
-        reason = "only between `fork` and `exec` can a handle be given to this child alone"
+        reason = "only between `fork` and `exec` can a handle be passed to this child alone"
     )]
     unsafe {
         command.pre_exec(inherit);

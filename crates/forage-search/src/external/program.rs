@@ -35,8 +35,8 @@ pub struct Program {
 pub enum ProgramError {
     /// The program is `ug`, which loads `.ugrep` files.
     #[error(
-        "`{name}` is not run as a search engine, because under that name it loads the options of a `.ugrep` file, which \
-         can name programs to run; write `ugrep`, which is the same program without that"
+        "`{name}` can't be used as a search engine: under this name it loads the options of a `.ugrep` file, \
+         which can name programs to run; use `ugrep`, which is the same program without that"
     )]
     UgRefused {
         /// The requested name.
@@ -44,8 +44,8 @@ pub enum ProgramError {
     },
     /// The name belongs to neither engine.
     #[error(
-        "`{name}` is no known search engine; take `ugrep`, `rg` or `ripgrep` (a version may follow, as in `rg-15.2`), by \
-         name or by absolute path, or the embedded engine"
+        "`{name}` is not a known search engine; use `ugrep`, `rg` or `ripgrep` (a version may follow, as in \
+         `rg-15.2`), by name or by absolute path, or the embedded engine"
     )]
     UnknownName {
         /// The requested name.
@@ -59,7 +59,7 @@ pub enum ProgramError {
     },
     /// The program is not in the search path.
     #[error(
-        "`{name}` was not found in the absolute directories of the search path ({searched} of them); install it, write \
+        "`{name}` was not found in the absolute directories of the search path ({searched} of them); install it, give \
          its absolute path, or use the embedded engine, which needs no program"
     )]
     NotFound {
@@ -84,8 +84,8 @@ pub enum ProgramError {
     },
     /// The program is inside a directory that will be searched.
     #[error(
-        "`{}` lies within the root `{}` and is not run, because a repository must not bring the programs that search \
-         it; install the program outside of it", path.display(), root.display()
+        "`{}` is inside the root `{}` and is not run, because a repository must not provide the programs \
+         that search it; install the program elsewhere", path.display(), root.display()
     )]
     InsideRoot {
         /// The program.

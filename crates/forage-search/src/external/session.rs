@@ -35,7 +35,7 @@ struct ExternalSession<'a> {
 ///
 /// `receive` gets the files in path order, and can end the search by returning a break. An error ends the
 /// search too, after the results found before it have been delivered.
-#[expect(clippy::too_many_arguments, reason = "the embedded engine's arguments and the engine")]
+#[expect(clippy::too_many_arguments, reason = "the embedded engine's parameters plus the engine")]
 pub fn search(
     program: &Program,
     request: &ExternalRequest<'_>,

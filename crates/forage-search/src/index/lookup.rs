@@ -273,12 +273,10 @@ impl Index {
             return None;
         }
         let Some(layers) = self.layers.get() else {
-            return Some("the search ended before the index was open".to_owned());
+            return Some("the search ended before the index was opened".to_owned());
         };
         if asked.contains(&TrigramQuery::Any) {
-            return Some(
-                "the pattern has no three bytes that every match has; every file is read".to_owned(),
-            );
+            return Some("no three consecutive bytes occur in every match; every file is read".to_owned());
         }
         let files: u64 = layers.iter().map(|layer| u64::from(layer.len())).sum();
         let lines = asked.iter().map(|query| {

@@ -124,7 +124,7 @@ pub enum TrigramIndexError {
     #[error("the index can't be read: {0}")]
     Io(#[from] io::Error),
     /// The file has another format version or is not an index.
-    #[error("the index has another format")]
+    #[error("the index has a different format")]
     Format,
     /// The content does not match its checksums.
     #[error("the index is damaged")]

@@ -116,13 +116,13 @@ pub(super) fn translate(
     }
     if !taken.is_empty() {
         taken.truncate(NAMES_SHOWN);
-        notes.push(format!("arguments taken: {}", taken.join(", ")));
+        notes.push(format!("arguments interpreted: {}", taken.join(", ")));
     }
     if !left_out.is_empty() {
         let more = left_out.len().saturating_sub(NAMES_SHOWN);
         left_out.truncate(NAMES_SHOWN);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        notes.push(format!("not an argument of {tool}, left out: `{}`{more}", left_out.join("`, `")));
+        notes.push(format!("not an argument of {tool}, ignored: `{}`{more}", left_out.join("`, `")));
     }
     Ok(())
 }
@@ -151,8 +151,7 @@ fn rename(
         Some(_) if definition.is_required(right) => left_out.push(name.to_owned()),
         Some(_) => {
             let tool = definition.tool;
-            let problem =
-                format!("{tool}: `{name}` is another name of `{right}`, and both are given; give one");
+            let problem = format!("{tool}: `{name}` is another name for `{right}`; pass only one of them");
             return Err(ToolError::Request(problem));
         }
     }

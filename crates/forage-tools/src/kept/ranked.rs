@@ -104,7 +104,7 @@ pub(super) fn fresh(
     // An unusable cache must make an answer late, not impossible.
     let mut made = Ranked::in_memory(root, effort)?;
     made.warning =
-        Some(format!("the ranked index is made anew for every call, for it can't be kept: {problem}"));
+        Some(format!("the ranked index is rebuilt for every call because it can't be saved: {problem}"));
     Ok(made)
 }
 

@@ -117,7 +117,7 @@ pub enum Update {
 #[non_exhaustive]
 pub enum IndexStoreError {
     /// The directory of the index can't be created.
-    #[error("can't make {}", path.display())]
+    #[error("can't create {}", path.display())]
     Create {
         /// The directory.
         path: PathBuf,
@@ -142,13 +142,13 @@ pub enum IndexStoreError {
     #[error("another process is building the index; try again later")]
     Busy,
     /// The time limit was reached.
-    #[error("the index of {} was not finished: its time was over", root.display())]
+    #[error("the index of {} is not finished: the time limit was reached", root.display())]
     Unfinished {
         /// The root.
         root: PathBuf,
     },
     /// The work was cancelled, and its result so far is stored.
-    #[error("the index of {} has {files} files by now, and the next server goes on", root.display())]
+    #[error("the index of {} has {files} files so far; the next server will continue", root.display())]
     Begun {
         /// The root.
         root: PathBuf,

@@ -84,7 +84,7 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
             [first, last] => Some((*first, *last)),
             _ => None,
         }) else {
-            let problem = format!("`{name}` must be two numbers of lines; give start_line and end_line");
+            let problem = format!("`{name}` must be two line numbers; use start_line and end_line");
             return Err(ToolError::Request(problem));
         };
         fields.remove(name);
@@ -124,8 +124,7 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         let names = texts("type", kind)?;
         for name in &names {
             let Some(glob) = forage_fs::glob_of_type(name) else {
-                let problem =
-                    format!("`type`: {name} is not a type of files that is known; give file_pattern");
+                let problem = format!("`type`: unknown file type {name}; use file_pattern");
                 return Err(ToolError::Request(problem));
             };
             added.push(glob);
@@ -142,8 +141,8 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     let mut globs = texts("file_pattern", &given)?;
     let chooses = |globs: &[String]| globs.iter().any(|glob| !glob.starts_with('!'));
     if chooses(&globs) && chooses(&added) {
-        let problem =
-            "`type` and globs that choose files are given; give one glob for both, such as \"src/**/*.rs\"";
+        let problem = "`type` and globs that select files are both given; use one glob for both, such as \
+                       \"src/**/*.rs\"";
         return Err(ToolError::Request(problem.to_owned()));
     }
     globs.extend(added);
@@ -189,5 +188,5 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, ToolError> {
 }
 
 fn wrong(name: &str) -> ToolError {
-    ToolError::Request(format!("`{name}` must be a text or a list of texts"))
+    ToolError::Request(format!("`{name}` must be a string or a list of strings"))
 }

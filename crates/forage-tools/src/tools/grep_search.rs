@@ -147,7 +147,7 @@ pub struct GrepFile {
     /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
-    /// Shown matching lines; for `output: "files"`, all matching lines.
+    /// Number of matching lines shown; for `output: "files"`, of all matching lines.
     pub match_count: u64,
     /// Matching lines and their context, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -214,7 +214,7 @@ impl Tool for GrepSearch {
         (&["case_insensitive", "insensitive", "-i"], Foreign::Same("ignore_case")),
         (&["case_sensitive"], Foreign::Opposite("ignore_case")),
         (&["hidden", "include_hidden", "no_ignore"], Foreign::Same("include_ignored")),
-        (&["offset"], Foreign::Missing("pass the `cursor` of the answer before to go on")),
+        (&["offset"], Foreign::Missing("to continue, pass the `cursor` of the previous answer")),
     ];
     type Request = GrepRequest;
     type Response = GrepResponse;
@@ -296,7 +296,7 @@ pub(crate) fn each(
     mut receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     if request.output.is_some_and(|output| output != GrepOutput::Lines) {
-        return Err(ToolError::argument("output", "all there is comes as lines; leave it out"));
+        return Err(ToolError::argument("output", "this call returns all results as lines; omit it"));
     }
     request.refuse_options_of_text()?;
     refuse_pages(request.max_results, request.cursor.as_deref())?;

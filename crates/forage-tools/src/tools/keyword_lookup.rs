@@ -102,7 +102,7 @@ impl Tool for KeywordLookup {
             return Err(ToolError::argument("query", problem));
         }
         if request.query.len() > limits::QUERY_BYTES {
-            let problem = format!("it has more than {} bytes; give the words alone", limits::QUERY_BYTES);
+            let problem = format!("it has more than {} bytes; give only the words", limits::QUERY_BYTES);
             return Err(ToolError::argument("query", problem));
         }
         let settings = &context.lookup;
@@ -185,8 +185,8 @@ fn outcome(
     outcome.warnings.extend(warnings);
     if lookup.is_arbitrary {
         outcome.warnings.push(
-            "more points score about as the last of these than can be asked for, so that which of them are here is the \
-             store's choice; give more words"
+            "more points than can be requested have about the lowest of these scores, so the store chose which ones to \
+             return; give more words"
                 .to_owned(),
         );
     }
@@ -194,7 +194,7 @@ fn outcome(
         outcome.truncated_by = Some(Limit::Unavailable);
     } else if pace.is_stopped() {
         outcome.truncated_by = stop.check().map(Limit::from);
-        outcome.warnings.push("of some results the first lines are shown, not the best ones".to_owned());
+        outcome.warnings.push("some results show their first lines instead of their best ones".to_owned());
     }
     outcome
 }
@@ -213,12 +213,12 @@ fn adapted(adapted: &Adapted) -> String {
             let weighing = match (is_weighed, common) {
                 (false, _) => "a common word counts as much as a rare one".to_owned(),
                 (true, 0) => {
-                    "words were weighed by how many points have them all the same, which takes more requests"
+                    "words were still weighted by how many points have them, which takes more requests"
                         .to_owned()
                 }
                 (true, common) => format!(
-                    "words were weighed by how many points have them, counted up to {max}: {common} of its words or their \
-                     parts are in as many or more, and weigh as much as each other"
+                    "words were weighted by how many points have them, counted up to {max}: {common} of the words or \
+                     word parts are in that many or more, and all have the same weight"
                 ),
             };
             format!(
@@ -239,20 +239,18 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
         }
         told.push(*question);
         let left_open = match question {
-            Question::Rarity => {
-                "words weigh as they do in the shard of each result, which changes their order"
-            }
-            Question::Ties => "which of those that score as the last of these are here is the store's choice",
-            Question::Name => "what has the name as a whole may be missing here, or stand below what has not",
-            Question::Beyond => "what there is without the filter is not known",
+            Question::Rarity => "words are weighted by the shard of each result, which changes the order",
+            Question::Ties => "the store chose which of the results with the lowest score are here",
+            Question::Name => "results with the whole name may be missing, or rank below others",
+            Question::Beyond => "the results without the filter are not known",
         };
         let when = match question {
             Question::Rarity => "the store did not say how rare the words are",
             Question::Ties | Question::Name | Question::Beyond => {
-                "the store stopped answering after it had given this"
+                "the store stopped answering after it had returned these results"
             }
         };
-        warnings.push(format!("{when} ({error}), so that {left_open}; look it up again"));
+        warnings.push(format!("{when} ({error}), so {left_open}; look it up again"));
     }
     warnings
 }

@@ -119,7 +119,7 @@ pub struct KeywordFile {
     /// Lines that the model names; only from answers by ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<LineRange>,
-    /// No model has judged this file, unlike others of the same answer.
+    /// No model has judged this file, unlike other files in the same answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub not_filtered: bool,
     /// Only the ranking selected this file, and no term.
@@ -283,15 +283,14 @@ impl Tool for KeywordSearch {
         outcome.add_report(&gathered.report);
         if beyond > 0 {
             outcome.warnings.push(format!(
-                "the last {} were not searched for: {} at most, the first, are",
+                "ignored the last {}: at most {} are searched for",
                 count(beyond as u64, "search term"),
                 forage_search::limits::TERMS
             ));
         }
         if gathered.beyond > 0 {
             outcome.warnings.push(format!(
-                "{} that match were not among those of which the best were chosen: too many match; more specific terms \
-                 bring them in",
+                "{} that match were not considered: too many files match; use more specific terms",
                 count(gathered.beyond, "file")
             ));
         }

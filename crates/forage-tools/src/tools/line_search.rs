@@ -212,8 +212,7 @@ impl<'a> LineSearch<'a> {
             asked.warnings.extend(changed.notes());
         }
         if revision.is_some() && (changed.is_some() || asked.best_first || asked.engine.is_some()) {
-            let problem =
-                "at another revision all files are searched, for lines and with the embedded engine";
+            let problem = "at another revision, a search can't use changed files, best-first order or an external engine";
             return Err(ToolError::argument("path", problem));
         }
         let texts = match &revision {
@@ -307,7 +306,7 @@ impl<'a> LineSearch<'a> {
 
     /// Returns the pattern for a search by the embedded engine.
     pub(super) fn pattern(&self) -> Result<&Pattern, ToolError> {
-        let only_external = || ToolError::argument("pattern", "only an external engine can read it");
+        let only_external = || ToolError::argument("pattern", "only an external engine supports it");
         self.pattern.as_ref().ok_or_else(only_external)
     }
 
@@ -535,7 +534,7 @@ impl<'a> LineSearch<'a> {
         }));
         outcome.warnings.extend(self.unfit_globs());
         let (first, notebooks) = &found.stored_notebooks;
-        let reason = "some line has several lines of a cell, or it can't be parsed";
+        let reason = "a line contains several lines of a cell, or it can't be parsed";
         outcome.warnings.extend(match notebooks {
             0 => None,
             1 => Some(format!("{first} was searched as JSON: {reason}")),
@@ -574,10 +573,10 @@ impl NoMatches<'_> {
         let found = if self.continued { "No further matches" } else { "No matches found" };
         let mut text = format!("{found} for {}{within}.", quoted(self.pattern));
         if let Some(globs) = self.globs {
-            text.push_str(&names.fill(&format!(" No file fits {globs}.")));
+            text.push_str(&names.fill(&format!(" No file matches {globs}.")));
         }
         if self.is_cut {
-            text.push_str(" The search did not finish: this says nothing about what was not reached.");
+            text.push_str(" The search did not finish: there may be matches in files that were not reached.");
         }
         if self.nothing_searched {
             text.push_str(" Nothing was searched.");

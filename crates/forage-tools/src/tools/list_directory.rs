@@ -132,7 +132,7 @@ pub struct ListEntry {
     /// `directory`, `file` or `symlink`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Lines of a text file.
+    /// Number of lines, for a text file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
     /// Top-level names that the file defines, in line order; if requested.
@@ -194,7 +194,8 @@ impl Tool for ListDirectory {
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
         if let Some(revision) = &revision {
             if request.changed.is_some() || request.symbols == Some(true) {
-                let problem = "at another revision files are listed alone; leave the other arguments out";
+                let problem =
+                    "at another revision, changes and symbols can't be listed; omit those arguments";
                 return Err(ToolError::argument("path", problem));
             }
             let name = request.name.filter(|name| !name.trim().is_empty());
@@ -208,7 +209,7 @@ impl Tool for ListDirectory {
                 _ => "a file",
             };
             let problem = format!(
-                "{} is {what}; list the directory that holds it{}",
+                "{} is {what}; list the directory that contains it{}",
                 start.display(),
                 context.names.fill("[[, or read a file with {read_file}]]")
             );
@@ -218,8 +219,7 @@ impl Tool for ListDirectory {
         if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
             let mut warnings: Vec<String> = clamp.warnings.into_iter().chain(note).collect();
             if request.recursive.is_some() || request.max_depth.is_some() || request.symbols == Some(true) {
-                warnings
-                    .push("with `name` all levels are looked through, and paths alone are shown".to_owned());
+                warnings.push("with `name`, all levels are searched and only paths are shown".to_owned());
             }
             let only = changed.map(|range| ChangedFiles::read(&root, &range, &context.stop)).transpose()?;
             return find::run(context, (&root, &start), (name, only), include_ignored, warnings);
@@ -491,7 +491,7 @@ impl Render for ListResponse {
             }
             let room = is_cut.then(|| {
                 let (shown, all) = (grouped(entries as u64), count(response.entry_count, "entry"));
-                format!("the answer has room for {shown} of {all}; list a directory of them by itself, or fewer levels")
+                format!("the answer has room for {shown} of {all}; list a subdirectory, or fewer levels")
             });
             let notes: Vec<String> = room.into_iter().chain(notes.iter().cloned()).collect();
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {

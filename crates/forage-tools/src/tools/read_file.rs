@@ -111,11 +111,11 @@ pub struct ReadResponse {
     /// Number of definitions that the outline omits, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outline_left_out: BTreeMap<&'static str, usize>,
-    /// The outline was read by line, because there is no parser for the language, or the file is too large:
+    /// The outline was built line by line, because there is no parser for the language or the file is too large:
     /// definitions may be missing or have wrong ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub outline_by_line: bool,
-    /// The parser met errors in the file: definitions near them may be missing or have wrong ends.
+    /// The parser found errors in the file: definitions near them may be missing or have wrong ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub outline_has_errors: bool,
     /// By line number, the bytes in base64 of lines that differ in `lines`.
@@ -188,7 +188,7 @@ impl Tool for ReadFile {
         let names_lines = request.start_line.is_some() || request.end_line.is_some();
         if request.outline == Some(true) {
             if names_lines || symbol.is_some() {
-                let problem = "it is of the whole file; leave lines and names of definitions out";
+                let problem = "it covers the whole file; omit lines and names of definitions";
                 return Err(ToolError::argument("outline", problem));
             }
             return structure::answer(context, &source, lines, note, &stop);
@@ -198,7 +198,7 @@ impl Tool for ReadFile {
         let around = clamp.number("context_lines", request.context_lines, 0, 0, most);
         let mut of_symbols = match &symbol {
             Some(_) if names_lines => {
-                return Err(ToolError::argument("symbol", "it names the lines; leave their numbers out"));
+                return Err(ToolError::argument("symbol", "it selects the lines; omit line numbers"));
             }
             Some(symbol) => {
                 let text = source.whole_text(&stop)?.0;
@@ -649,7 +649,7 @@ impl Render for ReadResponse {
             notes.insert(
                 0,
                 format!(
-                    "lines {} to {last} of {total}; to go on: {}",
+                    "lines {} to {last} of {total}; to continue: {}",
                     response.start_line,
                     outcome.names.call(ReadFile::NAME, &next)
                 ),

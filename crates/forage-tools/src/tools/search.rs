@@ -88,7 +88,7 @@ impl Tool for Search {
         (&["distance", "edits"], Foreign::Same("fuzzy")),
         (&["include_hidden"], Foreign::Same("hidden")),
         (&["multiline"], Foreign::Missing("patterns match within a line; search for one of the lines")),
-        (&["offset"], Foreign::Missing("pass the `cursor` of the answer before to go on")),
+        (&["offset"], Foreign::Missing("to continue, pass the `cursor` of the previous answer")),
     ];
     type Request = SearchRequest;
     type Response = SearchResponse;
@@ -152,7 +152,7 @@ pub fn each(
     if is_fuzzy && request.best_first == Some(true) {
         return Err(ToolError::argument(
             "best_first",
-            "the best of all can be told only with a limit on results; leave one of the two out",
+            "it needs a limit on results; omit it, or set a limit",
         ));
     }
     in_turn::<Search>(context, &request, |turn, request| {

@@ -112,7 +112,7 @@ pub struct RankResponse {
     pub strength: f32,
     /// Words of the query that no file contains.
     pub unknown_words: Vec<String>,
-    /// Words of the query without weight, because they are the project's name; with `explain`.
+    /// Words of the query that carry no weight, because they are the project's name; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_names: Vec<String>,
     /// Quotes, filters and exclusions that were applied.
@@ -177,7 +177,7 @@ pub struct RankedFile {
 /// Lines of one definition, or of a part of a file outside of definitions.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedChunk {
-    /// The first line, from 1.
+    /// The first line, counted from 1.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
@@ -464,7 +464,7 @@ impl Tool for SearchIndex {
         outcome.warnings.extend(about_code);
         if is_over {
             outcome.truncated_by = stop.check().map(Limit::from);
-            outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());
+            outcome.warnings.push("there was no time to read the code of all these files".to_owned());
         }
         outcome.root = (is_one && first_place.is_other).then(|| (first_place.root_path(), true));
         outcome.warnings.extend(notes.iter().cloned().chain(unfit));
@@ -478,7 +478,7 @@ impl Tool for SearchIndex {
             outcome.warnings.extend(ranked.failures.iter().map(|failure| sanitize(failure)));
         }
         let too_large = too_large.filter(|_| found);
-        outcome.warnings.extend(too_large.map(|files| format!("left out, though it matches: {files}")));
+        outcome.warnings.extend(too_large.map(|files| format!("left out despite matching: {files}")));
         let in_part = ranked.indexes().map(RankIndex::files_in_part).sum();
         outcome.warnings.extend(read_in_part(in_part, &context.names));
         outcome.warnings.extend(unseen_phrases(ranking.not_looked_at, &context.names));
@@ -499,7 +499,7 @@ impl Tool for SearchIndex {
             let narrow = context
                 .names
                 .fill("{search_index.path}, {search_index.file_pattern} or {search_index.query}");
-            outcome.warnings.push(format!("a ranking ends with its file {most}; narrow {narrow}"));
+            outcome.warnings.push(format!("a ranking ends after {most} files; narrow {narrow}"));
         }
         Ok(outcome)
     }
@@ -534,7 +534,7 @@ fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
     let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
     let files = (files > 0).then(|| count(files, "file"))?;
     Some(format!(
-        "of {files} only the first {bytes} bytes are in the index{}",
+        "only the first {bytes} bytes of {files} are in the index{}",
         names.fill("[[; {grep_search} searches them whole]]")
     ))
 }
@@ -543,7 +543,7 @@ fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
 fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     let files = (files > 0).then(|| count(files as u64, "file"))?;
     Some(format!(
-        "{files} with the words of a phrase could not be looked at whole; narrow path{}",
+        "{files} with the words of a phrase could not be searched completely; narrow path{}",
         names.fill("[[, or use {grep_search}]]")
     ))
 }

@@ -99,7 +99,7 @@ fn made_of(answer: &Recorded) -> Vec<String> {
     let request = json!({"query": "how are requests retried", "search_terms": ["retry"]});
     match find("keyword_search").unwrap().call(&context, request) {
         Err(ToolError::ModelsFailed { errors }) => {
-            assert!(errors.contains("an answer that can't be read as a list of files"), "{errors}");
+            assert!(errors.contains("an answer that is not a list of files"), "{errors}");
             vec!["no answer".to_owned()]
         }
         Err(error) => panic!("{}: {error}", answer.name),

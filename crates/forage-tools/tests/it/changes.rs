@@ -91,7 +91,7 @@ fn a_change_set_names_its_definitions_and_companions() {
         D gone.rs\n    removed: fn gone 1\n\
         M src/one.rs\n    added: fn new 5\n    changed: fn one 1-3\n    removed: fn old 5\n\
         ? .hidden/new.rs\n\
-        Not changed, though commits usually change it too:\n  docs/one.md (in 3 of 3 commits of src/one.rs)\n";
+        Not changed, though commits usually change them too:\n  docs/one.md (in 3 of 3 commits of src/one.rs)\n";
     assert!(text.starts_with(expected), "{text}");
     let below =
         answer(&tree.context(), "list_directory", json!({ "path": "src", "changed": "main..." })).text;
@@ -192,7 +192,11 @@ fn files_of_another_revision_are_read_and_listed() {
         ("read_file", json!({ "path": "HEAD:none.rs" }), "HEAD:none.rs does not exist"),
         ("read_file", json!({ "path": "ref:nowhere" }), "there is no branch, tag or commit `nowhere`"),
         ("search_index", json!({ "query": "needle", "path": "ref:HEAD" }), "only the working tree is ranked"),
-        ("grep_search", json!({ "pattern": "x", "path": "ref:HEAD", "output": "uses" }), "uses are those"),
+        (
+            "grep_search",
+            json!({ "pattern": "x", "path": "ref:HEAD", "output": "uses" }),
+            "uses are found only in the working tree",
+        ),
         (
             "grep_search",
             json!({ "pattern": "x", "path": "ref:HEAD", "changed": "HEAD" }),

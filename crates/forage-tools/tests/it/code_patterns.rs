@@ -79,9 +79,9 @@ fn what_is_no_code_pattern_is_refused() {
     let unknown = problem(json!({"pattern": "f($A)", "syntax": "klingon"}));
     assert!(unknown.contains("no code patterns for klingon; languages are bash, c, cpp, "), "{unknown}");
     let several = problem(json!({"pattern": "a(); b()", "syntax": "rust"}));
-    assert!(several.contains("no pattern of Rust"), "{several}");
+    assert!(several.contains("not a valid Rust pattern"), "{several}");
     let broken = answer(&tree.context(), "grep_search", json!({"pattern": "foo(", "syntax": "rust"}));
     assert!(broken.text.contains("has a syntax error in each of its languages"), "{}", broken.text);
     let mixed = problem(json!({"pattern": "f($A)", "syntax": "rust", "ignore_case": true}));
-    assert!(mixed.contains("leave options of regular expressions"), "{mixed}");
+    assert!(mixed.contains("omit options for regular expressions"), "{mixed}");
 }

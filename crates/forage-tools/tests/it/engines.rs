@@ -376,7 +376,7 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
     }
     let found = answer(&context, "Search", json!({"pattern": "needle"}));
     assert!(found.text.contains("some may be missing"), "{}", found.text);
-    assert!(found.text.contains("the engine failed on the way"), "{}", found.text);
+    assert!(found.text.contains("the engine failed: the results are partial"), "{}", found.text);
 }
 
 #[test]

@@ -229,7 +229,7 @@ F2 near.txt (needle ×3)
 ";
     assert_eq!(evidence(&sent), expected);
     assert!(
-        warnings(&answer).contains("the model saw a part of the evidence: 7 of 12 matching lines"),
+        warnings(&answer).contains("the model saw only part of the evidence: 7 of 12 matching lines"),
         "{}",
         answer.text
     );
@@ -459,7 +459,7 @@ fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
             assert_eq!(graded(&answer), ["a.txt 3"], "{bad}");
             assert!(
                 warnings(&answer)
-                    .contains("another model was used: test/small gave an answer that can't be read"),
+                    .contains("another model was used: test/small gave an answer that is not a list"),
                 "{bad}"
             );
         }
@@ -498,7 +498,7 @@ fn an_unreadable_answer_leaves_the_candidates_unfiltered_and_says_so() {
     let model = Scripted::saying("Relevant:\n- a.txt: it\n\nNot relevant:\n- b.txt: a test");
     let mut context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
     let error = search(&context, &["needle"]).unwrap_err().to_string();
-    let reason = "test/small gave an answer that can't be read as a list of files";
+    let reason = "test/small gave an answer that is not a list of files";
     assert!(error.contains(reason), "{error}");
     context.filter.on_model_failure = OnModelFailure::Lexical;
     let answer = search(&context, &["needle"]).unwrap();
@@ -525,7 +525,7 @@ fn files_that_only_the_text_around_a_list_names_are_reported() {
         assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1);
         warnings(&answer)
     };
-    let named = "the text around the model's list names files that the list does not have: `f01.txt`";
+    let named = "the text around the model's list names files that are not in the list: `f01.txt`";
     assert!(warning(1).contains(&format!("{named}\"")), "{}", warning(1));
     assert!(warning(11).contains("`f08.txt` and 3 more"), "{}", warning(11));
     assert_eq!(warning(0), "[]");
@@ -655,7 +655,7 @@ fn a_shard_that_panics_is_a_failed_shard() {
         false => Ok(says("[]")),
     });
     let error = search(&sharded(&tree, 4, &[&model]), &["needle"]).unwrap_err().to_string();
-    assert!(error.contains("1 of 4 requests failed: a request ended by a fault of this program"), "{error}");
+    assert!(error.contains("1 of 4 requests failed: a request failed because of a bug in Forage"), "{error}");
 }
 
 /// If a line is shown alone, we redact it as if its surrounding lines were shown, too.
@@ -680,7 +680,7 @@ fn what_shows_that_a_line_has_a_secret_need_not_be_shown() {
             context.filter.redactor = Arc::new(forage_llm::Redactor::off());
         }
         let answer = search(&context, &["needle"]).unwrap();
-        assert!(answer.text.contains("of which less was shown"), "{}", answer.text);
+        assert!(answer.text.contains("shown to the model only in part"), "{}", answer.text);
         model.sent().concat()
     };
     let sent = sent_with(true);

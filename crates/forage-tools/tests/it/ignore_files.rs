@@ -96,7 +96,7 @@ fn many_files_that_are_each_within_the_limits() {
         tree.write(format!("d{i:03}/b.txt"), "x\n");
     }
     defused(&tree, |tool, found| {
-        assert!(found.text.contains("has rules beyond the bounds of one search"), "{tool}: {}", found.text);
+        assert!(found.text.contains("exceeds the rule limits of one search"), "{tool}: {}", found.text);
     });
 }
 

@@ -78,14 +78,10 @@ fn below_the_whole_system() {
     let context = broad(Path::new("/"));
     let listing = answer(&context, "list_directory", json!({"path": "/", "include_ignored": true}));
     assert!(skipped(&listing, "kernel_file_system") >= 1, "{}", listing.records()["skipped"]);
-    assert!(
-        listing.text.contains("proc is a file system that the kernel makes of itself"),
-        "{}",
-        listing.text
-    );
+    assert!(listing.text.contains("proc is a kernel pseudo file system"), "{}", listing.text);
     for path in ["/proc/version", "proc/version", "/proc/self/status", "/sys/kernel/notes"] {
         let refused = refusal(&context, "read_file", json!({"path": path}));
-        assert!(refused.contains("kernel makes of itself"), "{path}: {refused}");
+        assert!(refused.contains("kernel pseudo file system"), "{path}: {refused}");
     }
 }
 
@@ -119,7 +115,7 @@ fn attack(root: &Path) {
         );
         for name in ["rootfs/proc", "rootfs/sys"] {
             assert!(
-                everything.contains(&format!("{name} is a file system that the kernel makes of itself")),
+                everything.contains(&format!("{name} is a kernel pseudo file system")),
                 "{tool} names {name}: {everything}"
             );
         }
@@ -140,7 +136,7 @@ fn attack(root: &Path) {
             };
             assert!(!shown.contains(&version), "{tool} on {path}: {shown}");
             assert!(
-                shown.contains("kernel makes of itself")
+                shown.contains("kernel pseudo file system")
                     || shown.contains("kernel_file_system")
                     || tool == "list_directory",
                 "{tool} on {path} says why: {shown}"
@@ -154,7 +150,7 @@ fn attack(root: &Path) {
             ("Search", json!({"pattern": "Linux", "path": path})),
         ] {
             let refused = refusal(&context, tool, request);
-            assert!(refused.contains("kernel makes of itself"), "{tool} on {path}: {refused}");
+            assert!(refused.contains("kernel pseudo file system"), "{tool} on {path}: {refused}");
         }
     }
 

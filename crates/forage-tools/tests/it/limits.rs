@@ -51,7 +51,7 @@ fn a_line_of_four_hundred_megabytes() {
                 }
                 "search_index" => {
                     assert!(
-                        answer.text.contains("of 1 file only the first 1,048,576 bytes"),
+                        answer.text.contains("only the first 1,048,576 bytes of 1 file"),
                         "{}",
                         answer.text
                     );
@@ -299,7 +299,10 @@ fn a_glob_that_fits_elsewhere_is_told() {
     for (tool, argument) in [("grep_search", "file_pattern"), ("Search", "glob")] {
         let search = |glob: &str| answer(&context, tool, json!({"pattern": "Tool", argument: glob})).text;
         let missed = search("tools/*.py");
-        assert!(missed.contains("did you mean `**/tools/*.py`, which src/tools/base.py fits?"), "{missed}");
+        assert!(
+            missed.contains("did you mean `**/tools/*.py`, which matches src/tools/base.py?"),
+            "{missed}"
+        );
         for found in ["**/tools/*.py", "src/tools/*.py", "*.py"] {
             assert!(search(found).contains("class Tool"), "{found}");
         }

@@ -137,7 +137,7 @@ fn an_answer_says_how_a_collection_is_not_as_it_was_expected() {
     assert_eq!(found.records()["status"], "found");
     let notes = [
         "no sparse vector `text-sparse`; its only one, `text-sparse-new`, was searched",
-        "`text-sparse-new` has no IDF modifier: words were weighed by how many points have them",
+        "`text-sparse-new` has no IDF modifier: words were still weighted by how many points have them",
     ];
     assert!(notes.iter().all(|note| found.text.contains(note)), "{}", found.text);
     let fixture = self::fixture(&vec![code("a.rs", "retry\n"); forage_lookup::limits::HITS_ASKED]);
@@ -170,7 +170,7 @@ fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
         "c.rs",
         "Within a longer name:",
         "d.rs",
-        "Parts of it alone:",
+        "Only parts of it:",
     ];
     let places: Vec<usize> = order.iter().map(|part| found.text.find(part).unwrap()).collect();
     assert!(places.is_sorted(), "{}", found.text);
@@ -256,12 +256,12 @@ fn payload_fields_that_answers_show_can_be_filtered_by_and_no_others() {
     for (filter, expected) in [
         (
             json!(["hidden=canary"]),
-            "`hidden` is none of the fields that can be filtered by, which are path, lines, repo, year",
+            "`hidden` can't be used in a filter; the fields that can are path, lines, repo, year",
         ),
-        (json!(["hidden>=0"]), "`hidden` is none of the fields"),
-        (json!(["text=word"]), "`text` is none of the fields"),
-        (json!(["yearly=1"]), "`yearly` is none of the fields"),
-        (json!({"year": null, "path": {"near": 1}}), "has a condition that is none"),
+        (json!(["hidden>=0"]), "`hidden` can't be used in a filter"),
+        (json!(["text=word"]), "`text` can't be used in a filter"),
+        (json!(["yearly=1"]), "`yearly` can't be used in a filter"),
+        (json!({"year": null, "path": {"near": 1}}), "has an invalid condition"),
         (json!(vec!["year=1"; limits::LOOKUP_CONDITIONS + 1]), "more than 16 conditions"),
         (json!([format!("year={}", "1".repeat(limits::LOOKUP_CONDITION_BYTES))]), "more than 2000 bytes"),
     ] {
@@ -277,7 +277,7 @@ fn results_of_next_to_nothing_are_cut_and_counted() {
     let fixture = fixture(&payloads);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "common rareword"}));
     assert_eq!((found.records()["hits"].as_array().unwrap().len(), &found.records()["cut"]), (1, &json!(9)));
-    let said = "9 results more are left out, with a score under a hundredth of the best.";
+    let said = "9 more results are left out, with a score under a hundredth of the best.";
     assert!(found.text.contains(said), "{}", found.text);
 }
 
@@ -294,7 +294,7 @@ fn what_was_found_is_an_answer_although_the_store_answers_nothing_more() {
     assert_eq!(found.records()["status"], "found");
     assert_eq!(found.records()["name"]["presence"], "unknown");
     assert_eq!(found.records()["hits"].as_array().map(Vec::len), Some(2));
-    for part in ["stopped answering", "no answer in 5 s", "what has the name as a whole may be missing"] {
+    for part in ["stopped answering", "no answer in 5 s", "results with the whole name may be missing"] {
         assert!(found.text.contains(part), "{}", found.text);
     }
     assert!(!found.text.contains("NOT LOOKED UP"), "{}", found.text);
@@ -302,7 +302,7 @@ fn what_was_found_is_an_answer_although_the_store_answers_nothing_more() {
     assert_eq!(nothing.records()["status"], "no_match");
     assert!(nothing.text.starts_with("Nothing under the filter `repo=bank` in "), "{}", nothing.text);
     assert!(!nothing.text.contains("without the filter `"), "{}", nothing.text);
-    assert!(nothing.text.contains("what there is without the filter is not known"), "{}", nothing.text);
+    assert!(nothing.text.contains("the results without the filter are not known"), "{}", nothing.text);
     // Positive control: a store that does not answer at all.
     *fixture.store.fails_after.lock().unwrap() = Some((0, StoreError::Timeout(String::new())));
     let none = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));

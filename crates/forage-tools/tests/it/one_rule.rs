@@ -138,7 +138,7 @@ fn lines_after_the_end_are_an_empty_answer_with_its_length() {
         (
             json!({"start_line": 2, "end_line": 120}),
             (2, 3),
-            "`end_line`: 120 is not within 1 to 3; 3 was used",
+            "`end_line`: 120 is not between 1 and 3; 3 was used",
         ),
         (json!({"start_line": 3, "end_line": 2}), (3, 3), "`end_line`: 2 is less than 3; 3 was used"),
     ];

@@ -68,7 +68,7 @@ fn an_outline_has_the_definitions_with_their_lines() {
          pub fn push(&mut self, item: T)\n\n[src/queue.rs of 31 lines]\n"
     );
     let none = text(workspace.context(), json!({"path": "notes.txt", "outline": true}));
-    assert!(none.contains("no definitions are seen in it"), "{none}");
+    assert!(none.contains("no definitions were found in it"), "{none}");
 }
 
 #[test]
@@ -254,11 +254,11 @@ fn a_file_without_a_parser_is_read_by_line_and_says_so() {
     let (tree, workspace) = tree();
     tree.write("legacy.nim", "proc greet(name: string) =\n  echo name\n");
     let shown = text(workspace.context(), json!({"path": "legacy.nim", "outline": true}));
-    assert!(shown.contains("proc greet") && shown.contains("read by line, without a parser"), "{shown}");
+    assert!(shown.contains("proc greet") && shown.contains("read line by line, without a parser"), "{shown}");
     let shown = text(workspace.context(), json!({"path": "legacy.nim", "symbol": "greet"}));
-    assert!(shown.contains("read by line"), "{shown}");
+    assert!(shown.contains("read line by line"), "{shown}");
     let shown = text(workspace.context(), json!({"path": "src/queue.rs", "symbol": "MOST"}));
-    assert!(!shown.contains("read by line"), "{shown}");
+    assert!(!shown.contains("read line by line"), "{shown}");
 }
 
 #[test]
@@ -279,18 +279,19 @@ fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
     assert!(both.contains(note) && both.contains("[lines 15 to 18, 28 to 30 of"), "{both}");
     let unknown = problem(json!({"path": "src/queue.rs", "symbol": "Queue::pusj"}));
     assert!(
-        unknown
-            .contains("no definition of `Queue::pusj` is seen in src/queue.rs; the nearest names are `push`"),
+        unknown.contains(
+            "no definition of `Queue::pusj` was found in src/queue.rs; the nearest names are `push`"
+        ),
         "{unknown}"
     );
     let none = problem(json!({"path": "notes.txt", "symbol": "x"}));
-    assert!(none.contains("no definitions are seen in it"), "{none}");
+    assert!(none.contains("no definitions were found in it"), "{none}");
     let both = problem(json!({"path": "src/queue.rs", "symbol": "len", "start_line": 3}));
-    assert!(both.contains("leave their numbers out"), "{both}");
+    assert!(both.contains("omit line numbers"), "{both}");
     for more in [json!({"symbol": "len"}), json!({"end_line": 3})] {
         let mut request = json!({"path": "src/queue.rs", "outline": true});
         request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        assert!(problem(request).contains("leave lines and names of definitions out"));
+        assert!(problem(request).contains("omit lines and names of definitions"));
     }
     for request in [json!({"path": "binary", "outline": true}), json!({"path": "binary", "symbol": "x"})] {
         assert!(problem(request).contains("is a binary file"));

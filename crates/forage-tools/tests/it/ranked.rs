@@ -61,7 +61,7 @@ fn filters_alone_list_the_files_that_they_let_through() {
     let listed = answer(&context, "search_index", json!({"query": "path:src lang:rust"}));
     assert_eq!(paths(&listed.records().clone()), ["src/router.rs", "src/session.rs"]);
     let text = &listed.text;
-    assert!(text.contains("2 files for `path:src lang:rust`, in the order of paths. Taken as"), "{text}");
+    assert!(text.contains("2 files for `path:src lang:rust`, in path order. Used as a filter: "), "{text}");
     assert!(!text.contains("Low confidence") && !text.contains("of 100 such tests"), "{text}");
     let mut all = Vec::new();
     let mut request = json!({"query": "lang:rust -path:tests", "max_results": 7});
@@ -173,7 +173,7 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     assert_eq!((&told.records()["truncated"], &told.records()["next_cursor"]), (&json!(true), &Value::Null));
     let page = answer(&tree.context(), "search_index", json!({"query": "router", "limit": 1}));
     let request = json!({"query": "router", "limit": 1, "cursor": page.records()["next_cursor"]});
-    assert!(refusal(&context, "search_index", request).contains("brought up to date"));
+    assert!(refusal(&context, "search_index", request).contains("is being updated"));
     let told = answer(&context, "search_index", json!({"query": "nowherefound"}));
     assert!(!told.found && told.text.contains("being built"), "{}", told.text);
     let mut context = tree.context();
@@ -326,7 +326,7 @@ fn code_is_shown_by_default_where_there_is_an_answer() {
     // The configured value is not the caller's request, so there is no note that we could not meet it.
     configured.code_tokens = 20_000;
     let much = ask(&configured, json!({"query": "Router"}));
-    assert!(has_code(&much) && !much.text.contains("asked for"), "{}", much.text);
+    assert!(has_code(&much) && !much.text.contains("requested tokens"), "{}", much.text);
 }
 
 /// A page continues a ranking, however much of its files is shown.
@@ -374,7 +374,7 @@ fn code_is_shown_once_to_who_remembers_it_while_its_file_is_as_it_was() {
     let first = ask("Router");
     assert!(first.text.contains("@@ src/router.rs 1-6\n///"), "{}", first.text);
     let second = ask("Router match_path");
-    assert!(second.text.contains("@@ src/router.rs 1-6: shown earlier, and as it was\n"), "{}", second.text);
+    assert!(second.text.contains("@@ src/router.rs 1-6: shown earlier, unchanged\n"), "{}", second.text);
     assert!(!second.text.contains("pub struct Router"), "{}", second.text);
     assert_eq!(second.records()["files"][0]["shown_earlier"][0]["end_line"], 6);
     tree.write("src/router.rs", "/// Matches paths.\npub struct Router;\n\npub fn added_to_router() {}\n");

@@ -131,14 +131,14 @@ fn fr_ls_02_defaults_and_clamps() {
         (
             json!({"pattern": "needle", "max_results": 0}),
             1,
-            "`max_results`: 0 is not within 1 to 10000; 1 was used",
+            "`max_results`: 0 is not between 1 and 10000; 1 was used",
         ),
         (json!({"pattern": "needle", "max_results": -3}), 1, "`max_results`: -3"),
         (json!({"pattern": "needle", "max_results": 20_000}), 10_000, "10000 was used"),
-        (json!({"pattern": "needle", "context": 99}), 200, "`context`: 99 is not within 0 to 50"),
-        (json!({"pattern": "needle", "timeout_ms": 1}), 200, "`timeout_ms`: 1 is not within 100 to 300000"),
+        (json!({"pattern": "needle", "context": 99}), 200, "`context`: 99 is not between 0 and 50"),
+        (json!({"pattern": "needle", "timeout_ms": 1}), 200, "`timeout_ms`: 1 is not between 100 and 300000"),
         (json!({"pattern": "needle", "timeout_ms": 9_000_000}), 200, "300000 was used"),
-        (json!({"pattern": "needle", "fuzzy": 9}), 200, "`fuzzy`: 9 is not within 0 to 4; 4 was used"),
+        (json!({"pattern": "needle", "fuzzy": 9}), 200, "`fuzzy`: 9 is not between 0 and 4; 4 was used"),
         (json!({"pattern": "needle", "fuzzy": -1}), 200, "`fuzzy`: -1"),
     ] {
         let found = search(&tree, request.clone());

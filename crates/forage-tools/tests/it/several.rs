@@ -175,8 +175,8 @@ fn a_root_can_be_named() {
     assert_eq!(found.records()["roots"], json!([old, roots.path("shop")]));
     for (request, problem) in [
         (json!({"query": "card root:nothing"}), "no root is called nothing"),
-        (json!({"query": "root:shop"}), "nothing that is looked for"),
-        (json!({"query": "card root:shop", "path": "src"}), "the query names a root, too"),
+        (json!({"query": "root:shop"}), "contains no search words"),
+        (json!({"query": "card root:shop", "path": "src"}), "the query also names a root"),
         (json!({"query": "card root:shop/src"}), "give it as `path`"),
     ] {
         let refused = refusal(context, "search_index", request.clone());
@@ -302,7 +302,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     failing.indexes = Some(Arc::new(NoIndexOf(roots.path("shop"))));
     let found = answer(&failing, "search_index", json!({"query": "charge card"}));
     assert_eq!(found.truncated_by, Some(Limit::Root), "{}", found.text);
-    assert!(found.found && found.text.contains(&format!("nothing of {gone} was ranked: ")), "{}", found.text);
+    assert!(found.found && found.text.contains(&format!("{gone} was not ranked: ")), "{}", found.text);
     let found = answer(&failing, "search_index", json!({"query": "xyzzy"}));
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
     // Here the error occurs in only one root.

@@ -292,9 +292,12 @@ fn names_of_other_tools_choose_the_same() {
     assert!(files.starts_with("2 files with 2 matching lines:\na.txt\nb.txt\n"), "{files}");
     let counts = text(json!({"pattern": "two.", "is_regex": false, "output_mode": "count"}));
     assert!(counts.starts_with("1 file with 1 matching line:\nb.txt: 1\n"), "{counts}");
-    assert!(counts.contains("arguments taken: `is_regex` as the opposite of `fixed_strings`"), "{counts}");
+    assert!(
+        counts.contains("arguments interpreted: `is_regex` as the opposite of `fixed_strings`"),
+        "{counts}"
+    );
     let problem = refusal(&context, "grep_search", json!({"pattern": "a|b", "output": "uses"}));
-    assert!(problem.contains("uses are those of one name"), "{problem}");
+    assert!(problem.contains("uses need a single name"), "{problem}");
 }
 
 #[test]
@@ -651,7 +654,7 @@ fn pages_of_a_qualified_name_have_each_line_or_count_it() {
     let context = tree.context();
     let text = answer(&context, "grep_search", json!({"pattern": "Frontier.pop", "output": "uses"})).text;
     for part in [
-        "(showing 50; counts by kind are of these)",
+        "(showing 50; counts by kind cover only these)",
         "Narrowed to `Frontier`: 120 lines of other types or modules left out (`Stack` 120).",
         "calls (20):",
         "calls, receiver unknown (29):",
@@ -664,5 +667,8 @@ fn pages_of_a_qualified_name_have_each_line_or_count_it() {
         json!({"pattern": "Frontier.pop", "output": "uses", "file_pattern": "*.nim"}),
     )
     .text;
-    assert!(text.contains("1 file read by line: lines there are not narrowed"), "{text}");
+    assert!(
+        text.contains("1 file read without a parser: the qualifier does not narrow the lines there"),
+        "{text}"
+    );
 }

@@ -299,7 +299,7 @@ fn with_row<T>(row: &Worst, run: impl FnOnce(Context, Value) -> T) -> T {
 fn is_cut(result: &Result<Answer, ToolError>) -> bool {
     match result {
         Ok(answer) => answer.records()["truncated_by"] == "timeout",
-        Err(error) => error.to_string().contains("had to end"),
+        Err(error) => error.to_string().contains("call ended before"),
     }
 }
 

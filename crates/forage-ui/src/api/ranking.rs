@@ -43,7 +43,7 @@ fn expected(path: &str, files: &[RankedFile], alone: Option<&RankedFile>) -> Val
     let at = files.iter().position(|file| file.path == path);
     let note = at.is_none().then(|| format!("it is not among the first {}", files.len()));
     let Some(file) = at.map(|at| &files[at]).or(alone.filter(|file| file.path == path)) else {
-        let note = "it has nothing of what is asked for, or is not in the index";
+        let note = "it matches nothing in the query, or is not in the index";
         return json!({ "path": path, "rank": null, "score": null, "reasons": [], "lacks": [], "note": note });
     };
     let has = |rule: &str| file.reasons.iter().any(|reason| reason.rule == rule && reason.gives > 0.0);

@@ -179,12 +179,12 @@ async function ask(path, query = {}) {
 	const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
 	const response = await fetch(`/api/${path}?${new URLSearchParams(given)}`, { headers: { Authorization: `Bearer ${TOKEN}` }, cache: 'no-store' })
 		.catch(() => { throw new Refused('the server does not answer'); });
-	const record = await response.json().catch(() => { throw new Refused(`the answer of the server is not understood (status ${response.status})`); });
+	const record = await response.json().catch(() => { throw new Refused(`can't read the server's answer (status ${response.status})`); });
 	if (!response.ok || record?.type === 'error') throw new Refused(record?.error ?? `status ${response.status}`, response.status);
 	return record;
 }
 
-const sentence = (error) => (error instanceof Refused ? error.message : `a fault of this page: ${error}`);
+const sentence = (error) => (error instanceof Refused ? error.message : `a bug in this page: ${error}`);
 
 
 // ---- Calls and sessions
@@ -349,7 +349,7 @@ function findings(session) {
 function finding(call, session) {
 	const { status, error, truncated_by: limit } = call;
 	if (status === 'error') return call.code === 'path' ? wrongPath(call, session) : { kind: 'failed', text: error ?? 'There is no answer.' };
-	if (status === 'cancelled' || status === 'partial' || STOPPED[limit]) return { kind: 'early', text: `${STOPPED[limit] ?? STOPPED[status] ?? 'Only a part was searched'}: matches may be missing.` };
+	if (status === 'cancelled' || status === 'partial' || STOPPED[limit]) return { kind: 'early', text: `${STOPPED[limit] ?? STOPPED[status] ?? 'Not everything was searched'}: matches may be missing.` };
 	if (call.hidden_matches.length) return { kind: 'hidden', text: `Nothing was shown, because a rule hides the matches: ${call.hidden_matches.join('; ')}.` };
 	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
 }
@@ -391,7 +391,7 @@ function cut(call, session) {
 function empty(call) {
 	if (call.results || call.status !== 'nothing') return null;
 	const searched = step(call, 'searched');
-	if (call.absent) return { kind: 'none', text: searched ? `It is in none of the ${plural(searched, 'file')} searched.` : 'It is nowhere.' };
+	if (call.absent) return { kind: 'none', text: searched ? `It is in none of the ${plural(searched, 'file')} searched.` : 'It does not occur anywhere.' };
 	return { kind: 'none', text: 'It may still exist: not every file was searched.' };
 }
 
@@ -474,7 +474,7 @@ function showSession(view, id) {
 	}
 	if (id && !chosen && known.loaded) return fill(view, heading('Session'), note('This session is no longer known: its process keeps only its last calls.', 'bad'));
 	if (!current) return fill(view, h('h1.unseen', { tabindex: '-1' }, 'Session'), noCalls());
-	fill(view, h('div', { id: 'summary' }), h('div.split', h('section', { id: 'look', 'aria-label': 'What needs a look' }), h('section', { id: 'looked', 'aria-label': 'Where it looked' })),
+	fill(view, h('div', { id: 'summary' }), h('div.split', h('section', { id: 'look', 'aria-label': 'Calls to check' }), h('section', { id: 'looked', 'aria-label': 'Where it looked' })),
 		h('section', h('h2', 'Calls', h('input', { id: 'filter', type: 'search', 'aria-label': 'Filter the calls', placeholder: 'Filter  ( / )', autocomplete: 'off', spellcheck: 'false', oninput: drawRows })),
 			h('div.axis-head', UNHEARD, h('span', 'Call'), h('span', 'Outcome'), h('span.right', 'Tokens'), h('span.ticks', { id: 'ticks' })),
 			h('ol', { id: 'calls', class: 'calls', onkeydown: (event) => moveKeys(event, '#calls .open') }), h('div', { id: 'more' })));
@@ -540,7 +540,7 @@ function looked(session) {
 
 function look(session) {
 	const all = findings(session);
-	if (!all.length) return [h('h2', 'Nothing needs a look'), hint('No question was repeated, no path was wrong, every search found something, and no answer left out a match that was not asked for later.')];
+	if (!all.length) return [h('h2', 'Nothing to check'), hint('No question was repeated, no path was wrong, every search found something, and the agent asked later for all matches that an answer left out.')];
 	const kinds = ORDER.map((kind) => [kind, all.filter((it) => it.kind === kind).length]).filter(([, number]) => number);
 	const few = 6;
 	const item = ({ call, kind, text, other }) => h('li', { class: KINDS[kind].kind }, chip({ kind }),
@@ -670,7 +670,7 @@ function showCall(view, id) {
 			h('section', h('h2', 'What the agent saw'), text),
 			h('div', files, missing)),
 		h('div.split',
-			h('section', h('h2', 'The call'), call.arguments_cut && note('The arguments were too long to be kept whole.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call))),
+			h('section', h('h2', 'The call'), call.arguments_cut && note('The arguments were too long to be stored completely.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call))),
 			h('section', h('h2', 'What was searched'), searched(call))));
 	seenText(call, text);
 	fill(files, h('h2', 'Files, in the order of the answer', call.tool === 'search_index' && h('a', { href: `#advanced=${encodeURIComponent(call.arguments?.query ?? '')}`, onclick: () => { ranking.root = call.roots[0]; } }, 'Why this order?')), shownFiles(call));
@@ -682,10 +682,10 @@ function seenText(call, place) {
 		// The error is the answer.
 		return fill(place, lines(call.error ?? '', { class: 'tall', role: 'region', 'aria-label': 'Text of the answer' }));
 	}
-	put(place, 'Making the call again…', async () => {
+	put(place, 'Repeating the call…', async () => {
 		const made = await ask('text', { id: call.id });
-		const said = { true: 'Forage keeps no text. This answer was made again, and has the same bytes.', false: 'Files or settings have changed since: this is not what the agent saw, but the answer now.' }[made.same]
-			?? 'This answer was made again. The original left out code that the agent had already seen.';
+		const said = { true: 'Forage stores no text, so the call was repeated. Its answer has the same bytes.', false: 'Files or settings have changed since then: this is the current answer, not what the agent saw.' }[made.same]
+			?? 'The call was repeated. The original answer left out code that the agent had already seen.';
 		return [made.same ? hint(said) : note(said), answerText(made.text, call)];
 	});
 }
@@ -733,7 +733,7 @@ function leftOut(call, found, place_) {
 		const reply = await ask('tools/grep_search', { root: call.roots[0], arguments: JSON.stringify({ ...rest, output: 'counts', max_results: 1000 }) });
 		const shown = new Map(call.shown.map((file) => [file.path, file.matches]));
 		const hidden = (reply.files ?? []).map((file) => ({ path: file.path, matches: file.match_count - (shown.get(file.path) ?? 0), isNew: !shown.has(file.path) })).filter((it) => it.matches > 0);
-		if (!hidden.length) return hint('Today it leaves out nothing: files have changed since.');
+		if (!hidden.length) return hint('The current answer leaves out nothing: files have changed since then.');
 		const later = (path) => call.ui.session.calls.find((it) => it.began_us > call.began_us && it.shown.some((file) => file.kind !== 'named' && file.path === path));
 		const isUnseen = (path) => !later(path) && !call.ui.session.calls.some((it) => it.shown.some((file) => file.kind !== 'named' && file.path === path));
 		hidden.sort((one, other) => isUnseen(other.path) - isUnseen(one.path) || other.matches - one.matches);
@@ -748,8 +748,8 @@ function leftOut(call, found, place_) {
 const SKIPPED = {
 	ignored: 'by an ignore file; a directory counts once', hidden: 'because their names begin with a dot; a directory counts once', pruned: 'as dependencies, build output or version control',
 	binary: 'as binary', too_large: 'because they are larger than the limit', unreadable: 'because the system refused to read them', denied: 'because they may hold secrets',
-	outside_root: 'because they link out of the root', symlink: 'because they are links', special: 'because they are pipes, sockets or devices', too_deep: 'because they are too deep',
-	line_too_long: 'because a line is too long', kernel_file_system: 'because the kernel makes them',
+	outside_root: 'because they link to a place outside of the root', symlink: 'because they are links', special: 'because they are pipes, sockets or devices', too_deep: 'because they are too deep',
+	line_too_long: 'because a line is too long', kernel_file_system: 'because they are virtual files of the kernel',
 };
 
 const STEPS = { visited: 'in the root', by_glob: 'match the glob', by_index: 'may match by the index', searched: 'searched', matched: 'with results', shown: 'in the answer' };
@@ -1078,7 +1078,7 @@ async function showMap(view, path) {
 	shade();
 	map.node = nodeAt(path);
 	if (!map.node) {
-		return fill(view, heading('Map', rootChoice()), crumbs(path), note(`${path} is not among the files that a search reads now: it is gone, or a rule leaves it out.`));
+		return fill(view, heading('Map', rootChoice()), crumbs(path), note(`${path} is not among the files that a search reads now: it is gone, or a rule excludes it.`));
 	}
 	if (map.node.children) {
 		fill(view, heading(map.node.path ? `${map.node.path}/` : 'Map', rootChoice()), crumbs(path), h('p', { id: 'share' }), h('div', { id: 'legend' }),
@@ -1116,7 +1116,7 @@ function drawShades() {
 	const read = below.filter(({ node: it }) => it.seen[READ]);
 	const shown = below.filter(({ node: it }) => !it.seen[READ] && it.seen[SHOWN]);
 	fill(byId('share'), below.length ? ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ` in search results. It saw no line of ${count(node.files - read.length - shown.length)} of ${plural(node.files, 'file')}.`]
-		: `The agent saw nothing of these ${plural(node.files, 'file')}.`);
+		: `The agent saw no part of these ${plural(node.files, 'file')}.`);
 	const item = ({ name, title, says }, at) => h('li', { title: says, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` ${count(numbers[at])}`));
 	fill(byId('legend'), h('ul.legend', { 'aria-label': 'Lines' }, SHADES.map(item)),
 		!reply.complete && note('There are more files than this map shows.'),
@@ -1285,7 +1285,7 @@ function drawCost() {
 		h('p.lead', 'The answers of this session cost about ', h('b', `${tokens(sizeOf(calls))} tokens`), again.length > 0 && [`, ${tokens(sizeOf(again))} of them for `, `${again.length === 1 ? 'a repeated call' : `${again.length} repeated calls`}`], '.'),
 		cost.error && note(cost.error, 'bad'), missing > 0 && !cost.error && h('p.soft', { role: 'status' }, `Counting ${plural(missing, 'call')}…`),
 		h('div.split',
-			compared('Reading the files whole', `${plural(showing.length, 'call')} showed lines of ${plural(whole.number, 'file')}.`, [['Forage', sizeOf(showing), 'run'], ['The files, each read once', whole.bytes]]),
+			compared('Reading whole files', `${plural(showing.length, 'call')} showed lines of ${plural(whole.number, 'file')}.`, [['Forage', sizeOf(showing), 'run'], ['The files, each read once', whole.bytes]]),
 			compared('Searching with rg', `${plural(patterns.length, 'call')} had a pattern. rg prints every match, Forage up to its limits.`, [['Forage', sizeOf(patterns), 'run'], ['rg -n', plain], ['rg -n -C 10', context]])),
 		hint(`Both use the files as they are now, and tokens are estimated as bytes / ${BYTES_PER_TOKEN}. We can't know what the agent would have done without Forage.`),
 		h('div.split',
@@ -1509,7 +1509,7 @@ async function routed() {
 /** Draws what has changed with new calls. */
 function refresh(fresh) {
 	drawSessions();
-	fill(page.notes, known.notes.map((text) => note(text)), known.processes.map((it) => it.forgotten > 0 && note(`${agentOf({ process: it.process })}: ${plural(it.forgotten, 'earlier call')} no longer kept. Keep a journal to see all.`)));
+	fill(page.notes, known.notes.map((text) => note(text)), known.processes.map((it) => it.forgotten > 0 && note(`${agentOf({ process: it.process })}: ${plural(it.forgotten, 'earlier call')} no longer stored. Keep a journal to see all.`)));
 	const { view } = route;
 	const isConcerned = fresh.some((call) => call.ui.session === current);
 	if (view === 'session' && isConcerned) byId('calls') ? drawSession() : showView();

@@ -290,7 +290,7 @@ async function oneSession(page, own) {
   const number = own.filter((call) => wanted(call, own)).length;
   const heading = await page.textContent('#look h2');
   const items = await page.$$eval('.findings > li', (all) => all.map((it) => it.textContent.length));
-  tell(`${name}: each finding is listed with its consequence`, heading.startsWith(number ? `${number.toLocaleString('en')} to check` : 'Nothing needs a look') && items.length === number && items.every((it) => it > 30), `${heading}, ${items.length} items`);
+  tell(`${name}: each finding is listed with its consequence`, heading.startsWith(number ? `${number.toLocaleString('en')} to check` : 'Nothing to check') && items.length === number && items.every((it) => it > 30), `${heading}, ${items.length} items`);
   const read = new Set(own.flatMap((call) => call.shown.filter((file) => file.kind === 'read').map((file) => place(call, file)))).size;
   const looked = await page.textContent('#looked');
   tell(`${name}: where it looked`, looked.includes(`${read.toLocaleString('en')} file`), looked);

@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         (&conversations, transcript.exchange(&agent.context), config.is_live())
         && let Err(error) = conversations.keep([earlier, vec![exchange]].concat())
     {
-        transcript.warnings.push(format!("this can't be gone on from with --continue: {error}"));
+        transcript.warnings.push(format!("this conversation can't be continued with --continue: {error}"));
     }
     if output.wants_json() {
         output.value(&transcript.records()?)?
@@ -176,13 +176,14 @@ fn earlier(
     conversations: &Result<Conversations, String>,
     context: &Context,
 ) -> anyhow::Result<Vec<EarlierExchange>> {
-    let conversations =
-        conversations.as_ref().map_err(|why| anyhow::anyhow!("there is nothing to go on from: {why}"))?;
+    let conversations = conversations
+        .as_ref()
+        .map_err(|why| anyhow::anyhow!("there is no conversation to continue: {why}"))?;
     let earlier = conversations.last().map_err(|error| anyhow::anyhow!("{error}"))?;
     if earlier.is_empty() {
         anyhow::bail!(
-            "there is nothing to go on from: no question about {} was answered in the last seven days; ask without \
-             --continue",
+            "there is no conversation to continue: no question about {} was answered in the last seven \
+             days; ask without --continue",
             context.roots.main().path().display()
         );
     }

@@ -64,8 +64,8 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let of_project = found.as_ref().ok().filter(|found| !is_chosen && is_of_project(found, look));
     let of_project = of_project.map(|found| {
         format!(
-            "{} lies in the project or in a root, which may be anybody's; take its directory off the PATH, or give \
-             --command with a program from elsewhere",
+            "{} is inside the project or another root, which may come from a stranger; remove its directory \
+             from PATH, or give --command with a program outside",
             found.display()
         )
     });
@@ -112,7 +112,9 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
         return None;
     }
     if !site.is_as_written() {
-        return Some("the project's file says more than Forage writes, and may be anybody's".to_owned());
+        return Some(
+            "the project's file contains more than Forage writes, and may come from a stranger".to_owned(),
+        );
     }
     if look.is_own_command {
         return None;
@@ -123,8 +125,9 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
         Err(failure) => return Some(format!("{failure}, which the project's file names")),
     };
     let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(&program));
-    (!is_this)
-        .then(|| "the project's file, which may be anybody's, names another program than this one".to_owned())
+    (!is_this).then(|| {
+        "the project's file, which may come from a stranger, names a program other than this one".to_owned()
+    })
 }
 
 /// Returns true if a program, or the link to it, is inside the project, its repository or another root. The
@@ -212,11 +215,11 @@ fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> Setti
     let tools: Vec<String> = talk.tools.iter().map(|tool| profile.prefixed(&tool.name)).collect();
     let milliseconds = talk.elapsed.as_millis();
     let call = match &talk.call {
-        Some(ProbeCall { tool, error: None }) => format!("a call of {tool} succeeds"),
+        Some(ProbeCall { tool, error: None }) => format!("a call to {tool} succeeds"),
         Some(ProbeCall { tool, error: Some(error) }) => {
-            format!("a call of {tool} is answered with an error: {error}")
+            format!("a call to {tool} returns an error: {error}")
         }
-        None => "there is no tool to try a call with".to_owned(),
+        None => "there is no tool to call".to_owned(),
     };
     let title = site.client.title;
     let mut checked = SettingsCheck {
@@ -244,12 +247,12 @@ fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> Setti
     }
     if let Some(noise) = &talk.noise {
         checked.warnings.push(format!(
-            "it prints what is no message of the protocol, which ends the session in some clients: {noise}"
+            "it prints a line that is not a protocol message, which ends the session in some clients: {noise}"
         ));
     }
     if !missing.is_empty() {
         let names = missing.join(", ");
-        checked.warnings.push(format!("set here, and not handed on by {title}: {names}; {}", launch.remedy));
+        checked.warnings.push(format!("set here, but not passed on by {title}: {names}; {}", launch.remedy));
         checked.needs.push("variables".to_owned());
     }
     let keys: Vec<&str> = missing.iter().filter(|name| keys.contains(name)).map(String::as_str).collect();
@@ -261,10 +264,12 @@ fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> Setti
     }
     match deferred(launch.front, talk) {
         Some(true) => checked.lines.push(format!(
-            "{title} shows its model most tools only once it has searched for them, and a server can't change that: say in \
-             the project's instructions when to take Forage's"
+            "{title} shows its model most tools only after the model searches for them, and a server can't \
+             change that: say in the project's instructions when to use Forage's"
         )),
-        Some(false) => checked.lines.push("its search tools are in front of the model from the start".to_owned()),
+        Some(false) => {
+            checked.lines.push("its search tools are visible to the model from the start".to_owned())
+        }
         None => {}
     }
     checked
@@ -285,21 +290,21 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
     let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
     let advice = match failure {
         ProbeFailure::Missing(_) if site.scope == SetupScope::Project => {
-            format!("put `{NAME}` into a directory of the PATH, as everyone who opens the project has to")
+            format!("put `{NAME}` into a directory of the PATH, as everyone who opens the project must")
         }
         ProbeFailure::Missing(_)
         | ProbeFailure::Relative(_)
         | ProbeFailure::NotStarted(..)
         | ProbeFailure::Stranger(_) => {
-            format!("`forage setup {name}{scope} --write` puts the command of this program in its place")
+            format!("`forage setup {name}{scope} --write` replaces it with this program")
         }
-        ProbeFailure::Unusable(_) => "put that right, then restart the client".to_owned(),
+        ProbeFailure::Unusable(_) => "fix that, then restart the client".to_owned(),
         ProbeFailure::Ended { .. }
         | ProbeFailure::Silent { .. }
         | ProbeFailure::Noise(_)
         | ProbeFailure::Refused(..) => format!(
-            "run the command of the entry by hand to see why, or let `forage setup {name}{scope} --write` put this program \
-             in its place"
+            "run the command of the entry by hand to see why, or let `forage setup {name}{scope} --write` \
+             replace it with this program"
         ),
     };
     SettingsCheck {
@@ -335,16 +340,16 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
                 Permission::Claimed => asked.push(claimed("permits its tools", title)),
                 Permission::Denied => checked
                     .warnings
-                    .push("`permissions.deny` of its settings keeps the tools from being called".to_owned()),
+                    .push("`permissions.deny` of its settings blocks the tools".to_owned()),
             }
             match settings.project_server(site.scope) {
                 Permission::Given => {}
                 Permission::Asked => asked
-                    .push("it asks once whether servers of this project's file may be started".to_owned()),
-                Permission::Claimed => asked.push(claimed("lets servers of the project be started", title)),
+                    .push("it asks once whether it may start the servers in this project's file".to_owned()),
+                Permission::Claimed => asked.push(claimed("permits the project's servers", title)),
                 Permission::Denied => checked
                     .warnings
-                    .push("`disabledMcpjsonServers` of its settings keeps it from being started".to_owned()),
+                    .push("`disabledMcpjsonServers` of its settings prevents it from being started".to_owned()),
             }
         }
         Consent::Trust | Consent::TrustAndFolder if !entry.is_trusted => asked.push(
@@ -366,11 +371,11 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
         match trust {
             Permission::Given => {}
             Permission::Asked | Permission::Claimed => checked.warnings.push(format!(
-                "{title} starts no server in {}, which is not among the folders that it was told to trust",
+                "{title} does not start servers in {}, which is not a trusted folder",
                 look.project.display()
             )),
             Permission::Denied => checked.warnings.push(format!(
-                "{title} starts no server in {}, which it was told not to trust",
+                "{title} does not start servers in {}, which is marked as untrusted",
                 look.project.display()
             )),
         }
@@ -384,7 +389,7 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
 /// Words the note on a permission that only the project's own files grant.
 fn claimed(what: &str, title: &str) -> String {
     format!(
-        "a file of the project, which may be anybody's, {what}; {title} goes by it only in folders that it was told to trust"
+        "a file of the project, which may come from a stranger, {what}; {title} uses it only in trusted folders"
     )
 }
 
@@ -431,7 +436,7 @@ impl SettingsCheck {
         let mut lines = Vec::new();
         match (&self.failure, &self.listed) {
             (Some(failure), _) => lines.push(format!(
-                "It does not work yet: {failure}.\nThe entry stays; `forage setup {}{scope} --remove` takes it out again.",
+                "It does not work yet: {failure}.\nThe entry stays; `forage setup {}{scope} --remove` removes it.",
                 site.client.name
             )),
             (None, Some(Listed::Yes(line))) => lines.push(format!("it works: `{line}` lists it")),

@@ -84,7 +84,7 @@ pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<St
     }
     let broken = match problems.len() {
         0 => String::new(),
-        _ => format!("\nSomething is broken, `forage doctor` says more:\n  {}\n", problems.join("\n  ")),
+        _ => format!("\nSomething is broken; `forage doctor` says more:\n  {}\n", problems.join("\n  ")),
     };
     output.text(&sanitize(&format!(
         "forage {}: code search for coding agents and the people who run them\n\n{text}{broken}\n{TO_TRY}",
@@ -134,7 +134,7 @@ pub(crate) fn diagnosis(global: &Global, online: bool) -> (String, Diagnosis) {
     let _ = writeln!(
         text,
         "\n{}",
-        if is_usable { "Forage is usable." } else { "Something is broken, see above." }
+        if is_usable { "Forage is usable." } else { "Something is broken; see above." }
     );
     (text, Diagnosis { warnings, problems, usable: is_usable, ..diagnosis })
 }
@@ -149,10 +149,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output.flush()?;
     }
     if !is_usable {
-        output.failure(
-            "something is broken; what, and what to do about it, is among the problems",
-            ErrorCode::Failed,
-        );
+        output
+            .failure("something is broken; the problems say what it is and how to fix it", ErrorCode::Failed);
     }
     Ok(if is_usable { Status::Found } else { Status::Failed })
 }

@@ -157,9 +157,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let has_visited =
         search.reports.iter().any(|(.., report)| report.visited > report.skipped.get(SkipReason::TooLarge));
     if is_possible && paths.is_empty() && !arguments.files && !has_visited && context.stop.check().is_none() {
-        search.failure(
-            "no files were searched: the options, ignore rules or hidden names leave out all of them",
-        );
+        search
+            .failure("no files were searched: the options, ignore rules or hidden names exclude all of them");
     }
     if context.stop.is_cancelled() {
         return Err(ToolError::Cancelled.into());
@@ -294,7 +293,7 @@ impl LineSearch<'_> {
     fn revision(&mut self, files: &RevisionFiles) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
         if arguments.changed.range().is_some() {
-            bail!("--changed and --since are about the working tree; leave them out for another revision");
+            bail!("--changed and --since apply to the working tree; leave them out for another revision");
         }
         let (root, start) = files.place();
         if !arguments.types.0.is_empty() {
@@ -702,7 +701,7 @@ impl LineSearch<'_> {
         }
         if !self.style.quiet {
             for glob in self.unfit_globs() {
-                self.output.note(&format!("no file that is searched fits -g '{glob}'"));
+                self.output.note(&format!("no searched file matches -g '{glob}'"));
             }
         }
         for (encoding, count) in &self.detected {
@@ -714,7 +713,7 @@ impl LineSearch<'_> {
         if self.stored_notebooks > 0 {
             let files = files(self.stored_notebooks);
             self.output.note(&format!(
-                "notebooks searched as JSON: {files} with several lines of a cell on a line, or that can't be parsed"
+                "notebooks searched as JSON: {files} that have several cell lines on one line, or can't be parsed"
             ));
         }
         for (_, _, _, report) in &self.reports {
@@ -751,7 +750,7 @@ impl LineSearch<'_> {
         if notebooks > 0 {
             let notebooks = files(notebooks);
             self.output.note(&format!(
-                "of notebooks ({notebooks}) only the cells were searched; -a searches their outputs"
+                "only the cells of notebooks ({notebooks}) were searched; -a searches their outputs"
             ));
         }
         for (root, start, walk, report) in &self.reports {
@@ -829,7 +828,7 @@ fn by_tool(
         let mut globs = arguments.glob.clone();
         for TypeChoice { name, is_left_out } in &arguments.types.0 {
             let Some(of_type) = forage_fs::glob_of_type(name) else {
-                bail!("{name} is not a type of files that is known; give -g GLOB");
+                bail!("{name} is not a known file type; use -g GLOB");
             };
             let mark = if *is_left_out { "!" } else { "" };
             globs.push(format!("{mark}{of_type}"));
@@ -840,7 +839,7 @@ fn by_tool(
         (arguments.hidden || arguments.unrestricted > 1, arguments.no_ignore || arguments.unrestricted > 0);
     let lines = |lines: Option<usize>| lines.and_then(|lines| i64::try_from(lines).ok());
     if arguments.ast && arguments.settings.has_any {
-        bail!("--ast searches with the embedded engine; leave --engine and the like out");
+        bail!("--ast searches with the embedded engine; leave out --engine and similar options");
     }
     if arguments.uses || arguments.ast {
         let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
@@ -869,7 +868,7 @@ fn by_tool(
         return session::call::<GrepSearch>(request, &context, output);
     }
     if arguments.changed.range().is_some() {
-        bail!("--changed and --since do not go with --fuzzy and --engine; leave one out");
+        bail!("--changed and --since can't be combined with --fuzzy or --engine; leave one out");
     }
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };

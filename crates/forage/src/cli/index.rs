@@ -106,9 +106,10 @@ fn show(
         ranked_bytes: store.ranked_size(),
     };
     let mut text = match usable {
-        None => format!("{path}: no index; `forage index build` makes one\n"),
+        None => format!("{path}: no index; `forage index build` creates one\n"),
         Some((usable, all)) => format!(
-            "{path}: {usable} of {all} files are as in the index, the others are read; {} bytes in {}\n",
+            "{path}: {usable} of {all} files are up to date in the index, searches read the others; {} \
+             bytes in {}\n",
             store.size(),
             store.directory().display()
         ),
@@ -116,7 +117,7 @@ fn show(
     if let Some((_, all)) = usable {
         text.push_str(&format!(
             "{path}: a server reads all of them again within a day, at most {} MiB in a minute; {} of {all} in this round, \
-             {} so far were other than the index said\n",
+             {} so far differed from the index\n",
             forage_search::limits::REREAD_BYTES_PER_STEP >> 20,
             reread.done.min(all),
             reread.different
@@ -172,8 +173,8 @@ fn build(
     let mut text = format!("{path}: {what}, {files} files read, {bytes} bytes\n");
     if others > 0 {
         text.push_str(&format!(
-            "{path}: {others} files are not in it as they are, as they can't be read or had been changed less than two seconds before: \
-             searches read them, and the next build takes those that it can\n"
+            "{path}: {others} files are not up to date in the index, because they can't be read or were changed \
+             less than two seconds before; searches read them, and the next build tries again\n"
         ));
     }
     output.record_or_text(&record, &text)?;
@@ -188,7 +189,7 @@ fn build_ranked(
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let kept = config.indexes(Lifetime::Search);
-    let indexes = kept.context("`index` is \"off\" in your configuration, so none is kept")?.shared();
+    let indexes = kept.context("`index` is \"off\" in your configuration, so no index is kept")?.shared();
     let progress = CallProgress::default();
     let effort = UpdateEffort {
         threads: walk.thread_count(),
@@ -219,7 +220,7 @@ fn build_ranked(
 fn remove(root: &Arc<Root>, store: &IndexStore, output: &mut Terminal) -> anyhow::Result<Status> {
     let was_there = store.remove()?;
     let path = root.path().display();
-    let what = if was_there { "what there was is removed" } else { "there was no index" };
+    let what = if was_there { "the index is removed" } else { "there was no index" };
     let record = IndexRemoved { root: path.to_string(), removed: was_there };
     output.record_or_text(&record, &format!("{path}: {what}\n"))?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })
@@ -232,7 +233,7 @@ fn check(
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let Some(index) = store.open() else {
-        bail!("{} has no index; `forage index build` makes one", root.path().display());
+        bail!("{} has no index; `forage index build` creates one", root.path().display());
     };
     let mut texts = Verification::default();
     for layer in index.layers() {
@@ -254,9 +255,9 @@ fn check(
     };
     let mut text = format!("{path}: {} files, {} bytes, ", texts.compared, texts.bytes);
     match texts.different {
-        0 => text.push_str("all as the index says\n"),
+        0 => text.push_str("all match the index\n"),
         count => {
-            text.push_str(&format!("{count} NOT as the index says:\n"));
+            text.push_str(&format!("{count} DIFFER from the index:\n"));
             texts.named.iter().for_each(|path| text.push_str(&format!("  {}\n", path.display())));
             let more = count - texts.named.len() as u64;
             if more > 0 {
@@ -271,12 +272,12 @@ fn check(
     });
     different.iter().for_each(|pattern| text.push_str(&format!("  {pattern}\n")));
     if !is_equal {
-        text.push_str("`forage index drop` removes it, and `forage index build` makes another\n");
+        text.push_str("`forage index drop` removes it, and `forage index build` builds a new one\n");
     }
     output.record_or_text(&record, &forage_tools::sanitize(&text))?;
     if !is_equal {
         output
-            .failure("the index is not as the files are; `forage index drop` removes it", ErrorCode::Failed);
+            .failure("the index does not match the files; `forage index drop` removes it", ErrorCode::Failed);
     }
     Ok(if is_equal { Status::Found } else { Status::Failed })
 }

@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         Some(address) => {
             let of_all = config::mcp_token().map(|text| {
                 AccessToken::of_all(&text)
-                    .context("FORAGE_MCP_TOKEN holds characters that no HTTP header can carry")
+                    .context("FORAGE_MCP_TOKEN contains characters that HTTP headers do not allow")
             });
             let settings = HttpSettings {
                 tokens: of_all.transpose()?.into_iter().chain(team).collect(),
@@ -275,7 +275,7 @@ impl Directories {
             // name another.
             Err(error) if self.for_clients.is_none() => return Err(error),
             Err(error) => {
-                output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
+                output.note(&format!("no root from {source}: {error:#}; calls need roots from the client"))
             }
         }
         Ok(())
@@ -310,12 +310,12 @@ impl Directories {
         let retriever = retriever.filter(|retriever| retriever.backend != Home::EMBEDDED);
         ReadyCheck::new(move || {
             if config::existing(&own).len() < own.len() {
-                return Err("a root is not there".to_owned());
+                return Err("a root does not exist".to_owned());
             }
             let Some(retriever) = &retriever else { return Ok(()) };
             match retriever.store.collection(&Stop::after(READINESS_TIME)) {
                 Ok(Some(_)) => Ok(()),
-                Ok(None) => Err("there is no collection to look words up in".to_owned()),
+                Ok(None) => Err("the collection for lookups does not exist".to_owned()),
                 // Only the operator should learn the details, but anyone may query this.
                 Err(error) => Err(format!("the store of the collection does not answer ({})", error.kind())),
             }
@@ -371,7 +371,7 @@ impl Directories {
             // This thread inherits the access of the thread that started it. That is more than the call
             // should have, so it must not continue.
             false => Err(format!(
-                "the sandbox can't be put around this call ({level}); start the server with --root DIR"
+                "the sandbox can't be applied to this call ({level}); start the server with --root DIR"
             )),
         }
     }
@@ -413,9 +413,11 @@ impl McpWorkspace for Directories {
                 config::existing(std::slice::from_ref(root)).iter().any(|real| rights.sees_root(real))
             });
             if allowed.is_empty() {
-                return Err("the token of this call may see none of the repositories that are checked out here; ask who \
-                            runs the server"
-                    .to_owned());
+                return Err(
+                    "the token of this call gives access to none of the repositories on this server; ask its \
+                     operator"
+                        .to_owned(),
+                );
             }
         }
         self.wall_in_call(&allowed)?;
@@ -423,11 +425,11 @@ impl McpWorkspace for Directories {
             session::beneath(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
                 |error| {
                     if restricted.is_some() {
-                        return "the server can't open its roots; ask who runs it".to_owned();
+                        return "the server can't open its roots; ask its operator".to_owned();
                     }
                     let error = sanitize(&format!("{error:#}"));
                     format!(
-                        "{error}; if this directory is there, restart the server, or start it with --root DIR"
+                        "{error}; if this directory exists, restart the server, or start it with --root DIR"
                     )
                 },
             )?;

@@ -170,14 +170,14 @@ impl ModelsReport {
         let as_of = self.market.table.as_of();
         writeln!(
             text,
-            "\nThe facts about models that are built in are of {as_of}; docs/models.md says how to change them."
+            "\nThe built-in facts about models are from {as_of}; docs/models.md says how to change them."
         )?;
         Ok(text)
     }
 
     fn write_choice(&self, text: &mut String, choice: &ModelChoice) -> std::fmt::Result {
         if choice.candidates.is_empty() {
-            writeln!(text, "  no model can be asked")?;
+            writeln!(text, "  no model is available")?;
         }
         let picks = choice.picks(MAX_MODELS_PER_CALL);
         let picked = |candidate| {
@@ -315,7 +315,7 @@ impl Check {
                 format!("answered in {seconds:.1} s, {tokens}{cost}")
             }
             Err(_) if is_answer(&self.result) => {
-                format!("answered in {seconds:.1} s with reasoning alone, up to {CHECK_TOKENS} tokens")
+                format!("answered in {seconds:.1} s with only reasoning, up to {CHECK_TOKENS} tokens")
             }
             Err(error) => error.to_string(),
         }

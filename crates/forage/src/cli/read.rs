@@ -14,7 +14,7 @@ Examples:
   forage read src/main.rs:40-80                lines 40 to 80
   forage read src/client.rs --outline          its definitions, with line ranges
   forage read src/client.rs --symbol send      one definition
-  forage read HEAD~3:src/main.rs               the file of three commits ago";
+  forage read HEAD~3:src/main.rs               the file as of three commits ago";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]

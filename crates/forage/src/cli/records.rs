@@ -182,7 +182,7 @@ pub(super) struct CollectionRemoved {
     pub(super) removed: bool,
 }
 
-/// Providers and models, and the choice.
+/// Providers, models, and which of them is chosen.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelsStatus<'a> {
     /// The day of the built-in facts about models.

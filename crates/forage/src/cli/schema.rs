@@ -157,7 +157,7 @@ impl PrintedDocument {
 fn with_error(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let error = json!({ "type": "string", "description": "The error that the command ended with." });
-        let code = json!({ "$ref": "#/$defs/ErrorCode", "description": "The same for programs." });
+        let code = json!({ "$ref": "#/$defs/ErrorCode", "description": "The error code for programs." });
         properties.entry("error").or_insert(error);
         properties.entry("code").or_insert(code);
     }
@@ -174,8 +174,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
         Some(name) => {
             let known = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
             let document = DOCUMENTS.iter().find(|document| document.name == name);
-            let document =
-                document.with_context(|| format!("there is no schema {name:?}; there are {}", known()))?;
+            let document = document
+                .with_context(|| format!("there is no schema {name:?}; the schemas are {}", known()))?;
             output.value(&document.whole())?;
         }
         None if output.wants_json() => {

@@ -386,7 +386,7 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
         let index = context.indexes.as_ref().and_then(|indexes| indexes.of(root));
         let said = match index {
             Some(index) => index.explain(),
-            None => Some("there is none, every file is read; `forage index build` makes it".to_owned()),
+            None => Some("none, so every file is read; `forage index build` creates one".to_owned()),
         };
         for line in said.iter().flat_map(|said| said.lines()) {
             output.note(&format!("index of {}: {line}", root.path().display()));

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output.text(&text)?;
         output.flush()?;
         if config.has_secrets() {
-            output.note("secrets are left out, so these lines say less than the configuration");
+            output.note("secrets are left out, so these lines are not the whole configuration");
         }
     }
     config.notices.iter().for_each(|notice| output.note(notice));

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     /// Do not test the new entry; by default its command is started and called as the client does
     #[arg(long)]
     no_check: bool,
-    /// Print the files by which this repository is a plugin, as JSON
+    /// Print the files that make this repository a plugin, as JSON
     #[arg(long, hide = true)]
     plugin_files: bool,
 }
@@ -194,7 +194,7 @@ impl Setup {
         let failure = checked.failure.take();
         let needs = checked.needs.clone();
         record.check = checked.into_record();
-        let failure = failure.map(|failure| format!("it is written, and does not work yet: {failure}"));
+        let failure = failure.map(|failure| format!("it is written, but does not work yet: {failure}"));
         TriedOut { state, needs, failure }
     }
 
@@ -247,8 +247,7 @@ impl Setup {
             }
         }
         if problems.is_empty() && text.is_empty() {
-            text = "No client was found on this machine; `forage setup` lists those that are known.\n"
-                .to_owned();
+            text = "No client was found on this machine; `forage setup` lists the known ones.\n".to_owned();
         }
         text.push_str(&report::table(&rows));
         text.extend(models(global).filter(|_| self.is_tried));
@@ -275,16 +274,16 @@ impl Setup {
     fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, SetupOutcome)> {
         if !self.is_removal && !is_forage(&self.words.command) {
             bail!(
-                "{} is not called `{NAME}`: Forage would not know its entry again; name a program of that name with --command",
+                "{} is not called `{NAME}`: Forage would not recognize its entry later; give --command with \
+                 a program of that name",
                 self.words.command
             );
         }
         if client.place(self.scope).is_none() {
             bail!("{} has no configuration file for a project; leave --scope out", client.title);
         }
-        let site = Site::find(client, self.scope, &self.directories, &self.project).with_context(|| {
-            format!("there is no telling where {} keeps its file: HOME is not set", client.title)
-        })?;
+        let site = Site::find(client, self.scope, &self.directories, &self.project)
+            .with_context(|| format!("can't find the file of {}: HOME is not set", client.title))?;
         let (is_all, extras) = (self.with.is_empty() && self.is_removal, extras_of(client.name));
         let wanted: Vec<&'static Extra> =
             extras.iter().filter(|extra| is_all || self.with.contains(&extra.with)).collect();
@@ -295,7 +294,7 @@ impl Setup {
         let lacking: Vec<With> = self.with.iter().copied().filter(|with| !takes(with)).collect();
         if let (Some(with), false) = (lacking.first(), self.names_all) {
             let scope = if self.scope == SetupScope::Project { " in a project" } else { "" };
-            bail!("{} takes no {}{scope}; leave `{}` out", client.title, with.about(), with.name());
+            bail!("{} does not support {}{scope}; leave `{}` out", client.title, with.about(), with.name());
         }
         let extensions: Vec<Extension> =
             wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
@@ -388,7 +387,7 @@ impl Setup {
         let refusals = done.additions.iter().filter_map(|(addition, change)| {
             let refusal = change.as_ref().err()?;
             let with = addition.extra.with.name();
-            Some(format!("{} is left as it is ({with}): {refusal}", addition.path.display()))
+            Some(format!("{} is left unchanged ({with}): {refusal}", addition.path.display()))
         });
         let refusals: Vec<String> = refusals.collect();
         if refusals.is_empty() { Ok(()) } else { bail!("{}", refusals.join("\n")) }

@@ -154,7 +154,10 @@ fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
         return Ok(Some(Wanted { repositories, are_listed: true, prunes: *prune, sharding }));
     }
     if repo.is_some() && paths.len() > 1 {
-        bail!("--repo names one repository, and there are {} paths; call it once for each", paths.len());
+        bail!(
+            "--repo names one repository, but there are {} paths; run the command once for each",
+            paths.len()
+        );
     }
     let mut names = BTreeSet::new();
     let mut named = Vec::new();
@@ -166,7 +169,7 @@ fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
         };
         // With the same name, the second one would delete the points of the first.
         if !names.insert(name.clone()) {
-            bail!("two of the paths are called {name}; index one of them by itself with --repo NAME");
+            bail!("two of the paths are called {name}; index one of them separately with --repo NAME");
         }
         named.push(NamedRepository { name, path });
     }
@@ -228,7 +231,7 @@ fn index(
     match failed {
         0 => Ok(Status::Found),
         failed => bail!(
-            "{failed} of {} repositories are not indexed whole; call again to go on",
+            "{failed} of {} repositories are not fully indexed; run the command again to continue",
             repositories.len()
         ),
     }
@@ -287,7 +290,10 @@ impl Indexing<'_> {
         };
         let filled = filling.run(&root, &walk, self.stop).with_context(|| {
             let written = self.written.load(Ordering::Relaxed) - before;
-            format!("{name} is not indexed whole ({written} chunks were written; call again to go on)")
+            format!(
+                "{name} is not fully indexed ({written} chunks were written; run the command again to \
+                 continue)"
+            )
         })?;
         Ok(Indexed { filled, elapsed: began.elapsed(), notices: narrowed.notices })
     }
@@ -353,8 +359,7 @@ const REPOSITORIES_AT_A_TIME: usize = 4;
 /// Returns the default name of a repository, which is the name of its directory.
 fn repository_name(root: &Path) -> anyhow::Result<String> {
     let name = root.file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned)
-        .with_context(|| format!("{} has no name to call it by; give --repo NAME", root.display()))
+    name.map(str::to_owned).with_context(|| format!("{} has no name; give --repo NAME", root.display()))
 }
 
 fn filled_record<'a>(store: &dyn PointStore, name: &'a str, indexed: &'a Indexed) -> CollectionFilled<'a> {
@@ -381,11 +386,11 @@ fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Term
     let Filled { files, unchanged, removed, points, redacted, report, .. } = filled;
     let record = filled_record(store, name, indexed);
     let mut text = format!(
-        "{name}: {files} files written ({points} chunks), {unchanged} as they were, {removed} removed, in {:.1} s\n",
+        "{name}: {files} files written ({points} chunks), {unchanged} unchanged, {removed} removed, in {:.1} s\n",
         elapsed.as_secs_f64()
     );
     if *redacted > 0 {
-        text.push_str(&format!("  secrets taken out of what was sent: {redacted}\n"));
+        text.push_str(&format!("  secrets removed from the sent text: {redacted}\n"));
     }
     for (reason, count) in report.skipped.iter() {
         text.push_str(&format!("  left out: {count} {}\n", reason.name()));
@@ -407,7 +412,7 @@ fn show(config: &Config, store: &dyn PointStore, output: &mut Terminal) -> anyho
         };
         output.record_or_text(
             &record,
-            &format!("there is no {place}; `forage sparse index PATH` makes one\n"),
+            &format!("there is no {place}; `forage sparse index PATH` creates one\n"),
         )?;
         return Ok(Status::NothingFound);
     };
@@ -437,7 +442,7 @@ fn remove_repository(store: &dyn PointStore, name: &str, output: &mut Terminal) 
     let (place, stop) = (store.place(), signals::stop()?);
     let chunks = forage_lookup::remove_repository(store, name, &stop)?;
     let text = match chunks {
-        0 => format!("{place} has nothing of {name}\n"),
+        0 => format!("{place} contains nothing of {name}\n"),
         chunks => format!("{place}: {chunks} chunks of {name} removed\n"),
     };
     output.record_or_text(&CollectionRemoved { collection: place, removed: chunks > 0 }, &text)?;

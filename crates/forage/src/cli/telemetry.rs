@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let config = load(global, CommandLineSettings::default())?;
         let Some(path) = config.settings.telemetry.path.as_deref() else {
             bail!(
-                "nothing is told of calls: set `telemetry.path` in {}, or name a file of such lines",
+                "telemetry is off: set `telemetry.path` in {}, or name a telemetry file",
                 config.file().display()
             );
         };
@@ -88,7 +88,7 @@ fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
         Some(time) => Ok(time),
         None if is_time(when) => Ok(when.to_owned()),
         None => bail!(
-            "--since {when:?} is no time; give a date (2026-11-24), a time, or 36h or 7d for so long ago"
+            "--since {when:?} is not a time; give a date (2026-11-24), a time, or a period such as 36h or 7d"
         ),
     }
 }
@@ -212,14 +212,14 @@ impl Sums {
             text.push('\n');
         }
         if self.total.calls == 0 {
-            text.push_str("No calls were told of");
+            text.push_str("No calls were recorded");
             text.push_str(&self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default());
             text.push_str(".\n");
         }
         if self.total.requests_without_cost > 0 {
             let _ = writeln!(
                 text,
-                "[of {} requests to models the cost is not known: the sums are lower bounds]",
+                "[the cost of {} requests to models is unknown: the sums are lower bounds]",
                 self.total.requests_without_cost
             );
         }

@@ -71,11 +71,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let listening = |address: &str| {
         // If stdout is closed, no one can read the address anyway, so we ignore the error.
         let _ = output.text(&format!("{address}\n")).and_then(|_| output.flush());
-        output.note("only this machine and whoever has this address is answered; Ctrl-C ends it");
+        output.note("only programs on this machine that know this address are answered; Ctrl-C ends it");
         if arguments.open {
             match Redirect::open(address) {
                 Ok(opened) => redirect = Some(opened),
-                Err(error) => output.note(&format!("no browser can be opened: {error:#}")),
+                Err(error) => output.note(&format!("can't open a browser: {error:#}")),
             }
         }
     };
@@ -96,7 +96,7 @@ impl Redirect {
     /// Creates the file and opens it in the browser.
     fn open(address: &str) -> anyhow::Result<Self> {
         let places = config::call_sockets();
-        let place = places.first().context("there is no telling where your cache directory is")?;
+        let place = places.first().context("can't find your cache directory")?;
         let redirect = Self { directory: place.create()?, name: format!("page-{}.html", std::process::id()) };
         redirect.directory.replace(&redirect.name, |file| {
             // The address contains a token of letters, digits, `-` and `_`, so we need not escape anything.
@@ -129,7 +129,7 @@ async fn ended(stop: Stop) {
 fn gather(shown: &Shown, config: &Config) {
     let places = config::call_sockets();
     if places.is_empty() {
-        shown.note("there is no telling where servers hand on their calls: HOME is not set".to_owned());
+        shown.note("can't find running servers: HOME is not set".to_owned());
     }
     places.into_iter().for_each(|place| shown.processes(place));
     if let Some(path) = config.settings.journal.path.as_deref() {
@@ -156,10 +156,11 @@ fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> any
     calls.sort_by_key(|call| call.head.began_us);
     let all: Vec<&CallRecord> = calls.iter().map(|call| &**call).collect();
     if all.is_empty() {
-        bail!("there are no calls: no server or agent of yours runs, and no journal is configured");
+        bail!("there are no calls: none of your servers or agents is running, and no journal is configured");
     }
-    let mut file = private_file::create_new(path)
-        .with_context(|| format!("{} can't be made (what is there is left as it is)", path.display()))?;
+    let mut file = private_file::create_new(path).with_context(|| {
+        format!("{} can't be created (an existing file is left unchanged)", path.display())
+    })?;
     let text = otlp::traces(&all, &version::version()).to_string();
     file.write_all(text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
     output.note(&format!("{} calls as spans in {}", all.len(), path.display()));

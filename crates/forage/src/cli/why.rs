@@ -46,7 +46,8 @@ fn text(explanation: &PathExplanation) -> String {
             None => "",
         });
         if let Some(bytes) = ranked_bytes {
-            let _ = writeln!(text, "  The ranking knows its first {bytes} bytes; grep searches all of it.");
+            let _ =
+                writeln!(text, "  The ranking knows only its first {bytes} bytes; grep searches all of it.");
         }
         return text;
     };
@@ -89,7 +90,7 @@ fn text(explanation: &PathExplanation) -> String {
             ("a link that leads out of the root".to_owned(), "Name its target, or give a second `--root`.")
         }
         "unreadable" => (format!("not readable: {rule}"), ""),
-        "special" => ("no regular file".to_owned(), ""),
+        "special" => ("not a regular file".to_owned(), ""),
         other => (other.replace('_', " "), ""),
     };
     let _ = writeln!(text, "  {excluded}: {cause}");

@@ -23,10 +23,10 @@ pub(crate) struct AgentServer {
     pub(crate) command: String,
     #[serde(default)]
     pub(crate) args: Vec<String>,
-    /// Names of the variables that it gets, beside those by which programs find themselves.
+    /// Additional environment variables to pass to the server, by name.
     #[serde(default)]
     pub(crate) env: Vec<String>,
-    /// Which of its tools; all without it.
+    /// Tools to offer; all if omitted.
     pub(crate) tools: Option<Vec<String>>,
 }
 
@@ -37,12 +37,12 @@ pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wr
             return Some(format!("{name:?} is not 1 to 20 letters, digits, `_` and `-`").into());
         }
         if server.command.trim().is_empty() {
-            let problem = "it is empty; give the program that serves, such as \"npx\"".to_owned();
+            let problem = "it is empty; name the program to start, such as \"npx\"".to_owned();
             return Some(Wrong::at(&format!("{name}.command"), problem));
         }
         if let Some(variable) = server.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
             let problem = format!(
-                "{variable:?} is no name of a variable; give names alone, their values come from your environment"
+                "{variable:?} is not a variable name; give only names, because their values come from your environment"
             );
             return Some(Wrong::at(&format!("{name}.env"), problem));
         }
@@ -72,13 +72,12 @@ impl Config {
         if !self.settings.ask.keep {
             return Err(format!("`ask.keep` ({}) is false", self.source("ask.keep")));
         }
-        let directory =
-            environment::cache_directory().ok_or("there is no telling where your cache directory is")?;
+        let directory = environment::cache_directory().ok_or("can't find your cache directory")?;
         let place = directory.join("conversations");
         let path = answer_cache::resolved(&place.path());
         match roots.iter().find(|root| path.starts_with(root)) {
             Some(root) => Err(format!(
-                "the cache directory lies in the root {}, where Forage writes nothing",
+                "the cache directory is inside the root {}, where Forage writes nothing",
                 root.display()
             )),
             None => Ok(Conversations::new(place, roots.first().copied().unwrap_or(Path::new("")))),

@@ -27,7 +27,7 @@ fn absolute(name: &str) -> Option<PathBuf> {
 
 /// Returns the working directory.
 pub(crate) fn working_directory() -> anyhow::Result<PathBuf> {
-    std::env::current_dir().context("can't tell the working directory")
+    std::env::current_dir().context("can't determine the working directory")
 }
 
 pub(super) fn home() -> Option<PathBuf> {
@@ -157,9 +157,9 @@ pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     let directories = outside(&std::env::var_os("PATH").unwrap_or_default(), roots);
     let mut found = directories.iter().map(|directory| directory.join(name));
-    let program = found
-        .find(|path| path.is_file() && is_outside(path, roots))
-        .context("`git` was not found in the absolute directories of PATH; the history is read with it")?;
+    let program = found.find(|path| path.is_file() && is_outside(path, roots)).context(
+        "`git` was not found in the absolute directories of PATH; it is needed to read the history",
+    )?;
     Ok((program, std::env::join_paths(directories)?))
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn git_variables() -> Vec<OsString> {
 
 /// Returns the absolute path of this program. The flag is true if its bare name resolves to the same program.
 pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
-    let program = std::env::current_exe().context("can't tell where this program is")?;
+    let program = std::env::current_exe().context("can't determine the path of this program")?;
     let real = crate::answer_cache::resolved(&program);
     let name = if cfg!(windows) { "forage.exe" } else { "forage" };
     let found = search_path().into_iter().map(|directory| directory.join(name)).find(|path| path.is_file());

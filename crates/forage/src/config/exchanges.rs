@@ -57,7 +57,7 @@ fn read(path: &Path) -> anyhow::Result<Recordings> {
     file.take(RECORDING_BYTES).read_to_string(&mut text).with_context(|| format!("can't replay {shown}"))?;
     let recordings = Recordings::from_lines(&text).with_context(|| format!("can't replay {shown}"))?;
     if recordings.models().is_empty() {
-        bail!("can't replay {shown}: no model answers in it");
+        bail!("can't replay {shown}: it contains no answer from a model");
     }
     Ok(recordings)
 }

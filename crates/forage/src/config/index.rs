@@ -39,8 +39,8 @@ impl Config {
         let path = answer_cache::resolved(&directory.path());
         if path.starts_with(root.path()) {
             bail!(
-                "the cache directory {} lies in the root {}, where Forage writes nothing; set XDG_CACHE_HOME to another \
-                 directory of yours",
+                "the cache directory {} is inside the root {}, where Forage writes nothing; set \
+                 XDG_CACHE_HOME to another directory",
                 path.display(),
                 root.path().display()
             );
@@ -54,5 +54,5 @@ impl Config {
 
 /// Locates the directory of all indexes.
 fn index_directory() -> anyhow::Result<PrivatePlace> {
-    kept::shared_place().context("there is no telling where your cache directory is")
+    kept::shared_place().context("can't find your cache directory")
 }

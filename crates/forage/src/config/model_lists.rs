@@ -163,7 +163,7 @@ impl ModelLists {
 
     /// Replaces the file atomically. On an error, this returns the reason and keeps the old file.
     fn store(&self, provider: &ResolvedModel, stored: &Stored) -> Result<(), String> {
-        let place = self.place.as_ref().ok_or("there is no telling where your cache directory is")?;
+        let place = self.place.as_ref().ok_or("can't find your cache directory")?;
         let name = Self::name(provider).ok_or("the provider has no address")?;
         let text = serde_json::to_vec(stored).map_err(|error| error.to_string())?;
         let written = place.create().and_then(|lists| lists.replace(name, |file| file.write_all(&text)));
@@ -203,7 +203,7 @@ impl Stored {
     /// Returns the cached list in place of one that can't be read, or the failure if the list is too old.
     fn instead_of(&self, failure: ListFailure, now: u64) -> KnownList {
         match age(self.read_at, now).filter(|age| *age < USABLE) {
-            Some(age) => self.known(format!("{}; the list of {} ago is used", failure.why, duration(age))),
+            Some(age) => self.known(format!("{}; using the list from {} ago", failure.why, duration(age))),
             None => KnownList { source: failure.why.clone(), listing: ModelListing::Failed(failure) },
         }
     }

@@ -16,14 +16,14 @@ use super::providers::key;
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ModelSetting {
-    /// A short name for messages; without `base_url` a provider of the table.
+    /// A short name for messages or, without `base_url`, the name of a known provider.
     pub(super) provider: Option<String>,
     pub(super) base_url: Option<String>,
     /// The id that the provider knows the model by.
     pub(super) model: Option<String>,
     /// The environment variable that holds the key. A key itself is never part of a configuration file.
     pub(super) key_env: Option<String>,
-    /// The protocol; without it the one of the provider in the table, else OpenAI's.
+    /// The protocol; defaults to that of a known provider, else OpenAI's.
     #[schemars(with = "Option<String>")]
     pub(super) wire: Option<Wire>,
     /// Permits plain `http` to another machine.
@@ -146,7 +146,7 @@ impl ModelSetting {
             (None, ..) => format!("{} has no `model`", self.provider()),
             (Some(model), None, _) => match self.resolve(table) {
                 Some(provider) => because(provider.obstacle.as_deref().unwrap_or("its address is not valid")),
-                None => format!("{model} has no `base_url`, nor the `provider` of an address that is known"),
+                None => format!("{model} has neither a `base_url` nor a `provider` with a known address"),
             },
             (Some(_), _, Some(key)) => because(&format!("the variable {key} is not set")),
             (Some(_), _, None) => because("it has no `key_env`"),

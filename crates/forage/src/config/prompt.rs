@@ -28,7 +28,7 @@ impl Config {
             // The error of opening a file may already contain the path.
             let (error, path) = (error.to_string(), path.display().to_string());
             let named = if error.contains(&path) { error } else { format!("{path}: {error}") };
-            anyhow::anyhow!("`{key}` ({source}): {named}; name a file of UTF-8 text that can be read")
+            anyhow::anyhow!("`{key}` ({source}): {named}; name a readable file of UTF-8 text")
         })?;
         if text.trim().is_empty() {
             bail!("`{key}` ({source}): {} is empty; write the prompt into it", path.display());

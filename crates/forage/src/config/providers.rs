@@ -119,8 +119,8 @@ impl Config {
         let accounts: Vec<String> = usable.filter(|it| !it.is_local).map(account).collect();
         (!accounts.is_empty()).then(|| {
             format!(
-                "`keyword_search` is not offered to agents: {} would do, but no model is named for it. `forage models` lists models; name one \
-                 in `models` of {} or in FORAGE_MODEL",
+                "`keyword_search` is not offered to agents: {} is usable, but no model is configured for \
+                 it. `forage models` lists models; name one in `models` of {} or in FORAGE_MODEL",
                 accounts.join(", "),
                 self.file().display()
             )

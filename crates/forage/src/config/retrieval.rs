@@ -53,7 +53,8 @@ impl Config {
             && retrieval.prose().is_some_and(|prose| prose != Prose::default())
         {
             bail!(
-                "`retrieval.language` and `retrieval.disable_stemmer` are for BM25; \"bm42\" ({}) knows English alone",
+                "`retrieval.language` and `retrieval.disable_stemmer` are for BM25; \"bm42\" ({}) supports \
+                 only English",
                 self.source("retrieval.encoder")
             );
         }
@@ -65,7 +66,7 @@ impl Config {
     pub(crate) fn lookup_problem(&self) -> Option<String> {
         let open = || self.collection_place().and_then(|place| Ok(place.open()?));
         let error = self.settings.tool(LOOKUP).enabled.then(open)?.err()?;
-        Some(format!("`keyword_lookup` is on and is not offered: {error:#}"))
+        Some(format!("`keyword_lookup` is enabled but not offered: {error:#}"))
     }
 
     /// Locates the collection.
@@ -87,9 +88,8 @@ impl Config {
     /// Locates the directory in which the embedded store keeps collections.
     pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
         let own = self.settings.retrieval.directory.as_deref().map(std::path::absolute).transpose()?;
-        own.or_else(|| Some(environment::data_directory()?.join("collections").path())).ok_or_else(|| {
-            anyhow::anyhow!("there is no telling where your data directory is; set `retrieval.directory`")
-        })
+        own.or_else(|| Some(environment::data_directory()?.join("collections").path()))
+            .ok_or_else(|| anyhow::anyhow!("can't find your data directory; set `retrieval.directory`"))
     }
 
     /// Returns true if collections are on a server.

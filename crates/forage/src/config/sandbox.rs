@@ -52,7 +52,7 @@ impl Config {
             forage_sandbox::restrict(access)
         };
         if is_required && !level.is_full() {
-            bail!("the sandbox is required and stands only in part or not at all: {level}");
+            bail!("the sandbox is required but can't be fully enforced: {level}");
         }
         Ok(level)
     }

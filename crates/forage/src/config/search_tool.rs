@@ -60,7 +60,7 @@ impl Config {
         let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
         match self.search_settings(&roots).engine {
             EngineSetting::External { programs, missing } if programs.is_empty() => {
-                Some(format!("`{SEARCH}` is on and is not offered: {}", missing.join("; ")))
+                Some(format!("`{SEARCH}` is enabled but not offered: {}", missing.join("; ")))
             }
             _ => None,
         }

@@ -472,7 +472,7 @@ impl Layers {
             let mut place = &mut root;
             for table in tables.split('.').filter(|table| !table.is_empty()) {
                 let table = place.entry(table).or_insert_with(|| Table::new().into());
-                place = table.as_table_mut().ok_or_else(|| anyhow!("`{tables}` is no table"))?;
+                place = table.as_table_mut().ok_or_else(|| anyhow!("`{tables}` is not a table"))?;
             }
             place.insert(name.to_owned(), value.clone());
         }

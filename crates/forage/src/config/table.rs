@@ -62,7 +62,7 @@ settings! {
             /// Time limit of a search in milliseconds
             timeout_ms: u64 = milliseconds(limits::TIMEOUT), in limits::TIMEOUT_MS_RANGE, from "FORAGE_TIMEOUT_MS",
                 option "timeout-ms" "MS" for Every;
-            /// Bytes of a text answer [default: 40000, or the limit of the client]
+            /// Maximum size of a text answer in bytes [default: 40000, or the limit of the client]
             text_bytes: Option<usize>, in limits::TEXT_BYTES_MIN..=limits::TEXT_BYTES_MAX, from "FORAGE_TEXT_BYTES",
                 option "text-bytes" "BYTES" for Every;
             /// Skip larger files
@@ -95,14 +95,14 @@ settings! {
         at "filter." {
             /// Select the relevant files with a model, or by a ranking
             mode: FilterMode = "model", from "FORAGE_FILTER", option "filter" "MODE" for Keyword;
-            /// Candidates: files with a matching term, or also the best of a ranking
+            /// Candidates: only files with a matching term, or also the best files of a ranking
             candidates: FilterCandidates = "terms", from "FORAGE_FILTER_CANDIDATES",
                 option "candidates" "FROM" for Keyword;
-            /// Broad terms: show fewer lines, or drop them by the rule of the requirement
+            /// Broad terms: show fewer of their lines, or drop the terms
             breadth: FilterBreadth = "adaptive", from "FORAGE_FILTER_BREADTH", option "breadth" "RULE" for Keyword;
             /// Form of the evidence for the model.
             evidence: EvidenceForm = "requirement";
-            /// Tokens of compact evidence.
+            /// Token budget for compact evidence.
             evidence_tokens: usize = limits::EVIDENCE_TOKENS,
                 in limits::EVIDENCE_TOKENS_MIN..=limits::EVIDENCE_TOKENS_MAX;
             /// Form of the model's answer.
@@ -182,7 +182,7 @@ settings! {
         }
     }
 
-    /// `[journal]`: what is kept of calls for `forage ui`: see [ui.md](ui.md).
+    /// `[journal]`: the record of calls for `forage ui`: see [ui.md](ui.md).
     JournalSettings {
         at "journal." {
             /// Show the last 500 calls of running processes in `forage ui`.
@@ -194,7 +194,7 @@ settings! {
         }
     }
 
-    /// `[ask]`: the bounds of a conversation with the agent: see [ask.md](ask.md).
+    /// `[ask]`: the limits of a conversation with the agent: see [ask.md](ask.md).
     Ask {
         at "ask." {
             /// Turns of the model, including the answer
@@ -275,7 +275,7 @@ pub(crate) enum Sandbox {
     Require,
 }
 
-/// The engine of `Search`; a program by name, and no other in its place.
+/// The engine of `Search`; a program that is named has no fallback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum EngineName {
@@ -295,7 +295,7 @@ pub(crate) enum JournalFormat {
     Otlp,
 }
 
-/// Where the rarity of words comes from in a collection without the IDF modifier.
+/// Source of the word weights in a collection without the IDF modifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum IdfSetting {
@@ -304,7 +304,7 @@ pub(crate) enum IdfSetting {
     Stored,
 }
 
-/// An encoder by its name; `auto` is the one that the collection names.
+/// An encoder by name; `auto` is the one that the collection records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EncoderName {
@@ -335,7 +335,7 @@ fn wrong_collection(name: &String) -> Option<String> {
 
 fn wrong_language(name: &Option<String>) -> Option<String> {
     let name = name.as_deref().filter(|name| Language::parse(name).is_none())?;
-    Some(format!("{name:?} is none of {}", Language::ALL.map(Language::name).join(", ")))
+    Some(format!("{name:?} is not one of {}", Language::ALL.map(Language::name).join(", ")))
 }
 
 fn wrong_prefix(prefix: &String) -> Option<String> {

@@ -33,9 +33,7 @@ impl FileFormat {
         }
         let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
         if text.len().saturating_mul(brackets) > MAX_YAML_WORK {
-            return Err(SetupRefusal::new(format!(
-                "it has {brackets} brackets, too many to be read in time"
-            )));
+            return Err(SetupRefusal::new(format!("it has {brackets} brackets, too many to parse in time")));
         }
         // Don't show the parser's own message, which may contain a value.
         let parsed: Value = serde_yaml_ng::from_str(text)
@@ -78,7 +76,7 @@ impl FileFormat {
             Some(block) => {
                 if found.entry.is_none() && block.lines.iter().any(|line| !line.trim().is_empty()) {
                     return Err(SetupRefusal::new(
-                        "between its marks is something else than Forage wrote".to_owned(),
+                        "the lines between its marks were changed; move your own out of the marks".to_owned(),
                     ));
                 }
                 let with_section = !is_in_section || block.lines.contains(&section_line(spot));
@@ -110,7 +108,7 @@ impl FileFormat {
         let before = self.parse(text)?;
         let Some(block) = marked::find(text)? else {
             return Err(SetupRefusal::new(format!(
-                "its entry `{}` has no marks `{}`: another program wrote it, or took the comments out",
+                "its entry `{}` has no marks `{}`: another program wrote it, or removed the comments",
                 spot.name,
                 marked::BEGIN
             )));
@@ -135,11 +133,11 @@ impl FileFormat {
             true => rests.iter().flatten().map(|rest| Some(without_tables(rest, spot))).collect(),
             false => Vec::new(),
         };
-        rests
-            .into_iter()
-            .chain(without_tables)
-            .find(is_right)
-            .ok_or_else(|| SetupRefusal::new("between the marks there is more than Forage wrote".to_owned()))
+        rests.into_iter().chain(without_tables).find(is_right).ok_or_else(|| {
+            SetupRefusal::new(
+                "the lines between its marks were changed; move your own out of the marks".to_owned(),
+            )
+        })
     }
 
     /// Returns true if `text` has this entry and otherwise means the same as before.

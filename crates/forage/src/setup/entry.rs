@@ -116,7 +116,7 @@ fn typo(name: &str) -> Option<String> {
         FIELDS.iter().map(|field| (strsim::levenshtein(&lower, &field.to_lowercase()), *field)).min()?;
     // A short name resembles nearly every other one, so more than half of its letters must agree.
     let is_near = near.0 <= MISTYPED && near.0 * 2 < name.chars().count();
-    is_near.then(|| format!("`{name}` in the entry is no setting; `{}` was probably meant", near.1))
+    is_near.then(|| format!("unknown field `{name}` in the entry; did you mean `{}`?", near.1))
 }
 
 /// Expands references to variables as clients do: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}`
@@ -181,7 +181,7 @@ mod tests {
             (vec![("A".into(), "b".into())], vec!["KEY".into(), "OTHER".into()])
         );
         assert_eq!(read.directory.as_deref(), Some("/y"));
-        assert_eq!(read.typos, ["`env_vras` in the entry is no setting; `env_vars` was probably meant"]);
+        assert_eq!(read.typos, ["unknown field `env_vras` in the entry; did you mean `env_vars`?"]);
         let opencode = Client::find("opencode").unwrap();
         let entry = json!({ "command": ["forage", "mcp"], "enabled": false, "environment": { "A": "b" }, "trust": true });
         let read = super::read(opencode, &entry).unwrap();

@@ -22,26 +22,26 @@ impl With {
     pub(crate) const ALL: [Self; 6] =
         [Self::Permission, Self::Variables, Self::Instructions, Self::Skill, Self::Agent, Self::Hooks];
 
-    /// Returns the name as an argument, the help text, and the words for "The client takes no …".
+    /// Returns the name as an argument, the help text, and the words for "The client does not support …".
     fn words(self) -> [&'static str; 3] {
         match self {
             Self::Permission => [
                 "permission",
                 "Permission to call Forage's tools without asking",
-                "permission to call tools unasked",
+                "permission to call tools without asking",
             ],
             Self::Variables => [
                 "variables",
-                "Names, but no values, of the set variables that Forage needs: keys, base URLs",
-                "names of variables that it hands on",
+                "Names, not values, of Forage's variables that are set: keys, base URLs",
+                "names of variables to pass on",
             ],
             Self::Instructions => [
                 "instructions",
                 "Lines for AGENTS.md, CLAUDE.md, GEMINI.md or the like on when to use Forage's tools",
-                "file of instructions",
+                "instruction files",
             ],
-            Self::Skill => ["skill", "The same as a skill", "skill"],
-            Self::Agent => ["agent", "A sub-agent that searches", "sub-agent"],
+            Self::Skill => ["skill", "The same as a skill", "skills"],
+            Self::Agent => ["agent", "A sub-agent that searches", "sub-agents"],
             Self::Hooks => [
                 "hooks",
                 "Hooks that advise and never block: a sentence at the start, and the best files for the words of a grep",

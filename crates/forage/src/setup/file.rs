@@ -40,13 +40,12 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<FoundFile, Set
         Ok(target) => target,
         Err(error) if error.kind() == ErrorKind::NotFound && !is_link => return missing(path, project),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(refuse(format!("it is a link to a place where nothing is ({error})")));
+            return Err(refuse(format!("it is a dangling link ({error})")));
         }
-        Err(error) => return Err(refuse(format!("it can't be looked at: {error}"))),
+        Err(error) => return Err(refuse(format!("it can't be accessed: {error}"))),
     };
     check_within(&target, project)?;
-    let metadata =
-        fs::metadata(&target).map_err(|error| refuse(format!("it can't be looked at: {error}")))?;
+    let metadata = fs::metadata(&target).map_err(|error| refuse(format!("it can't be accessed: {error}")))?;
     if !metadata.is_file() {
         return Err(refuse("it is not a file".to_owned()));
     }
@@ -59,7 +58,7 @@ fn missing(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusa
     let there = path.ancestors().skip(1).find(|directory| fs::symlink_metadata(directory).is_ok());
     if let Some(there) = there {
         let real = fs::canonicalize(there)
-            .map_err(|error| SetupRefusal::new(format!("{} can't be looked at: {error}", there.display())))?;
+            .map_err(|error| SetupRefusal::new(format!("{} can't be accessed: {error}", there.display())))?;
         check_within(&real, project)?;
     }
     Ok(FoundFile { target: path.to_owned(), is_link: false, text: None, project: project.map(real) })
@@ -147,7 +146,7 @@ impl FoundFile {
         };
         match now == self.text {
             true => Ok(()),
-            false => Err(SetupRefusal::new("somebody else has just changed it; try again".to_owned())),
+            false => Err(SetupRefusal::new("another program has just changed it; try again".to_owned())),
         }
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn listed(site: &Site, roots: &[&Path]) -> Listed {
     let path = std::env::join_paths(path).unwrap_or_default();
     let line = [&[listing.program][..], listing.arguments].concat().join(" ");
     let Ok(found) = program(listing.program, &[("PATH".into(), path.clone())]) else {
-        return Listed::NotAsked(format!("there is no `{}` on the PATH to ask", listing.program));
+        return Listed::NotAsked(format!("`{}` is not on the PATH, so it can't be asked", listing.program));
     };
     if !config::is_outside(&found, roots) {
         return Listed::NotAsked(format!("`{}` on the PATH is a program of the project", listing.program));

@@ -54,7 +54,7 @@ pub(super) fn find_between(
             let lines = text[begin.end..end.start].lines().map(str::to_owned).collect();
             Ok(Some(MarkedBlock { range: begin.start..end.end, indent, lines }))
         }
-        _ => Err(SetupRefusal::new(format!("its marks `{begin}` and `{end}` are not one pair"))),
+        _ => Err(SetupRefusal::new(format!("its marks `{begin}` and `{end}` do not form a pair"))),
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefus
     let start = added.rfind(block).unwrap_or_default();
     match take_out(&added, &(start..added.len())) {
         Some(rest) if rest == text => Ok(added),
-        _ => Err(SetupRefusal::new("its last line ends in a way that could not be given back".to_owned())),
+        _ => Err(SetupRefusal::new("its last line ending could not be restored".to_owned())),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
     match (last.contains(MARK), last == comment.line(&format!("{before}\n"))) {
         (_, true) => Ok(()),
         (true, false) => Err(SetupRefusal::new(
-            "it was changed after Forage wrote it; move what is yours out of it, and remove it".to_owned(),
+            "it was changed after Forage wrote it; move your changes elsewhere, and remove it".to_owned(),
         )),
         (false, false) => {
             Err(SetupRefusal::new("there is such a file already, which Forage did not write".to_owned()))

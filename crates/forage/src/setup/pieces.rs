@@ -93,7 +93,7 @@ impl PieceSlot {
             (ExtraPiece::Version(..), Some(_)) => Ok(text.to_owned()),
             (ExtraPiece::Version(name, _), None) => Err(SetupRefusal::new(format!("it has no `{name}`"))),
             (ExtraPiece::Member(_, name, _), Some(present)) if present != value => {
-                Err(SetupRefusal::new(format!("it says something else of `{name}` already")))
+                Err(SetupRefusal::new(format!("it already sets `{name}` to another value")))
             }
             // Keep the fields that the user has added.
             (ExtraPiece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
@@ -257,7 +257,9 @@ fn alone(element: &Value) -> Result<(), SetupRefusal> {
     if element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
         Ok(())
     } else {
-        Err(SetupRefusal::new("another hook stands beside Forage's in its group; move it out".to_owned()))
+        Err(SetupRefusal::new(
+            "its group contains another hook besides Forage's; move that hook out".to_owned(),
+        ))
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct Talk {
 pub(crate) enum ProbeFailure {
     #[error("there is no program {0}")]
     Missing(String),
-    #[error("`{0}` is a relative path, which means another file in each directory")]
+    #[error("`{0}` is a relative path, which depends on the working directory")]
     Relative(String),
     #[error("{0} can't be started: {1}")]
     NotStarted(String, io::Error),
@@ -76,14 +76,14 @@ pub(crate) enum ProbeFailure {
     Ended { status: String, said: String },
     #[error("it does not answer within {} seconds{said}", PROBE_TIME.as_secs())]
     Silent { said: String },
-    #[error("it prints what is no message of the protocol: {0}")]
+    #[error("it prints a line that is not a protocol message: {0}")]
     Noise(String),
     #[error("it is not Forage; it calls itself {0}")]
     Stranger(String),
     #[error("it answers `{0}` with an error: {1}")]
     Refused(&'static str, String),
     /// The server runs, but only to report this problem.
-    #[error("it runs, and its settings can't be used: {0}")]
+    #[error("it runs, but its settings can't be used: {0}")]
     Unusable(String),
 }
 
@@ -105,12 +105,9 @@ pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Resu
     let search_path = variables.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH"));
     let directories = search_path.into_iter().flat_map(|(_, value)| std::env::split_paths(value));
     let mut found = directories.filter(|directory| directory.is_absolute()).map(|it| it.join(&name));
-    found.find(|program| program.is_file()).ok_or_else(|| {
-        ProbeFailure::Missing(format!(
-            "`{}` in the directories of the PATH that it has there",
-            shown(command)
-        ))
-    })
+    found
+        .find(|program| program.is_file())
+        .ok_or_else(|| ProbeFailure::Missing(format!("`{}` on its PATH", shown(command))))
 }
 
 /// Starts the server and talks to it.

@@ -100,7 +100,7 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
         (
             1,
             false,
-            "there is no tool of this name; the tools are search_index, grep_search, list_directory, read_file",
+            "there is no tool with this name; the tools are search_index, grep_search, list_directory, read_file",
         ),
         (2, false, "not JSON"),
         (3, false, "not a JSON object"),
@@ -108,7 +108,7 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
         (5, true, ""),
         (6, true, ""),
         (7, true, ""),
-        (8, false, "there is no tool of this name"),
+        (8, false, "there is no tool with this name"),
     ];
     let calls = calls(&transcript);
     assert_eq!(calls.len(), expected.len());
@@ -277,7 +277,7 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
         let one = Scripted::new("one", [call(&[GREP]), fail(error), say("recovered")]);
         let transcript = bench.ask(&one);
         assert_eq!(transcript.answer.as_deref(), Some("recovered"), "{transcript:?}");
-        assert!(transcript.warnings[0].ends_with("(it is asked once more)"), "{transcript:?}");
+        assert!(transcript.warnings[0].ends_with("(retrying)"), "{transcript:?}");
     }
     for (error, asked) in momentary.map(|error| (error, 3)).into_iter().chain(lasting.map(|error| (error, 2)))
     {
@@ -305,7 +305,7 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
         let (one, two) = failing();
         let transcript = ask(&bench.agent(&[&one, &two]));
         assert!(matches!(transcript.stop_reason, TurnEnd::ModelsFailed | TurnEnd::Refused), "{transcript:?}");
-        assert!(transcript.text().contains("What was looked at:"), "{}", transcript.text());
+        assert!(transcript.text().contains("Calls made:"), "{}", transcript.text());
     }
 }
 
@@ -383,8 +383,8 @@ fn citations_are_checked_against_the_disk() {
         transcript.answer.as_deref().unwrap(),
         "See `src/retry.rs:2`, `src/retry.rs:1-2`, src/retry.rs:2-9 [wrong: the file has 2 lines], src/gone.rs:1 \
          [wrong: no such file], `.env:1` [wrong: a secrets file, which is never read], /etc/passwd:1 [wrong: outside \
-         of the root], ../x.rs:1 [wrong: outside of the root], src:1, src/retry.rs:0 [wrong: no such range of lines], \
-         src/client.rs:2-1 [wrong: no such range of lines]; not at localhost:8080 or 10:30."
+         of the root], ../x.rs:1 [wrong: outside of the root], src:1, src/retry.rs:0 [wrong: invalid line range], \
+         src/client.rs:2-1 [wrong: invalid line range]; not at localhost:8080 or 10:30."
     );
     assert!(transcript.text().contains("[warning: 7 of 9 citations are wrong and marked as such]"));
 }

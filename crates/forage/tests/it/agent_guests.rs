@@ -82,9 +82,11 @@ fn its_name_must_be_free_and_one_that_models_take() {
     let named = |name: &str| -> Arc<dyn AnyTool> {
         Arc::new(Own { name: name.to_owned(), run: |_: &Context, _: &Value| Ok(String::new()) })
     };
-    for (name, part) in
-        [("grep_search", "both called `grep_search`"), ("web search", "no name"), ("", "no name")]
-    {
+    for (name, part) in [
+        ("grep_search", "both called `grep_search`"),
+        ("web search", "not a valid tool name"),
+        ("", "not a valid tool name"),
+    ] {
         let error = agent.add_tool(named(name)).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }

@@ -363,7 +363,7 @@ fn a_failure_that_is_over_in_a_moment_is_ridden_out() {
     let peer = Peer::start([json(500, "", "{}"), say("recovered")]);
     let run = ask(&project, &peer, "q", &[]);
     assert!(run.status == 0 && run.stdout.starts_with("recovered"), "{run:?}");
-    assert!(run.stderr.contains("it is asked once more"), "{run:?}");
+    assert!(run.stderr.contains("retrying"), "{run:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn a_second_question_goes_on_from_the_first() {
     configure(&project, &[&peer], "");
     let none = project.run(&["ask", "--continue", "and its tools?"]);
     assert_eq!(none.status, 2, "{none:?}");
-    assert!(none.stderr.contains("there is nothing to go on from: no question about"), "{none:?}");
+    assert!(none.stderr.contains("there is no conversation to continue: no question about"), "{none:?}");
     assert_eq!(peer.requests().len(), 0, "nobody was asked");
 
     let first = project.run(&["ask", "where is the agent?"]);
@@ -39,14 +39,14 @@ fn a_second_question_goes_on_from_the_first() {
     assert_eq!(second.status, 0, "{second:?}");
     let told = opening(&peer);
     for part in [
-        "The question goes on from earlier ones about the same root.",
+        "The question continues earlier ones about the same root.",
         "Earlier question 1 and its answer:\n===== BEGIN ",
         "Question: where is the agent?",
         "The agent is at src/agent.py:3 and src/main.py:1.",
         "- grep_search {\"pattern\":\"class Agent\"}: Found ",
         "- src/agent.py: as it was then",
         "- src/main.py: CHANGED since then",
-        ": 1 of the files that this answer cites changed since or are gone",
+        ": 1 of the files that this answer cites have changed since or are gone",
         "Question: and its tools?",
     ] {
         assert!(told.contains(part), "{part}: {told}");
@@ -142,7 +142,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let bad: [(&str, &str); 5] = [
         ("/no/such/prompt.md", "/no/such/prompt.md: No such file"),
-        (file.to_str().unwrap(), "it has 40000 bytes, 32768 at most are read"),
+        (file.to_str().unwrap(), "it has 40000 bytes, over the limit of 32768"),
         ("prompt.md", "prompt.md is empty; write the prompt into it"),
         ("~/prompt.md", "prompt.md: stream did not contain valid UTF-8"),
         // A pipe must not block the command.
@@ -264,8 +264,8 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
     assert!(results(&peer)[0].contains("did not answer in time"), "{}", results(&peer)[0]);
     let warnings = run.json()["warnings"].to_string();
     for part in [
-        "`ask.servers.gone` are not there: there is no program",
-        "`ask.servers.quiet` are not there: it has ended",
+        "`ask.servers.gone` are not available: there is no program",
+        "`ask.servers.quiet` are not available: it has ended",
     ] {
         assert!(warnings.contains(part) && run.stderr.contains(part), "{part}: {run:?}");
     }
@@ -286,9 +286,9 @@ fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
     let run = |flag: &str| project.run_in(&project.root, &["ask", "q", flag, &tape, "--json"], &variables);
     let recorded = run("--record");
     assert_eq!(recorded.status, 0, "{recorded:?}");
-    let told = "the tools of `ask.servers` (web) are not there: what servers answer is not recorded";
+    let told = "the tools of `ask.servers` (web) are not available: their answers are not recorded";
     assert!(recorded.json()["warnings"].to_string().contains(told), "{recorded:?}");
-    assert!(recorded.stderr.contains("ask without --record to have them"), "{recorded:?}");
+    assert!(recorded.stderr.contains("ask without --record to use these tools"), "{recorded:?}");
     assert!(!messages(&peer)[0].is_empty() && !peer.requests()[0].contains("web_search"));
     let replayed = run("--replay");
     assert_eq!((replayed.status, &replayed.json()["answer"]), (0, &value!("Without it.")), "{replayed:?}");
@@ -327,7 +327,7 @@ fn no_program_of_the_repository_serves() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     configure(&project, &[&peer], &format!("[ask.servers.x]\ncommand = {:?}\n", program.to_str().unwrap()));
     let run = project.run(&["ask", "q"]);
-    assert!(run.stderr.contains("nothing of a repository is run"), "{run:?}");
+    assert!(run.stderr.contains("programs of a repository are not run"), "{run:?}");
     assert!(!project.root.join("ran").exists());
 }
 

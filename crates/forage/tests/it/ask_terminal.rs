@@ -141,8 +141,8 @@ fn without_an_answer_what_was_written_is_shown_once_with_what_is_known() {
     assert_eq!(status, 2, "{printed}");
     assert_once(&printed, FIRST);
     assert_once(&printed, "Calls are");
-    assert!(printed.contains("No answer: the time was up"), "{printed}");
-    assert!(printed.contains("What was looked at:\n\n  1. grep_search"), "{printed}");
+    assert!(printed.contains("No answer: the time limit was reached"), "{printed}");
+    assert!(printed.contains("Calls made:\n\n  1. grep_search"), "{printed}");
 }
 
 #[test]
@@ -156,5 +156,5 @@ fn a_text_that_was_broken_off_is_marked_as_that() {
     let (status, printed) = on_a_terminal(&project, &["ask", "where?"]);
     assert_eq!(status, 0, "{printed}");
     assert_once(&printed, ANSWER);
-    assert!(printed.contains("Calls are m …\n\n[broken off]\n\n"), "{printed:?}");
+    assert!(printed.contains("Calls are m …\n\n[interrupted]\n\n"), "{printed:?}");
 }

@@ -61,7 +61,7 @@ fn what_works_is_told_with_what_the_client_asks_for() {
         let run = write(&project, client, FORAGE);
         assert_eq!(run.status, 0, "{}", run.stderr);
         assert!(run.stdout.contains(&format!("Started as {title} starts it: answers in")), "{}", run.stdout);
-        assert!(run.stdout.contains("a call of grep_search succeeds"), "{}", run.stdout);
+        assert!(run.stdout.contains("a call to grep_search succeeds"), "{}", run.stdout);
     }
     let (status, record) = doctor(&project, &[]);
     assert_eq!(status, 0, "{record}");
@@ -86,7 +86,7 @@ fn what_works_is_told_with_what_the_client_asks_for() {
     assert!(of(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"), "{record}");
     assert!(of(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
     let gemini = of(&record, "gemini-cli", "user")["warnings"].to_string();
-    assert!(gemini.contains("starts no server in"), "{gemini}");
+    assert!(gemini.contains("does not start servers in"), "{gemini}");
     put(
         &project.home.join(".claude/settings.json"),
         "{\"permissions\": {\"allow\": [\"mcp__forage\"]}} // mine",
@@ -113,13 +113,13 @@ fn a_command_that_is_missing_is_a_problem_and_its_entry_stays() {
         "{}",
         run.stdout
     );
-    assert!(run.stdout.contains("`forage setup codex --write` puts"), "{}", run.stdout);
+    assert!(run.stdout.contains("`forage setup codex --write` replaces it"), "{}", run.stdout);
     // Control: the user can write the entry without a test.
     let run = project.run(&["setup", "codex", "--write", "--command", "/nonexistent/forage", "--no-check"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     // A bare name is looked up where the client would look.
     let run = write(&project, "codex", "forage");
-    assert!(run.status == 2 && run.stdout.contains("the PATH that it has there"), "{}", run.stdout);
+    assert!(run.status == 2 && run.stdout.contains("`forage` on its PATH"), "{}", run.stdout);
     let path = Path::new(FORAGE).parent().unwrap().to_str().unwrap();
     assert_eq!(doctor(&project, &[("PATH", path)]).0, 0);
     // A relative command must not be run.
@@ -137,7 +137,7 @@ fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
         .replace("result", "error")
         .replace("\\\"serverInfo\\\":{\\\"name\\\"", "\\\"message\\\":\\\"go away\\\",\\\"x\\\":{\\\"y\\\"");
     for (text, expected) in [
-        ("echo 'Welcome!'".to_owned(), "what is no message of the protocol: Welcome!"),
+        ("echo 'Welcome!'".to_owned(), "a line that is not a protocol message: Welcome!"),
         (
             format!("echo 'starting' >&2; echo 'error: no luck, {KEY}' >&2; exit 3"),
             "(exit status: 3): error: no luck",
@@ -148,7 +148,7 @@ fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
             "answers `initialize` with an error: go away",
         ),
         ("kill -9 $$".to_owned(), "signal: 9"),
-        ("yes".to_owned(), "no message of the protocol: y"),
+        ("yes".to_owned(), "not a protocol message: y"),
     ] {
         let project = Project::new(&[]);
         let bin = project.home.join("bin");
@@ -258,9 +258,12 @@ fn what_a_projects_files_permit_is_no_permission_of_the_users() {
     project.write(".gemini/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
     let (_, record) = doctor(&project, &[]);
     let asks = of(&record, "claude-code", "user")["asks"].to_string();
-    assert!(asks.contains("a file of the project, which may be anybody's, permits its tools"), "{asks}");
+    assert!(
+        asks.contains("a file of the project, which may come from a stranger, permits its tools"),
+        "{asks}"
+    );
     let warnings = of(&record, "gemini-cli", "user")["warnings"].to_string();
-    assert!(warnings.contains("starts no server in"), "{warnings}");
+    assert!(warnings.contains("does not start servers in"), "{warnings}");
     // Positive control: the user's own file grants the permission.
     put(&project.home.join(".claude/settings.json"), settings);
     assert_eq!(of(&doctor(&project, &[]).1, "claude-code", "user")["asks"], json!([]));
@@ -313,10 +316,7 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
     project.configure("");
     codex(&project, Path::new(FORAGE), "env_vras = [\"OPENAI_API_KEY\"]\n");
     let warnings = doctor(&project, &[]).1["warnings"].to_string();
-    assert!(
-        warnings.contains("`env_vras`") && warnings.contains("`env_vars` was probably meant"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("`env_vras`") && warnings.contains("did you mean `env_vars`?"), "{warnings}");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn an_entry_works_if_its_client_lists_it() {
             "Written, not tried: `claude mcp list` failed (exit status: 3): broken",
         ),
         ("rm \"$0\"".to_owned(), 2, "does not list it"),
-        (String::new(), 0, "Written, not tried: there is no `claude` on the PATH to ask\n"),
+        (String::new(), 0, "Written, not tried: `claude` is not on the PATH, so it can't be asked\n"),
     ] {
         match list.is_empty() {
             true => assert!(!bin.join("claude").exists()),
@@ -427,7 +427,7 @@ fn an_entry_works_if_its_client_lists_it() {
     let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];
     let run = project.run_in(&project.root, &arguments, &[("PATH", path)]);
     assert!(
-        run.stdout.contains("there is no `claude` on the PATH") && !own.join("claude.env").exists(),
+        run.stdout.contains("`claude` is not on the PATH") && !own.join("claude.env").exists(),
         "{run:?}"
     );
     // We ask no client about a project's file, because the client would start whatever else the project
@@ -542,7 +542,7 @@ fn no_program_of_a_project_is_started() {
         ] {
             let run = project.run_in(&project.root, arguments, &path);
             assert!(!started.exists(), "{arguments:?}: {run:?}");
-            assert!(run.stdout.to_lowercase().contains("lies in the project"), "{arguments:?}: {run:?}");
+            assert!(run.stdout.to_lowercase().contains("is inside the project"), "{arguments:?}: {run:?}");
         }
     }
     // Positive control: a program that the user names elsewhere is started.

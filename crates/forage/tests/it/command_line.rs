@@ -71,7 +71,7 @@ fn read_numbers_lines_and_says_how_to_go_on() {
     let note = run.stdout.lines().last().unwrap();
     assert!(
         note.starts_with("[lines 1 to ")
-            && note.contains("of 5,000 lines; to go on: `forage read long.txt --start-line "),
+            && note.contains("of 5,000 lines; to continue: `forage read long.txt --start-line "),
         "{note}"
     );
     assert!(run.stdout.len() <= 40_000);

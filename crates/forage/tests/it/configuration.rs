@@ -309,7 +309,7 @@ fn tools_search_is_configured_as_required() {
         &["call", "Search", "{\"pattern\": \"needle\"}"],
         &[("PATH", &planted)],
     );
-    assert!(run.status == 2 && run.stderr.contains("lies within the root"), "{run:?}");
+    assert!(run.status == 2 && run.stderr.contains("is inside the root"), "{run:?}");
     assert!(
         run.stderr.contains(".forage.toml:2: `tools.search.binary` is ignored")
             && !project.root.join("was-run").exists(),

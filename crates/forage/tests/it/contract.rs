@@ -253,7 +253,10 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
         answers.iter().find(|answer| answer["client"] == client).unwrap().clone()
     };
     assert_eq!((&of("cursor")["change"], &of("cursor")["written"]), (&json!("refused"), &json!(false)));
-    assert!(of("cursor")["problem"].as_str().unwrap().contains(".cursor/mcp.json is left as it is"), "{all}");
+    assert!(
+        of("cursor")["problem"].as_str().unwrap().contains(".cursor/mcp.json is left unchanged"),
+        "{all}"
+    );
     assert_eq!(of("codex")["written"], true);
     assert!(all["error"].as_str().unwrap().contains(".cursor/mcp.json"), "{all}");
     assert_eq!(std::fs::read_to_string(&broken).unwrap(), "{ broken");

@@ -20,13 +20,13 @@ fn a_usable_installation_is_told_so() {
     for part in [
         env!("CARGO_PKG_VERSION"),
         "2026-07-28",
-        "the git root that holds the working directory",
+        "the git root that contains the working directory",
         "keyword_search   on",
         "tools.search.enabled = true",
         "ripgrep 15",
         "ugrep",
         "no provider has a key",
-        "`forage index build` makes one",
+        "`forage index build` creates one",
         "Forage is usable.",
     ] {
         assert!(run.stdout.contains(part), "{part:?} is missing:\n{}", run.stdout);
@@ -112,7 +112,7 @@ fn an_engine_that_is_missing_and_a_root_that_is_none_are_problems() {
     assert!(found["problems"].to_string().contains("ugrep"), "{found}");
     let search = found["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "Search").unwrap();
     assert_eq!(search["on"], false);
-    assert!(search["why_off"].as_str().unwrap().contains("no engine"), "{search}");
+    assert!(search["why_off"].as_str().unwrap().contains("no configured engine"), "{search}");
     project.configure("roots = [\"/nonexistent/root\"]\n");
     let (status, found) = record(&project, &[]);
     assert_eq!(status, 2);

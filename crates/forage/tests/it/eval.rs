@@ -97,9 +97,9 @@ fn a_history_asks_what_its_base_can_not_know() {
             "queries": 3,
             "others": {
                 "are merges": 1,
-                "say too little": 1,
-                "say what another says": 1,
-                "take back or amend another": 1,
+                "have too little text": 1,
+                "repeat the message of another": 1,
+                "revert or amend another": 1,
                 "touch no file of the base": 1,
             },
         })
@@ -155,8 +155,8 @@ fn a_history_asks_what_its_base_can_not_know() {
 
     // Without a number, the base is half of the history back. The report says so in a table.
     let text = forage(&project, &["eval", "--from-git"]).stdout;
-    assert!(text.contains("queries of 4 commits") && text.contains("recall@10"), "{text}");
-    assert!(text.contains("1 take back or amend another"), "{text}");
+    assert!(text.contains("queries from 4 commits") && text.contains("recall@10"), "{text}");
+    assert!(text.contains("1 revert or amend another"), "{text}");
 }
 
 /// The repository configures a script in place of every program that git can run. The script would leave a
@@ -388,7 +388,7 @@ fn where_there_is_no_history_that_is_said() {
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-q", "-m", "Begin with all of it"]);
     let run = forage(&project, &["eval", "--from-git"]);
-    assert!(run.status == 2 && run.stderr.contains("there is no history"), "{run:?}");
+    assert!(run.status == 2 && run.stderr.contains("the history is too short"), "{run:?}");
     // This must not be a program that the repository supplies.
     let run = project.run_in(
         &project.root,
@@ -481,7 +481,7 @@ fn a_directory_is_measured_with_the_history_around_it() {
     let file = beside(&bare, "set.json", &set("src").to_string());
     let report = records(&bare, &["eval", &file]);
     let note = report["sets"][0]["commits"].as_str().unwrap();
-    assert!(note.starts_with("no messages of commits are used: "), "{note}");
+    assert!(note.starts_with("commit messages are not used: "), "{note}");
 }
 
 #[test]
@@ -540,10 +540,10 @@ fn shown_lines_are_compared_with_other_answers() {
 
     let text = forage(&project, &arguments).stdout;
     for part in [
-        "of 2 queries, 1000 tokens of code asked for; 1 more have no lines",
+        "of 2 queries, 1000 tokens of code requested; 1 more have no lines",
         "language rust (1)           1.000",
-        "beside other: it has answers to 1 of 2",
-        "beside other, recall: +0.500, 95 % of samples +0.000 to +1.000; 1 better, 0 worse",
+        "compared with other: it has answers to 1 of 2",
+        "compared with other, recall: +0.500, 95 % of samples +0.000 to +1.000; 1 better, 0 worse",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -567,7 +567,7 @@ fn malformed_sets_are_refused_with_what_is_wrong() {
     let set = |queries: &str, more: &str| format!(r#"[{{"name": "a", "queries": [{queries}]{more}}}]"#);
     for (text, part) in [
         ("{", "is not valid JSON"),
-        ("3", "holds no set of queries"),
+        ("3", "contains no set of queries"),
         (r#"[{"queries": []}]"#, "set 1 is not valid: missing field `name`"),
         (r#"[{"name": "a"}]"#, "missing field `queries`"),
         (&set(&format!("{query}, {{\"query\": \"q\"}}"), ""), "query 2: missing field `relevant`"),
@@ -577,7 +577,7 @@ fn malformed_sets_are_refused_with_what_is_wrong() {
         (&set(query, r#", "benchmark_root": "../.."#), "not valid JSON"),
         (&set(query, r#", "benchmark_root": "../..""#), "benchmark_root"),
         (&set(query, r#", "benchmark_root": "/etc""#), "benchmark_root"),
-        (&set(query, r#", "benchmark_root": "a.rs""#), "is no directory"),
+        (&set(query, r#", "benchmark_root": "a.rs""#), "is not a directory"),
     ] {
         let file = beside(&project, "set.json", text);
         let run = forage(&project, &["eval", &file]);

@@ -69,11 +69,13 @@ fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
     );
     let told = forage(&project, &arguments).stdout;
     assert!(
-        told.contains("beside other, recall: +0.500, 95 % of samples +0.500 to +0.500; 1 better, 0 worse"),
+        told.contains(
+            "compared with other, recall: +0.500, 95 % of samples +0.500 to +0.500; 1 better, 0 worse"
+        ),
         "{told}"
     );
     assert!(
-        told.contains("lines     of 1 queries, 1000 tokens of code asked for; 1 more have no lines"),
+        told.contains("lines     of 1 queries, 1000 tokens of code requested; 1 more have no lines"),
         "{told}"
     );
     // Input that can't be measured is an error.
@@ -82,8 +84,8 @@ fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
         (&["eval", "sets.json", "--beside", "a=saved.json"], "--lines"),
         (&["eval", "sets.json", "--lines", "--beside", "saved.json"], "NAME=FILE"),
         (&["eval", "sets.json", "--lines", "--beside", "a=gone.json"], "can't read gone.json"),
-        (&["eval", "sets.json", "--lines", "--beside", "a=sets.json"], "holds no list of answers"),
-        (&["eval", "sets.json", "--lines", "--at-revision"], "lines are those of the files that are there"),
+        (&["eval", "sets.json", "--lines", "--beside", "a=sets.json"], "contains no list of answers"),
+        (&["eval", "sets.json", "--lines", "--at-revision"], "--lines reads the files on disk"),
     ] {
         let run = forage(&project, arguments);
         assert!(run.status == 2 && run.stderr.contains(problem), "{arguments:?}: {run:?}");

@@ -531,7 +531,7 @@ fn what_may_not_be_read_is_named_with_the_systems_reason() {
 #[test]
 fn a_glob_that_no_file_fits_is_named_if_others_are_fitted() {
     let project = project();
-    let named = "no file that is searched fits -g '*.java'";
+    let named = "no searched file matches -g '*.java'";
     let run = project.run(&["grep", "needle", "-l", "-g", "*.java", "-g", "*.md", "-g", "!*.rs"]);
     assert_eq!((run.status, run.stdout.as_str()), (0, "README.md\n"));
     assert!(run.stderr.contains(named), "{run:?}");
@@ -549,7 +549,7 @@ fn a_glob_that_no_file_fits_is_named_if_others_are_fitted() {
         &["rank", "needle", "-g", "*.java,*.md"],
     ] {
         let run = project.run(arguments);
-        assert!(run.stdout.contains("no file that is searched fits `*.java`"), "{arguments:?}: {run:?}");
+        assert!(run.stdout.contains("no searched file matches `*.java`"), "{arguments:?}: {run:?}");
     }
 }
 

@@ -155,7 +155,7 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     assert_eq!(verify.json()["first_different_files"], json!(["d2/f9.txt"]), "{verify:?}");
     assert_eq!((&verify.json()["different_files"], &verify.json()["equal"]), (&json!(1), &json!(false)));
     let verify = project.run(&["index", "verify"]).stdout;
-    assert!(verify.contains("1 NOT as the index says:\n  d2/f9.txt\n"), "{verify}");
+    assert!(verify.contains("1 DIFFER from the index:\n  d2/f9.txt\n"), "{verify}");
     index(&project, "drop");
     index(&project, "build");
     assert_eq!(index(&project, "verify")["equal"], true);
@@ -258,12 +258,12 @@ fn an_index_that_is_always_wanted_is_made_by_the_first_search() {
 fn without_a_place_for_it_there_is_no_index() {
     let project = project();
     let run = project.run_in(&project.root, &["index", "build"], &[("XDG_CACHE_HOME", "/dev/null")]);
-    assert!(run.status == 2 && run.stderr.contains("can't make /dev/null/forage/index"), "{run:?}");
+    assert!(run.status == 2 && run.stderr.contains("can't create /dev/null/forage/index"), "{run:?}");
     // Nothing may be written into a root.
     let inside = project.root.join("cache");
     let inside = inside.to_str().unwrap();
     let run = project.run_in(&project.root, &["index", "build"], &[("XDG_CACHE_HOME", inside)]);
-    assert!(run.status == 2 && run.stderr.contains("lies in the root"), "{run:?}");
+    assert!(run.status == 2 && run.stderr.contains("is inside the root"), "{run:?}");
     for cache in ["/dev/null", inside] {
         project.configure("index = \"always\"\n");
         assert_eq!(
@@ -315,7 +315,7 @@ fn a_search_says_what_the_index_could_tell() {
         project.run_in(&project.root, &arguments, &[("FORAGE_INDEX", mode)]).stderr
     };
     let none = said(&["grep", "needle"], "auto");
-    assert!(none.contains("every file is read; `forage index build` makes it"), "{none}");
+    assert!(none.contains("every file is read; `forage index build` creates one"), "{none}");
     for arguments in [&["grep", "needle"][..], &["call", "Search", "{\"pattern\": \"needle\"}"]] {
         let said = said(arguments, "always");
         assert!(said.contains("7 of 62 files have (dle edl eed nee)"), "{said}");
@@ -328,6 +328,6 @@ fn a_search_says_what_the_index_could_tell() {
     let terms = said(&["keyword", "--filter", "lexical", "q", "needle", "no_such"], "always");
     assert!(terms.contains("7 of 62 files have") && terms.contains("0 of 62 files have"), "{terms}");
     let any = said(&["grep", "[a-z]+"], "always");
-    assert!(any.contains("no three bytes that every match has; every file is read"), "{any}");
+    assert!(any.contains("no three consecutive bytes occur in every match; every file is read"), "{any}");
     assert_eq!(project.run_in(&project.root, &["grep", "needle"], &[("FORAGE_INDEX", "always")]).stderr, "");
 }

@@ -63,9 +63,8 @@ fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
         let stdout = String::from_utf8(output.stdout).unwrap();
         if flags.is_empty() {
             assert!(
-                stdout.starts_with(
-                    "No answer: it was interrupted.\n\nWhat the model said last:\n\n  Looking.\n"
-                ),
+                stdout
+                    .starts_with("No answer: it was interrupted.\n\nThe model's last text:\n\n  Looking.\n"),
                 "{stdout}"
             );
             assert!(

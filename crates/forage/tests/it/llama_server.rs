@@ -165,7 +165,7 @@ fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
     let without = format!("{FILTER}{}", SCHEMA.replace("true", "false"));
     let run = server.run(&project, "openai-chat", &without, &SEARCH);
     assert_eq!(run.status, 2, "{run:?}");
-    let reasons = ["an answer that can't be read as a list of files", "the answer is empty"];
+    let reasons = ["an answer that is not a list of files", "the answer is empty"];
     assert!(reasons.iter().any(|reason| run.stderr.contains(reason)), "{run:?}");
 }
 

@@ -187,7 +187,7 @@ fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
         project.run_in(&project.root, arguments, &[("QDRANT_API_KEY", "canary-of-a-key")])
     };
     assert!(!run(&["tools", "--format", "mcp"]).stdout.contains("find_id"));
-    let cause = "`keyword_lookup` is on and is not offered: the API key would go to http://192.0.2.1:6333 in plain text";
+    let cause = "`keyword_lookup` is enabled but not offered: the API key would go to http://192.0.2.1:6333 in plain text";
     let doctor = run(&["doctor"]).stdout;
     assert!(doctor.contains(cause), "{doctor}");
     // The server ends because its input is empty.
@@ -317,7 +317,7 @@ mod embedded {
         let run = project.run(&["lookup", "RETRY-99999"]);
         assert!(run.status == 1 && run.stdout.starts_with("No chunk in collection `code` in "), "{run:?}");
         assert!(
-            run.stdout.contains(" has `RETRY-99999`. ") && run.stdout.contains("Parts of it alone:"),
+            run.stdout.contains(" has `RETRY-99999`. ") && run.stdout.contains("Only parts of it:"),
             "{run:?}"
         );
         let records = project.run(&["lookup", "--json", "RETRY-5"]).json();
@@ -336,7 +336,7 @@ mod embedded {
             assert_eq!(records["status"], "found", "{condition}");
         }
         let run = project.run(&["lookup", "--where", "content=x", "backoff"]);
-        assert!(run.status == 2 && run.stderr.contains("`content` is none of the fields"), "{run:?}");
+        assert!(run.status == 2 && run.stderr.contains("`content` can't be used in a filter"), "{run:?}");
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn store_in_memory(place: &Path) {
     std::thread::sleep(SETTLED);
     for command in ["build", "status", "verify"] {
         let run = project.run(&["index", command]);
-        assert!(run.status == 2 && run.stderr.contains("in memory alone"), "{run:?}");
+        assert!(run.status == 2 && run.stderr.contains("it is on tmpfs"), "{run:?}");
     }
     mapped.store("needle");
     assert_found(&project, "needle");

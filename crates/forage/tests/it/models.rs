@@ -515,8 +515,8 @@ fn without_any_provider_the_error_names_all_of_them() {
         "Not set up: anthropic, ",
         " fireworks, gemini, ",
         "`forage models` says what each needs.",
-        "- lmstudio: not asked unless the configuration says `[providers.lmstudio] enabled = true`",
-        "- ollama: not asked unless the configuration says `[providers.ollama] enabled = true`",
+        "- lmstudio: not used unless the configuration has `[providers.lmstudio] enabled = true`",
+        "- ollama: not used unless the configuration has `[providers.ollama] enabled = true`",
         "--filter lexical",
     ] {
         assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
@@ -604,7 +604,7 @@ fn mistakes_in_the_table_are_named_whatever_the_command() {
         ("[providers.x]\n", "`providers.x` has neither `base_url`"),
         (
             "[roles.filter]\nprefer = [{ provider = \"nobody\", match = [\"*\"] }]\n",
-            "`nobody`, which there is not",
+            "unknown provider `nobody`",
         ),
         ("[roles.cook]\n", "unknown field `cook`"),
     ] {

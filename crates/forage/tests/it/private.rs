@@ -379,7 +379,7 @@ fn root_does_not_believe_what_is_in_the_home_of_another_user() {
     for mode in ["auto", "always"] {
         let (records, warnings) = found(&project, mode);
         assert_eq!(records, plain);
-        assert!(warnings.contains("another user (uid 65534, and this process has 0)"), "{warnings}");
+        assert!(warnings.contains("another user (uid 65534; this process runs as 0)"), "{warnings}");
     }
     let build = run(&project, &["index", "build"], &[]);
     assert!(build.status == 2 && build.stderr.contains("can't be trusted"), "{build:?}");
@@ -458,7 +458,7 @@ fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
         assert_untouched(&victim, &format!("{planted:?}"));
         if matches!(planted, Plant::Pipe | Plant::Zero | Plant::Directory) {
             let replayed = run(&project, &["keyword", "q", "t", "--replay", log.to_str().unwrap()], &[]);
-            assert!(replayed.status == 2 && replayed.stderr.contains("no plain file"), "{replayed:?}");
+            assert!(replayed.status == 2 && replayed.stderr.contains("not a regular file"), "{replayed:?}");
         }
         remove(&log);
     }
@@ -476,7 +476,7 @@ fn the_audit_follows_no_link_and_is_private() {
         if plant(planted, &log, &victim) {
             let run = run(&project, &audit, &[]);
             assert!(
-                run.status == 2 && run.stderr.contains("the audit can't be written"),
+                run.status == 2 && run.stderr.contains("the audit log can't be written"),
                 "{planted:?}: {run:?}"
             );
         }

@@ -260,7 +260,7 @@ fn without_a_place_for_it_every_call_makes_its_own() {
         assert_eq!(ranked(&project, &[("XDG_CACHE_HOME", cache)]), off, "{cache}");
     }
     let run = project.run_in(&project.root, &["rank", "Router"], &[("XDG_CACHE_HOME", "/dev/null")]);
-    assert!(run.stdout.contains("can't be kept"), "{run:?}");
+    assert!(run.stdout.contains("can't be saved"), "{run:?}");
     assert!(!project.root.join("cache").exists());
 }
 
@@ -282,7 +282,7 @@ fn a_full_disk_makes_no_answer_wrong() {
         (records["files"].clone(), records["warnings"].to_string())
     };
     let (files, warnings) = rank(4);
-    assert!(warnings.contains("can't be kept"), "{warnings}");
+    assert!(warnings.contains("can't be saved"), "{warnings}");
     // Any file of the engine may be the one that does not fit. With some sizes the engine panics.
     for kilobytes in [1, 2, 8, 16, 24, 32, 48, 64, 96, 128] {
         assert_eq!(rank(kilobytes).0, files, "{kilobytes} KB");
@@ -290,6 +290,6 @@ fn a_full_disk_makes_no_answer_wrong() {
     assert_eq!(rank(1 << 20).0, files);
     project.write("src/router.rs", "pub struct Other;\n");
     let (changed, warnings) = rank(4);
-    assert!(warnings.contains("can't be kept") || changed != files, "{warnings}");
+    assert!(warnings.contains("can't be saved") || changed != files, "{warnings}");
     assert_equal(&project, "when there is room again");
 }

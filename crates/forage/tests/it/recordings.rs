@@ -106,7 +106,7 @@ fn a_file_that_can_not_be_used_is_told_before_anything_is_asked() {
     for (flag, name, says) in [
         ("--record", "there.jsonl", "name a file that does not exist yet"),
         ("--replay", "there.jsonl", "line 1 of the recording"),
-        ("--replay", "empty.jsonl", "no model answers in it"),
+        ("--replay", "empty.jsonl", "no answer from a model"),
         ("--replay", "missing.jsonl", "can't replay"),
     ] {
         let run = project.run(&["keyword", "q", "retry", flag, &path(name)]);

@@ -73,7 +73,11 @@ fn nothing_is_written_unless_it_is_asked_for() {
     let before = (tree(&project.home), tree(&project.root));
     for (client, file, _) in CLIENTS {
         let run = ok(&project, &[client]);
-        assert!(run.stdout.contains(file) && run.stdout.contains("Nothing is written"), "{}", run.stdout);
+        assert!(
+            run.stdout.contains(file) && run.stdout.contains("Nothing has been written"),
+            "{}",
+            run.stdout
+        );
         let runs = if client == "pi" { "forage call" } else { "mcp" };
         assert!(run.stdout.contains("+ ") && run.stdout.contains(runs), "{}", run.stdout);
     }
@@ -132,7 +136,7 @@ fn a_users_file_comes_back_byte_by_byte() {
         put(&path, text);
         ok(&project, &[client, "--write"]);
         let with = std::fs::read_to_string(&path).unwrap();
-        assert!(with.len() > text.len() && with.contains("mine") == text.contains("mine"), "{with}");
+        assert!(with.len() > text.len() && with.contains(" mine") == text.contains(" mine"), "{with}");
         ok(&project, &[client, "--remove"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{client}");
         let litter: Vec<_> =
@@ -259,7 +263,7 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     let project = Project::new(&[]);
     let all = ["--scope", "project", "--with", "all", "--write"];
     let run = ok(&project, &[&["claude-code"], &all[..]].concat());
-    assert!(run.stdout.contains("`forage` has to be on the PATH of each of them; the one"), "{}", run.stdout);
+    assert!(run.stdout.contains("`forage` must be on everyone's PATH; on yours"), "{}", run.stdout);
     for (path, text) in tree(&project.root) {
         assert!(!text.contains(env!("CARGO_BIN_EXE_forage")), "{}: {text}", path.display());
     }
@@ -276,7 +280,7 @@ fn a_file_that_others_read_names_no_path_of_this_machine() {
     assert!(doctor.stdout.contains("not tried: there is no program `forage`"), "{}", doctor.stdout);
     // Control: the user's own file contains the path, and there is no such note.
     let own = ok(&project, &["claude-code", "--write"]);
-    assert!(!own.stdout.contains("PATH of each"), "{}", own.stdout);
+    assert!(!own.stdout.contains("everyone's PATH"), "{}", own.stdout);
     let text = std::fs::read_to_string(project.home.join(".claude.json")).unwrap();
     assert!(text.contains(env!("CARGO_BIN_EXE_forage")), "{text}");
 }
@@ -320,11 +324,11 @@ fn somebody_elses_entry_is_left_alone() {
         for option in ["--write", "--remove"] {
             let run = setup(&project, &[client, option]);
             assert_eq!(run.status, 2, "{client} {option}");
-            assert!(run.stderr.contains("is left as it is"), "{}", run.stderr);
+            assert!(run.stderr.contains("is left unchanged"), "{}", run.stderr);
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
         // The error has instructions for a manual change.
-        assert!(setup(&project, &[client, "--write"]).stderr.contains("By hand"));
+        assert!(setup(&project, &[client, "--write"]).stderr.contains("by hand"));
     }
 }
 
@@ -412,7 +416,7 @@ fn what_is_no_file_of_text_is_refused() {
     for client in ["claude-code", "cursor", "gemini-cli", "zed"] {
         let run = setup(&project, &[client, "--write"]);
         assert_eq!(run.status, 2, "{client}: {}", run.stdout);
-        assert!(run.stderr.contains("is left as it is"), "{}", run.stderr);
+        assert!(run.stderr.contains("is left unchanged"), "{}", run.stderr);
     }
     // All of them are listed nevertheless.
     let listed = ok(&project, &["--json"]).json();
@@ -482,7 +486,7 @@ fn clients_that_are_there_are_found_and_all_set_up_at_once() {
     // A refusal for one client must not stop the others.
     let written = run(&["--detected", "--write"]);
     assert_eq!(written.status, 2);
-    assert!(written.stderr.contains(".cursor/mcp.json is left as it is"), "{}", written.stderr);
+    assert!(written.stderr.contains(".cursor/mcp.json is left unchanged"), "{}", written.stderr);
     assert!(
         project.home.join(".gemini/settings.json").exists() && !project.home.join(".claude.json").exists()
     );
@@ -506,10 +510,10 @@ fn any_other_client_gets_something_to_paste() {
         {
             assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
         }
-        assert_eq!(run.stdout.contains("no client that Forage knows"), name == "emacs");
+        assert_eq!(run.stdout.contains("not a client that Forage knows"), name == "emacs");
         assert_eq!(setup(&project, &[name, "--remove"]).status, 2);
     }
-    assert!(ok(&project, &["claude"]).stdout.contains("do you mean claude-code"), "no hint");
+    assert!(ok(&project, &["claude"]).stdout.contains("did you mean claude-code"), "no hint");
     let record = ok(&project, &["emacs", "--json", "--command", "forage"]).json();
     assert_eq!((&record["known"], &record["args"]), (&json!(false), &json!(["mcp"])));
 }

@@ -258,7 +258,7 @@ fn sums_of_nothing_say_what_to_do() {
     assert!(run.status == 2 && run.stderr.contains("set `telemetry.path`"), "{run:?}");
     configure(&project, None, "filter = \"lexical\"");
     let run = project.run(&["telemetry"]);
-    assert!(run.status == 1 && run.stdout.starts_with("No calls were told of."), "{run:?}");
+    assert!(run.status == 1 && run.stdout.starts_with("No calls were recorded."), "{run:?}");
     assert_eq!(project.run(&["telemetry", "--since", "yesterday"]).status, 2);
     let run = project.run(&["telemetry", "/no/such/log.jsonl"]);
     assert_eq!(run.stderr.matches("/no/such/log.jsonl").count(), 1, "{run:?}");

@@ -32,7 +32,7 @@ fn a_person_is_told_what_other_readings_find() {
     let arguments = ["grep", "NEEDLE_ONE"];
     let (status, shown) = on_a_terminal_with(&project, &arguments, &[XTERM]);
     assert!(
-        status == 1 && plain(&shown).contains("found in other case or spelling: 1 line in 1 file"),
+        status == 1 && plain(&shown).contains("found in another case or spelling: 1 line in 1 file"),
         "{shown}"
     );
     assert_eq!(project.run(&arguments).stderr, "");

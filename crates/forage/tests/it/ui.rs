@@ -465,7 +465,7 @@ fn a_journal_survives_a_kill() {
     assert_eq!(page.calls(of("call")).len(), of("call"));
     project.write("none.json", "{\"a\": 1}");
     let refused = project.run(&["ui", "none.json"]);
-    assert!(refused.status == 2 && refused.stderr.contains("no transcript"), "{}", refused.stderr);
+    assert!(refused.status == 2 && refused.stderr.contains("not a transcript"), "{}", refused.stderr);
 }
 
 /// Returns the journal lines of a session with all kinds of answers.

@@ -82,16 +82,16 @@ fn answers_and_errors_know_the_new_name_alone() {
         (
             "find_text",
             r#"{"pattern": "x", "reason": "y"}"#,
-            "not an argument of find_text, left out: `reason`",
+            "not an argument of find_text, ignored: `reason`",
         ),
-        ("show_lines", r#"{"path": "src/long.rs"}"#, "to go on: show_lines(path="),
+        ("show_lines", r#"{"path": "src/long.rs"}"#, "to continue: show_lines(path="),
         ("show_lines", r#"{"path": "src"}"#, "is a directory, not a file; list it with tree_of"),
         (
             "show_lines",
             r#"{"path": "src/*.rs"}"#,
-            "give the directory in front of them to tree_of, or search with globs by find_text",
+            "give the directory before them to tree_of, or search with globs using find_text",
         ),
-        ("show_lines", r#"{"path": "src/long.rs", "lines": "x"}"#, "must be two numbers of lines"),
+        ("show_lines", r#"{"path": "src/long.rs", "lines": "x"}"#, "must be two line numbers"),
         ("tree_of", r#"{"path": "src/agent.py"}"#, "or read a file with show_lines"),
         ("tree_of", r#"{"pattern": "*.py"}"#, "`pattern` as `name`"),
         ("rank-files", r#"{"query": "agent", "path": "nowhere/**"}"#, ""),
@@ -185,7 +185,7 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
         // Check the names that a server lists: clients without a prefix of their own see `read_project_file`.
         (
             "[tools.grep_search]\nname = \"read_project_file\"\n".to_owned(),
-            "called `read_project_file`; give one another name (`tools.grep_search.name`, `tools.read_file.name`)",
+            "called `read_project_file`; rename one (`tools.grep_search.name`, `tools.read_file.name`)",
         ),
         (
             format!("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"{}\"\n", "x".repeat(62)),

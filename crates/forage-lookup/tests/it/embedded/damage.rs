@@ -163,7 +163,7 @@ fn a_name_that_leads_elsewhere_is_refused() {
     for name in names {
         let error = EmbeddedStore::new(home.path(), name).err().unwrap();
         assert_eq!(error.kind(), "invalid");
-        assert!(error.to_string().starts_with("the name of a collection "), "{error}");
+        assert!(error.to_string().starts_with("invalid collection name "), "{error}");
     }
     for name in ["a", "Code_2.x-y", &long[..100]] {
         assert_eq!(EmbeddedStore::new(home.path(), name).unwrap().collection(&Stop::never()), Ok(None));
@@ -179,7 +179,7 @@ fn files_of_others_are_neither_used_nor_removed() {
     let letter = home.path().join("code/letter.txt");
     fs::write(&letter, "dear").unwrap();
     let error = store.drop_collection(&stop).unwrap_err();
-    assert!(error.to_string().contains("letter.txt was not made by it"), "{error}");
+    assert!(error.to_string().contains("letter.txt was not created by Forage"), "{error}");
     upsert(&store, some_points(3));
     store.finish(&stop).unwrap();
     assert_eq!(store.count(&PointFilter::default(), &stop), Ok(3));
@@ -194,7 +194,7 @@ fn files_of_others_are_neither_used_nor_removed() {
     assert!(home.path().join("other/shard").exists());
     fs::write(home.path().join("file"), "").unwrap();
     let file = EmbeddedStore::new(home.path(), "file").unwrap();
-    assert!(file.collection(&stop).unwrap_err().to_string().contains("is no collection of Forage's"));
+    assert!(file.collection(&stop).unwrap_err().to_string().contains("is not a Forage collection"));
 }
 
 #[cfg(unix)]

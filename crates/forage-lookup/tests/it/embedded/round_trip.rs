@@ -68,7 +68,7 @@ fn a_vector_of_another_name_and_a_weight_that_is_none_are_refused() {
     };
     assert_eq!(store.query(&query, &Stop::never()).unwrap_err(), error);
     let error = store.upsert(vec![point(5, &[(1, f64::NAN)], json!({}))], USING, &Stop::never()).unwrap_err();
-    assert_eq!(error.to_string(), "point 5 has a weight that is no number");
+    assert_eq!(error.to_string(), "point 5 has a weight that is not a number");
     assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }
 

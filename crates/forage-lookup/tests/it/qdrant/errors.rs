@@ -18,14 +18,14 @@ fn refused(reply: &Reply) -> StoreError {
 fn every_refusal_has_its_kind_and_keeps_what_the_server_says() {
     let table = [
         (403, "Forbidden: Global access is required", "unauthorized", "does not allow this"),
-        (404, "Not found: Collection `code` doesn't exist!", "no_collection", "there is none"),
-        (409, "Wrong input: Collection `code` already exists!", "exists", "there already"),
-        (400, "Wrong input: Collection `code` already exists!", "exists", "there already"),
+        (404, "Not found: Collection `code` doesn't exist!", "no_collection", "does not exist"),
+        (409, "Wrong input: Collection `code` already exists!", "exists", "already exists: "),
+        (400, "Wrong input: Collection `code` already exists!", "exists", "already exists: "),
         (400, "Wrong input: Not existing vector name error: x", "invalid", "no sparse vector of that name"),
         (422, "Validation error: must be unique", "invalid", "must be unique"),
         (400, "Format error in JSON body", "invalid", "Format error"),
         (405, "Qdrant is running in standalone mode", "invalid", "standalone mode"),
-        (408, "Timeout error", "timeout", "lack of time"),
+        (408, "Timeout error", "timeout", "the server timed out"),
         (429, "Rate limiting exceeded", "rate_limited", "too many requests"),
         (500, "Service internal error", "unavailable", "the server failed"),
         (503, "1 of 2 shards failed", "unavailable", "the server failed"),
@@ -44,12 +44,12 @@ fn every_refusal_has_its_kind_and_keeps_what_the_server_says() {
 #[test]
 fn what_stands_before_a_server_is_told_from_it() {
     for (status, kind, says) in [
-        (302, "invalid", "elsewhere"),
+        (302, "invalid", "the server redirects"),
         (401, "unauthorized", "none is set"),
         (403, "unauthorized", "none is set"),
         (404, "invalid", "does not know this request"),
         (502, "unavailable", "the server failed"),
-        (504, "timeout", "lack of time"),
+        (504, "timeout", "the server timed out"),
     ] {
         let error = refused(&Reply::Text { status, text: "nginx says so".to_owned() });
         assert_eq!(error.kind(), kind, "{error}");
@@ -59,7 +59,7 @@ fn what_stands_before_a_server_is_told_from_it() {
         let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         let error = refused(&Reply::Bytes(text.into_bytes()));
         assert_eq!(error.kind(), "invalid");
-        assert!(error.to_string().contains("is not what Qdrant says"), "{error}");
+        assert!(error.to_string().contains("unexpected answer (line "), "{error}");
     }
 }
 
@@ -144,7 +144,7 @@ fn a_key_is_sent_and_a_wrong_or_missing_one_refused() {
     let wrong = ask(&with_key(Some("wrong-4711")), &Stop::never()).unwrap_err();
     let missing = ask(&with_key(None), &Stop::never()).unwrap_err();
     assert_eq!((wrong.kind(), missing.kind()), ("unauthorized", "unauthorized"));
-    assert!(wrong.to_string().contains("does not accept the API key"), "{wrong}");
+    assert!(wrong.to_string().contains("rejected the API key"), "{wrong}");
     assert!(wrong.to_string().contains("Invalid API key or JWT: ***"), "{wrong}");
     assert!(missing.to_string().contains("none is set"), "{missing}");
 }
@@ -209,8 +209,8 @@ fn where_nothing_listens_the_message_names_the_address_and_what_to_check() {
     let address = nowhere();
     let text = unreachable(&format!("http://{address}"));
     let expected = format!(
-        "can't reach Qdrant at http://{address}: nothing listens there; check that Qdrant runs and that the port is that of \
-         its REST interface"
+        "can't reach Qdrant at http://{address}: nothing is listening there; check that Qdrant is running \
+         and that the port is that of its REST API"
     );
     assert_eq!(text, expected);
 }
@@ -220,8 +220,8 @@ fn a_name_that_is_none_is_told_from_a_server_that_is_down() {
     let text = unreachable("http://no-such-host.invalid:6333");
     assert_eq!(
         text,
-        "can't reach Qdrant at http://no-such-host.invalid:6333: the name can't be resolved; check the address and the \
-         network"
+        "can't reach Qdrant at http://no-such-host.invalid:6333: the host name can't be resolved; check the \
+         address and the network"
     );
 }
 
@@ -254,7 +254,7 @@ fn answering(address: &str, bytes: &'static [u8]) -> Option<String> {
 fn the_port_of_another_protocol_is_told() {
     for bytes in [&b"SSH-2.0-OpenSSH_9.2p1\r\n"[..], b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"] {
         let text = unreachable(&format!("http://{}", answering("127.0.0.1:0", bytes).unwrap()));
-        assert!(text.contains("that of its REST interface"), "{text}");
+        assert!(text.contains("that of its REST API"), "{text}");
     }
 }
 
@@ -274,10 +274,7 @@ fn the_port_of_grpc_leads_to_that_of_rest() {
     let error = ask(&store, &Stop::never()).unwrap_err();
     assert_eq!(error.kind(), "invalid", "asking again is of no use: {error}");
     let text = error.to_string();
-    assert!(
-        text.contains("6334 is Qdrant's port for gRPC") && text.contains("REST interface, 6333"),
-        "{text}"
-    );
+    assert!(text.contains("6334 is Qdrant's gRPC port") && text.contains("REST API, 6333"), "{text}");
 }
 
 #[test]

@@ -62,22 +62,22 @@ fn a_key_goes_to_this_machine_as_it_is() {
 #[test]
 fn an_address_that_is_none_is_refused_and_not_repeated() {
     for (url, why) in [
-        ("", "is no URL"),
-        ("http://", "is no URL"),
-        ("http://a b", "is no URL"),
+        ("", "is not a URL"),
+        ("http://", "is not a URL"),
+        ("http://a b", "is not a URL"),
         ("localhost:6333", "neither http:// nor https://"),
         ("/tmp/qdrant.sock", "neither http:// nor https://"),
         ("grpc://localhost:6333", "neither http:// nor https://"),
         ("http://secret:word@localhost:6333", "user name or password"),
         ("http://localhost:6333/?api-key=secret", "path or a query"),
         ("http://localhost:6333/secret", "path or a query"),
-        ("http://localhost:66333", "a port that is none"),
+        ("http://localhost:66333", "an invalid port"),
     ] {
         let text = refusal(ServerSettings::new(url, "code"));
         assert!(text.contains(why) && text.contains("write http://host:6333"), "{url}: {text}");
         assert!(!text.contains("secret"), "{text}");
     }
-    assert!(refusal(ServerSettings::new("http://localhost", "")).contains("name of the collection is empty"));
+    assert!(refusal(ServerSettings::new("http://localhost", "")).contains("collection name is empty"));
 }
 
 #[test]

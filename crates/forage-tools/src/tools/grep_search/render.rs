@@ -89,9 +89,9 @@ impl Render for GrepResponse {
         let note = match (has_context, is_too_much) {
             (false, _) => None,
             (true, true) => Some(
-                outcome.names.fill("lines of context are left out; {grep_search.context_lines} gives them"),
+                outcome.names.fill("context lines are left out; set {grep_search.context_lines} to get them"),
             ),
-            (true, false) => Some("lines of context are left out, as the answer was too long".to_owned()),
+            (true, false) => Some("context lines are left out because the answer was too long".to_owned()),
         };
         let matches = texts(shown, ContextDetail::Matches, note.clone());
         if fits(&matches) {
@@ -99,8 +99,8 @@ impl Render for GrepResponse {
         }
         // We show as many matches as fit, and a cursor that continues after them.
         let note = outcome.names.fill(
-            "the answer has room for no more; narrow `{grep_search.path}`, `{grep_search.file_pattern}` or \
-             `{grep_search.pattern}`, or go on with the cursor",
+            "no more fits into the answer; narrow `{grep_search.path}`, `{grep_search.file_pattern}` or \
+             `{grep_search.pattern}`, or continue with the cursor",
         );
         let cut = |shown: u64| {
             let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.clone()));

@@ -160,7 +160,8 @@ impl GrepRequest {
         match self.syntax.is_some() && is_of_text {
             true => Err(ToolError::argument(
                 "syntax",
-                "a code pattern matches nodes of a syntax tree; leave options of regular expressions, texts and names out",
+                "a code pattern matches nodes of a syntax tree; omit options for regular expressions, plain text and \
+                 names",
             )),
             false => Ok(()),
         }

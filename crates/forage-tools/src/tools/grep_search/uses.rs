@@ -138,7 +138,7 @@ fn run_for(
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
             "invert_match",
-            "lines without a name are no uses of it; leave it out, or search for lines",
+            "lines without a name are not uses of it; omit this, or search for lines",
         ));
     }
     let of_name = GrepRequest {
@@ -152,7 +152,7 @@ fn run_for(
     let asked = of_name.asked(context, ResultUnit::Matches, clamp);
     let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
     if line_search.revision.is_some() {
-        let problem = "uses are those of the working tree; leave it out, or search for lines";
+        let problem = "uses are found only in the working tree; omit this, or search for lines";
         return Err(ToolError::argument("output", problem));
     }
     let LineSearch { root, start, bound, cursor, .. } = &line_search;
@@ -201,11 +201,12 @@ fn run_for(
         reader.subtypes = subtypes;
         if !is_complete {
             let qualifier = quoted(qualifier);
-            notes.push(format!("not all subtypes of {qualifier} are known: lines of others are left out"));
+            notes
+                .push(format!("not all subtypes of {qualifier} are known: lines of the others are left out"));
         }
     }
     if !is_cased {
-        notes.push("case is taken into account: names are compared as they are".to_owned());
+        notes.push("the search is case-sensitive: names are compared exactly".to_owned());
     }
     let lists = match cursor {
         Some(_) => [Arc::default(), Arc::default()],
@@ -247,7 +248,9 @@ fn run_for(
     outcome.warnings = [line_search.asked.warnings.clone(), notes].concat();
     if page.not_narrowed > 0 && qualified.qualifier.is_some() {
         let files = count(page.not_narrowed, "file");
-        outcome.warnings.push(format!("{files} read by line: lines there are not narrowed by the qualifier"));
+        outcome
+            .warnings
+            .push(format!("{files} read without a parser: the qualifier does not narrow the lines there"));
     }
     outcome.warnings.extend(line_search.unfit_globs());
     outcome.add_report(report);
@@ -261,11 +264,11 @@ fn run_for(
     let narrow = narrow(&context.names);
     if report.broke_off {
         let most = grouped(limits::GREP_USES_FILES as u64);
-        outcome.warnings.push(format!("more than {most} files have the name; {narrow}"));
+        outcome.warnings.push(format!("more than {most} files contain the name; {narrow}"));
         outcome.truncated_by = Some(Limit::Entries);
     }
     if !all_known && page.is_cut {
-        outcome.warnings.push(format!("not all files are known, so that there is no cursor; {narrow}"));
+        outcome.warnings.push(format!("not all files are known, so there is no cursor; {narrow}"));
     }
     if page.is_cut {
         let limit = if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults };

@@ -65,8 +65,8 @@ pub(super) fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
 fn written(field: &str, value: &Value) -> Result<Vec<String>, ToolError> {
     let wrong = || {
         let problem = format!(
-            "`{}` has a condition that is none; write FIELD=VALUE, FIELD=VALUE|VALUE or FIELD>=NUMBER, each as a text of the \
-             list",
+            "`{}` has an invalid condition; write FIELD=VALUE, FIELD=VALUE|VALUE or FIELD>=NUMBER, each as a string of \
+             the list",
             sanitize_line(field)
         );
         ToolError::argument("filter", problem)

@@ -69,15 +69,15 @@ fn nothing(response: &LookupResponse) -> String {
     match response.status {
         LookupStatus::Found | LookupStatus::PartsOnly | LookupStatus::NoMatch => {
             match (response.filter.is_empty(), &response.without_filter) {
-                (true, _) => format!("Nothing in {place} has any word of {query}."),
+                (true, _) => format!("Nothing in {place} contains any word of {query}."),
                 (false, Some(_)) => format!(
-                    "Nothing in {place} has any word of {query}, with or without the filter {}.",
+                    "Nothing in {place} contains any word of {query}, with or without the filter {}.",
                     filter(response)
                 ),
                 // If we don't know the result without the filter, a warning says why.
                 (false, None) => {
                     format!(
-                        "Nothing under the filter {} in {place} has any word of {query}.",
+                        "Nothing under the filter {} in {place} contains any word of {query}.",
                         filter(response)
                     )
                 }
@@ -85,17 +85,17 @@ fn nothing(response: &LookupResponse) -> String {
         }
         LookupStatus::NoMatchUnderFilter => under_filter(response, &query, &place),
         LookupStatus::NoUsableWord => format!(
-            "{query} has no word that can be looked up: common words alone, or none. Give an identifier, a code or a rare \
-             word."
+            "{query} has no word that can be looked up: only common words, or none. Give an identifier, a code or a \
+             rare word."
         ),
         LookupStatus::EncoderUnavailable => {
             format!(
-                "NOT LOOKED UP, so this says nothing of what there is: queries can't be encoded: {reason}."
+                "NOT LOOKED UP, so nothing is known about the contents: queries can't be encoded: {reason}."
             )
         }
         LookupStatus::StoreUnavailable => {
             format!(
-                "NOT LOOKED UP, so this says nothing of what there is: {place} does not answer: {reason}."
+                "NOT LOOKED UP, so nothing is known about the contents: {place} does not answer: {reason}."
             )
         }
     }
@@ -117,8 +117,8 @@ fn under_filter(response: &LookupResponse, query: &str, place: &str) -> String {
         many => format!("; it lets {} through", count(many, "chunk")),
     };
     format!(
-        "Nothing under the filter {filter} in {place} has any word of {query}{through}. Without the filter, {more}{chunks} \
-         {} such a word.",
+        "Nothing under the filter {filter} in {place} contains any word of {query}{through}. Without the filter, \
+         {more}{chunks} {} such a word.",
         if beyond.chunks == 1 && !beyond.at_least { "has" } else { "have" }
     )
 }
@@ -136,8 +136,8 @@ fn body(response: &LookupResponse, detail: LookupDetail) -> String {
     }
     if response.cut > 0 {
         let (cut, verb) =
-            (count(response.cut as u64, "result"), if response.cut == 1 { "is" } else { "are" });
-        let _ = writeln!(text, "\n{cut} more {verb} left out, with a score under a hundredth of the best.");
+            (count(response.cut as u64, "more result"), if response.cut == 1 { "is" } else { "are" });
+        let _ = writeln!(text, "\n{cut} {verb} left out, with a score under a hundredth of the best.");
     }
     text
 }
@@ -160,7 +160,7 @@ fn head(response: &LookupResponse) -> String {
         Presence::Present => format!("In {place}, {} {name}.", chunks(facts.whole)),
         Presence::OtherCase if facts.complete && facts.without_text == 0 => {
             format!(
-                "No chunk in {place} has {name} as it is written; {} it in another case.",
+                "No chunk in {place} has {name} exactly as written; {} it in another case.",
                 chunks(facts.other_case)
             )
         }
@@ -187,8 +187,8 @@ fn group(has: Has) -> &'static str {
         Has::OtherCase => "In another case",
         Has::OtherSpelling => "In another spelling",
         Has::Inside => "Within a longer name",
-        Has::Parts => "Parts of it alone",
-        Has::Unknown => "Not compared, for want of a text",
+        Has::Parts => "Only parts of it",
+        Has::Unknown => "Not compared (no text)",
     }
 }
 

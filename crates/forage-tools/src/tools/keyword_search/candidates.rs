@@ -51,10 +51,10 @@ pub(super) fn add_ranked(
         Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
         Err(error) => {
             let why = match stop.check() {
-                Some(_) => "there was no time for one".to_owned(),
+                Some(_) => "time ran out".to_owned(),
                 None => error.to_string(),
             };
-            let warning = format!("no file of a ranking is among those that were chosen from: {why}");
+            let warning = format!("the ranking added no files: {why}");
             return Ok(RankedCandidates { warnings: vec![warning], ..RankedCandidates::default() });
         }
     };
@@ -66,12 +66,11 @@ pub(super) fn add_ranked(
     let mut warnings = Vec::new();
     if is_provisional {
         warnings.push(
-            "the ranked index is not ready: its part of the files comes from a search for the words alone"
-                .to_owned(),
+            "the ranked index is not ready: its files come from a search for the words only".to_owned(),
         );
     }
     if stop.check().is_some() {
-        warnings.push("the time was over before all files of the ranking were read".to_owned());
+        warnings.push("time ran out before all ranked files were read".to_owned());
     }
     Ok(RankedCandidates { paths, added: added as u64, warnings })
 }

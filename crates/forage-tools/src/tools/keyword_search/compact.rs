@@ -63,7 +63,7 @@ impl Coverage {
             ""
         };
         (!parts.is_empty())
-            .then(|| format!("the model saw a part of the evidence: {}{advice}", parts.join(", ")))
+            .then(|| format!("the model saw only part of the evidence: {}{advice}", parts.join(", ")))
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn fill(
         told: &context.observers,
     };
     if shards.is_empty() {
-        let errors = "no file fits into the budget of evidence; raise `filter.evidence_tokens`".to_owned();
+        let errors = "no file fits into the evidence budget; raise `filter.evidence_tokens`".to_owned();
         return Err(ToolError::ModelsFailed { errors });
     }
     let answers = asking.all(&shards);
@@ -113,7 +113,7 @@ fn add_unjudged(
     outcome.response.files.extend(records.map(|record| KeywordFile { not_filtered: true, ..record }));
     outcome.response.filter = "model_in_part";
     outcome.warnings.push(format!(
-        "{} of {of} requests to models failed, so {} could not be filtered; the best of them stand last, in lexical \
+        "{} of {of} requests to models failed, so {} could not be filtered; the best of these come last, in lexical \
          order: {errors}",
         failed.len(),
         count(files.len() as u64, "file"),
@@ -232,7 +232,7 @@ impl Asking<'_> {
                 let failed = |why: String| Err(FilterFailure::All(vec![why]));
                 match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(answer)) => answer,
-                    Ok(Err(_)) => failed("a request ended by a fault of this program".to_owned()),
+                    Ok(Err(_)) => failed("a request failed because of a bug in Forage".to_owned()),
                     Err(error) => failed(format!("no thread could be started: {error}")),
                 }
             };
@@ -337,7 +337,7 @@ impl Asking<'_> {
                 format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
             });
             failures.push(format!(
-                "{}/{} gave an answer that can't be read as a list of files{}",
+                "{}/{} gave an answer that is not a list of files{}",
                 answer.provider,
                 answer.model,
                 spent.unwrap_or_default()
@@ -404,7 +404,8 @@ fn warn(judged: &[(&Shard, BatchOutcome)], gathered: &KeywordFindings, warnings:
     }
     if judged.iter().any(|(_, answer)| answer.at_limit) {
         warnings.push(
-            "the model's answer was cut at its length limit or by a guard; less relevant files may be missing".to_owned(),
+            "the model's answer was cut at its length limit or by a content filter; less relevant files may be \
+             missing".to_owned(),
         );
     } else if judged.iter().any(|(_, answer)| answer.parsed.cut) {
         warnings
@@ -419,7 +420,7 @@ fn warn(judged: &[(&Shard, BatchOutcome)], gathered: &KeywordFindings, warnings:
             more => format!(" and {} more", grouped(more as u64)),
         };
         warnings.push(format!(
-            "the text around the model's list names files that the list does not have: {}{more}",
+            "the text around the model's list names files that are not in the list: {}{more}",
             mentioned[..mentioned.len().min(limits::MENTIONED_FILES)].join(", ")
         ));
     }

@@ -98,7 +98,7 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     let mut text = match broad.as_slice() {
         [] => "No matches found for the given search terms.".to_owned(),
         broad => format!(
-            "Nothing was found by the terms that are specific enough: {} too much to be shown, the others nothing.",
+            "No matches can be shown: {} too much, and the other terms match nothing.",
             if broad.len() == 1 {
                 format!("{} matches", broad[0])
             } else {
@@ -107,7 +107,7 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
         ),
     };
     if outcome.truncated_by.is_some() {
-        text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
+        text.push_str(" The search did not finish: there may be matches in files that were not reached.");
     }
     let before = " But there are matches in files that are not searched:";
     let after =
@@ -120,7 +120,7 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
 fn ranked(response: &KeywordResponse) -> String {
     match response.ranked_files {
         0 => String::new(),
-        files => format!(", and {} that the ranking brought in,", grouped(files)),
+        files => format!(", and {} added by the ranking,", grouped(files)),
     }
 }
 
@@ -210,12 +210,12 @@ fn term_notes(response: &KeywordResponse, is_cut: bool) -> Vec<String> {
     };
     let (broad, dropped) = match response.breadth {
         FilterBreadth::Adaptive if is_cut => (
-            "terms that match too much for anything to be chosen of them before the search ended".to_owned(),
-            "terms left out because their lines would push out those of rarer ones".to_owned(),
+            "terms with too many matches to choose from before the search ended".to_owned(),
+            "terms left out because their lines would crowd out those of rarer terms".to_owned(),
         ),
         FilterBreadth::Adaptive => (
             "terms skipped because they are on nearly every line".to_owned(),
-            "terms left out because their lines would push out those of rarer ones".to_owned(),
+            "terms left out because their lines would crowd out those of rarer terms".to_owned(),
         ),
         FilterBreadth::Requirement => (
             format!("terms skipped because they match too much (over {} each)", size(response.bounds.0)),
@@ -255,8 +255,7 @@ fn less_shown(response: &KeywordResponse) -> Option<String> {
         Some(format!("{} ({shown})", quoted(&term.term)))
     };
     let parts: Vec<String> = response.terms.iter().filter_map(part).collect();
-    (!parts.is_empty())
-        .then(|| format!("broad terms, of which less was shown to the model: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("broad terms, shown to the model only in part: {}", parts.join(", ")))
 }
 
 /// Formats bytes in their largest whole unit.
@@ -303,7 +302,7 @@ fn model_notes(response: &KeywordResponse) -> Vec<String> {
     }
     if model.dropped_paths > 0 {
         notes.push(format!(
-            "{} left out of the model's answer: not among the search results, or a file's own words",
+            "{} left out of the model's answer: not among the search results, or copied from a file",
             count(model.dropped_paths as u64, "path")
         ));
     }

@@ -57,7 +57,7 @@ impl SearchEngine {
         let Some(program) = programs.iter().find(usable) else {
             let mut problems = missing.clone();
             if !programs.is_empty() {
-                problems.push("rg has no fuzzy search, which needs ugrep".to_owned());
+                problems.push("rg has no fuzzy search; use ugrep".to_owned());
             }
             return Err(ToolError::NoEngine { problems: problems.join("; ") });
         };

@@ -48,7 +48,7 @@ pub struct ChangedFile {
     /// The bytes of the path in base64, if `path` is quoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
-    /// The path that a renamed file had.
+    /// The previous path of a renamed file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old_path: Option<String>,
     /// The share of a renamed file that is the same, in percent.
@@ -70,7 +70,7 @@ pub struct ChangedDefinition {
     pub kind: &'static str,
     /// Its name, after those of the definitions around it.
     pub symbol: String,
-    /// Its first line, from 1; of a removed one in the file before the change.
+    /// Its first line, counted from 1; for a removed definition, in the file before the change.
     pub start_line: u32,
     /// Its last line.
     pub end_line: u32,
@@ -373,7 +373,7 @@ fn companions_text(changes: &ListChanges) -> String {
     if changes.companions.is_empty() {
         return String::new();
     }
-    let mut text = "Not changed, though commits usually change it too:\n".to_owned();
+    let mut text = "Not changed, though commits usually change them too:\n".to_owned();
     for it in &changes.companions {
         let _ = writeln!(text, "  {} (in {} of {} commits of {})", it.path, it.both, it.commits, it.with);
     }

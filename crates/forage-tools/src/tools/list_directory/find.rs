@@ -188,7 +188,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
     let is_whole = !matches!(outcome.truncated_by, Some(limit) if limit != Limit::MaxResults);
     let notes = notes(outcome, None);
     if response.entries.is_empty() {
-        let mut text = format!("No file is called {} or nearly so{within}.", quoted(name));
+        let mut text = format!("No file has a name like {}{within}.", quoted(name));
         if let Some(hidden) = response.hidden_count {
             let names = count(hidden, "ignored or hidden name");
             let fit = if hidden == 1 { "fits" } else { "fit" };
@@ -196,7 +196,9 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
             let _ = write!(text, " But {names} {fit} (set {include} to list them).");
         }
         if !is_whole {
-            text.push_str(" The search did not finish: this says nothing about what was not reached.");
+            text.push_str(
+                " The search did not finish: there may be such names in directories that were not reached.",
+            );
         }
         return Rendered::without_files(with_notes(text, &notes), false);
     }

@@ -29,7 +29,7 @@ pub(super) fn tell(
     for (looked_at, entry) in files.into_iter().enumerate() {
         let left = || count((all - looked_at) as u64, "file");
         if stop.check().is_some() {
-            return Some(format!("there was no time for the symbols of {}", left()));
+            return Some(format!("there was no time to read the symbols of {}", left()));
         }
         if looked_at == limits::LIST_SYMBOL_FILES {
             let left = left();

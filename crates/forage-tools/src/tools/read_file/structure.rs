@@ -264,7 +264,7 @@ fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
 }
 
 /// Note for an outline without a syntax tree.
-const BY_LINE: &str = "read by line, without a parser: definitions may be missing or end elsewhere";
+const BY_LINE: &str = "read line by line, without a parser: definitions may be missing or end elsewhere";
 
 /// Renders an outline.
 pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rendered {
@@ -276,12 +276,12 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
     let of_lines = of_lines.unwrap_or_default();
     let mut notes = vec![format!("{of_lines}{} of {}", response.path, count(response.total_lines, "line"))];
     if response.outline.is_empty() {
-        notes.push("no definitions are seen in it".to_owned());
+        notes.push("no definitions were found in it".to_owned());
     } else if response.outline_by_line {
         notes.push(BY_LINE.to_owned());
     } else if response.outline_has_errors {
         notes.push(
-            "the parser met errors: definitions near them are read by line, may end elsewhere or be missing"
+            "the parser found errors: definitions near them are read line by line, and may end elsewhere or be missing"
                 .to_owned(),
         );
     }
@@ -294,7 +294,7 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
             kinds.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count as u64))).collect();
         let example = format!("{}:1-99", response.path);
         notes.push(format!(
-            "{} left out ({}); a symbol, or lines behind the path as in `{example}`, shows what is in it",
+            "{} left out ({}); a symbol, or lines after the path as in `{example}`, shows their contents",
             count(all, "less important definition"),
             kinds.join(", ")
         ));
@@ -309,7 +309,7 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
             let rest = count((response.outline.len() - nth) as u64, "definition");
             notes.insert(
                 0,
-                format!("{rest} behind line {} left out for the length of the answer", entry.line - 1),
+                format!("{rest} after line {} left out because the answer was too long", entry.line - 1),
             );
             let (text, shown) = (with_notes(text, &notes), files.into_files());
             return Rendered { text, is_cut: true, hides_results: true, shown };
@@ -498,7 +498,9 @@ fn lines_of(
             let Definition { start_line, end_line, has_error, .. } = found[*at];
             let warning = match (outline.is_by_line, has_error) {
                 (true, _) => Some(BY_LINE),
-                (false, true) => Some("the parser met an error in this definition, so it may end elsewhere"),
+                (false, true) => {
+                    Some("the parser found an error in this definition, so it may end elsewhere")
+                }
                 (false, false) => None,
             };
             let of_all = || {
@@ -521,13 +523,13 @@ fn lines_of(
     if chosen.is_empty() {
         let near = nearest(found, name);
         let instead = match near.is_empty() {
-            true if found.is_empty() => " no definitions are seen in it;".to_owned(),
+            true if found.is_empty() => " no definitions were found in it;".to_owned(),
             true => String::new(),
             false => format!(" the nearest names are {};", near.join(", ")),
         };
         let more = if outline.has_more { format!(" {};", has_more()) } else { String::new() };
         let problem = format!(
-            "no definition of {} is seen in {shown_path};{more}{instead} {} lists its definitions",
+            "no definition of {} was found in {shown_path};{more}{instead} {} lists its definitions",
             quoted(symbol),
             context.names.fill("{read_file.outline}")
         );
@@ -540,7 +542,7 @@ fn lines_of(
     Err(ToolError::argument(
         "symbol",
         format!(
-            "{shown_path} has {at_least}{} called {}: {}{more}; say which by what is around it (`Outer::name`), or by \
+            "{shown_path} has {at_least}{} called {}: {}{more}; choose one by what contains it (`Outer::name`), or by \
              its lines",
             count(chosen.len() as u64, "definition"),
             quoted(symbol),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::super::line_search::FoundFile;
 use crate::lines::{event_text, is_zero, kind_name};
 
-/// A line that matches, or one of its context.
+/// A matching line, or a context line.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SearchRecord {
     /// `match` or `context`.
@@ -32,7 +32,7 @@ pub struct SearchData {
     /// Edits of the best match in the line; fuzzy searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u8>,
-    /// Bytes that were cut before the line.
+    /// Number of bytes cut from the start of the line.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut_before: usize,
     /// Bytes that were cut after the line.

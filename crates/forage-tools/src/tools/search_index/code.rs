@@ -25,7 +25,7 @@ use crate::text::{clip, count, grouped};
 /// Consecutive lines of a file.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedCode {
-    /// The first line, from 1.
+    /// The first line, counted from 1.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
@@ -71,7 +71,7 @@ pub struct UnshownDefinition {
 /// Lines that an earlier answer has shown.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct EarlierLines {
-    /// The first line, from 1.
+    /// The first line, counted from 1.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
@@ -306,15 +306,13 @@ const EARLIER_RANGE_BYTES: usize = 12;
 /// Builds a note about missing code.
 pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
     if files.iter().any(|file| !file.shown_earlier.is_empty()) {
-        let told = names.fill("[[{read_file} shows again what was shown earlier]]");
+        let told = names.fill("[[{read_file} shows the earlier lines again]]");
         return (!told.is_empty()).then_some(told);
     }
     let has_none = !files.is_empty() && files.iter().all(|file| file.code.is_empty());
     has_none.then(|| {
         let files = count(files.len() as u64, "file");
-        format!(
-            "no definition has room beside the names of {files}; ask for more tokens, or set a lower limit"
-        )
+        format!("the paths of {files} leave no room for code; ask for more tokens, or set a lower limit")
     })
 }
 
@@ -323,7 +321,7 @@ pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
     let fit = (text_bytes / limits::CODE_TOKEN_BYTES) as u64;
     (fit < tokens).then(|| {
         format!(
-            "an answer has {} bytes at the most here, some {} tokens of the {} that were asked for",
+            "an answer here has at most {} bytes, about {} of the {} requested tokens",
             grouped(text_bytes as u64),
             grouped(fit),
             grouped(tokens)

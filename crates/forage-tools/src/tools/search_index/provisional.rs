@@ -119,15 +119,15 @@ impl ProvisionalSearch<'_> {
         let what = match all {
             0 => format!("no word of the query was found in {searched}"),
             _ => format!(
-                "this ranks the {}{} with most of the words, of {} with any, in {searched}",
+                "this ranks the {}{} with most of the words, out of {} with any, in {searched}",
                 count(ranked as u64, "file"),
                 if ranked < best.len() { " there was time for" } else { "" },
                 grouped(all as u64),
             ),
         };
         let warning = Some(format!(
-            "the ranked index is being built{}: until then {what}; call again later for all that it knows, such as other forms \
-             of a word",
+            "the ranked index is being built{}: until then {what}; call again later for full results, such as other \
+             forms of a word",
             how_far.unwrap_or_default(),
         ));
         Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning, is_provisional: true })

@@ -114,12 +114,12 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
         text.push_str(" There are no files to search.");
     } else if response.no_file_chosen {
         text.push_str(&names.fill(
-            " No file of the index is chosen by {search_index.path}, {search_index.file_pattern} and {search_index.languages}; \
-             ignored and hidden files are not in it[[, {grep_search} with {grep_search.include_ignored} searches them]].",
+            " No file in the index is selected by {search_index.path}, {search_index.file_pattern} and {search_index.languages}; \
+             ignored and hidden files are not in it[[; {grep_search} with {grep_search.include_ignored} searches them]].",
         ));
     }
     push_words(&mut text, response);
-    let before = "\nFiles that were left out have something of it:";
+    let before = "\nFiles that were left out match part of it:";
     text.push_str(&response.not_searched.describe(before, ""));
     text
 }
@@ -132,14 +132,13 @@ fn push_words(text: &mut String, response: &RankResponse) {
     }
     if !response.own_names.is_empty() {
         let names = list(&response.own_names);
-        let _ =
-            write!(text, " {names}, what the project calls itself, weighs nothing beside the other words.");
+        let _ = write!(text, " {names} (the project's own name) has no weight.");
     }
     if !response.understood.is_empty() {
-        let _ = write!(text, " Taken as a filter: {}.", list(&response.understood));
+        let _ = write!(text, " Used as a filter: {}.", list(&response.understood));
     }
     if !response.ignored.is_empty() {
-        let _ = write!(text, " Not taken into account: {}.", list(&response.ignored));
+        let _ = write!(text, " Ignored: {}.", list(&response.ignored));
     }
 }
 
@@ -153,7 +152,7 @@ fn headline(response: &RankResponse) -> String {
         let _ = write!(text, " in {}", response.roots.join(", "));
     }
     let order = match response.continued {
-        _ if response.is_list => "in the order of paths",
+        _ if response.is_list => "in path order",
         true => "further down the ranking",
         false => "best first",
     };
@@ -163,7 +162,7 @@ fn headline(response: &RankResponse) -> String {
     }
     if response.weak {
         text.push_str(
-            " Low confidence: even the first has little of what is asked for, so these may be no answer.",
+            " Low confidence: even the best file matches little of the query, so these may not be an answer.",
         );
     }
     // The confidence was measured with complete indexes only.
@@ -201,7 +200,7 @@ fn how_sure(lead: f32, kind: QueryKind) -> String {
         0.30.. => ("is far ahead", [0, 80, 86]),
         0.15.. => ("is ahead", [71, 78, 65]),
         0.05.. => ("is close to the second", [60, 51, 41]),
-        _ => ("is as good as equal to the second", [36, 49, 29]),
+        _ => ("is nearly tied with the second", [36, 49, 29]),
     };
     let right = rights[kind as usize];
     let confidence = match right {
@@ -233,7 +232,7 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
         if !file.shown_earlier.is_empty() {
             let range = |it: &EarlierLines| format!("{}-{}", it.start_line, it.end_line);
             let ranges: Vec<String> = file.shown_earlier.iter().map(range).collect();
-            let _ = writeln!(text, "{HEAD}{path} {}: shown earlier, and as it was", ranges.join(", "));
+            let _ = writeln!(text, "{HEAD}{path} {}: shown earlier, unchanged", ranges.join(", "));
         }
         for RankedCode { start_line, end_line, within, within_end_line, cut, comment_lines, lines } in
             &file.code
@@ -246,7 +245,7 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
             if let Some(CutDefinition { name, end_line }) = cut {
                 let is_same = within.as_ref().is_some_and(|within| within.rsplit(" > ").next() == Some(name));
                 let name = if is_same { "which".to_owned() } else { shown_name(name) };
-                let _ = write!(text, ", {name} goes on to {end_line}");
+                let _ = write!(text, ", {name} continues to {end_line}");
             }
             if *comment_lines > 0 {
                 let _ = write!(text, ", after {}", count(*comment_lines as u64, "comment line"));

@@ -69,8 +69,7 @@ impl RankScope {
         let languages = request.languages.iter().flatten().map(|name| {
             known_language(name).ok_or_else(|| {
                 let globs = context.names.fill("{search_index.file_pattern}");
-                let problem =
-                    format!("`{name}` is not a language that can be told; leave it out, or give {globs}");
+                let problem = format!("`{name}` is not a known language; omit it, or use {globs}");
                 ToolError::argument("languages", problem)
             })
         });
@@ -79,7 +78,7 @@ impl RankScope {
         let path = request.path.as_deref().filter(|path| !is_anywhere(path));
         let (roots, target) = match (path, named.is_empty()) {
             (Some(_), false) => {
-                let problem = "the query names a root, too; say where in one of the two alone";
+                let problem = "the query also names a root; give the place in only one of the two";
                 return Err(ToolError::argument("path", problem));
             }
             (None, false) => (named, None),
@@ -181,8 +180,8 @@ impl RankScope {
             Ok(ranked) => Ok(ranked),
             Err(NotRanked::Never(error)) => Err(error),
             Err(NotRanked::NotYet(_)) if is_page => {
-                let problem = "the ranked index is being brought up to date, and a page goes on in it alone; call again in a \
-                               few seconds, or leave the cursor out";
+                let problem = "the ranked index is being updated, and a cursor needs it; call again in a few seconds, \
+                               or omit the cursor";
                 Err(ToolError::argument("cursor", problem))
             }
             Err(NotRanked::NotYet(progress)) => {
@@ -198,7 +197,7 @@ impl RankScope {
                 Ok(ranked) => roots.push(RankedRoot { place, nth, ranked }),
                 Err(error) => {
                     let root = absolute(&place.root, &RelPath::root());
-                    failures.push(format!("nothing of {root} was ranked: {error}"));
+                    failures.push(format!("{root} was not ranked: {error}"));
                     let ends = is_page || matches!(error, ToolError::Cancelled);
                     if ends || self.places.len() == 1 {
                         return Err(error);
@@ -240,7 +239,7 @@ fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Roo
         rest = rest.replacen(name, "", 1);
     }
     match rest.trim() {
-        "" => Err(ToolError::argument("query", "it names a root, and nothing that is looked for in it")),
+        "" => Err(ToolError::argument("query", "it names a root, but contains no search words")),
         rest => Ok((rest.to_owned(), roots)),
     }
 }
@@ -280,8 +279,7 @@ impl RankedRoots<'_> {
         if self.stop.is_cancelled() {
             ToolError::Cancelled
         } else {
-            let message =
-                "the time was over before the files were ranked; name a directory, or shorten what is asked";
+            let message = "time ran out before the files were ranked; name a directory, or shorten the query";
             ToolError::index(&message, None)
         }
     }

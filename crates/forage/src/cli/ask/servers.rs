@@ -61,7 +61,7 @@ impl Servers {
         let started: Vec<(&String, Result<RunningServers, String>)> = thread::scope(|scope| {
             let threads: Vec<_> =
                 settings.iter().map(|each| (each.0, scope.spawn(move || begin(each)))).collect();
-            let lost = || Err("its thread was lost".to_owned());
+            let lost = || Err("its thread panicked".to_owned());
             threads
                 .into_iter()
                 .map(|(name, thread)| (name, thread.join().unwrap_or_else(|_| lost())))
@@ -72,7 +72,7 @@ impl Servers {
             match started {
                 Ok(running) => servers.running.push(running),
                 Err(problem) => servers.problems.push(format!(
-                    "the tools of `ask.servers.{name}` are not there: {}",
+                    "the tools of `ask.servers.{name}` are not available: {}",
                     sanitize_line(&problem)
                 )),
             }
@@ -88,8 +88,8 @@ impl Servers {
         if is_recorded && !settings.is_empty() {
             let names: Vec<&str> = settings.keys().map(String::as_str).collect();
             servers.problems.push(format!(
-                "the tools of `ask.servers` ({}) are not there: what servers answer is not recorded, so that a replay \
-                 could not go on from it; ask without --record to have them",
+                "the tools of `ask.servers` ({}) are not available: their answers are not recorded, so a \
+                 replay could not use them; ask without --record to use these tools",
                 names.join(", ")
             ));
         }
@@ -103,7 +103,7 @@ impl Servers {
         let mut room = SERVER_LIST_BYTES;
         for RunningServers { name, process, tools: listed, is_cut, chosen } in &self.running {
             if *is_cut {
-                self.problems.push(format!("`ask.servers.{name}` has more tools than were asked for"));
+                self.problems.push(format!("`ask.servers.{name}` lists more tools than Forage reads"));
             }
             let is_chosen = |tool: &&Value| {
                 chosen.as_ref().is_none_or(|chosen| chosen.iter().any(|name| tool["name"] == name.as_str()))
@@ -118,7 +118,7 @@ impl Servers {
             }
             if chosen_tools.len() > SERVER_TOOLS {
                 self.problems.push(format!(
-                    "`ask.servers.{name}` has {} tools, of which the first {SERVER_TOOLS} are taken; choose some with \
+                    "`ask.servers.{name}` has {} tools, and the first {SERVER_TOOLS} are used; choose some with \
                      `ask.servers.{name}.tools`",
                     chosen_tools.len()
                 ));
@@ -171,11 +171,11 @@ impl ServerTool {
         let own_name = tool["name"].as_str().unwrap_or_default().to_owned();
         let name = format!("{server}_{own_name}");
         if own_name.is_empty() || !is_name(&name) {
-            return Err(format!("{:?} is no name that models take", clip(&own_name, 80)));
+            return Err(format!("{:?} is not a valid tool name", clip(&own_name, 80)));
         }
         let schema = match &tool["inputSchema"] {
             Value::Object(schema) if schema.get("type").is_some_and(|kind| kind != "object") => {
-                return Err(format!("{own_name}: its arguments are no object"));
+                return Err(format!("{own_name}: its arguments are not an object"));
             }
             schema @ Value::Object(_) if schema.to_string().len() <= SERVER_SCHEMA_BYTES => schema.clone(),
             Value::Object(_) => {

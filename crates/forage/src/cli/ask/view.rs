@@ -17,7 +17,7 @@ use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 const BETWEEN: Duration = Duration::from_millis(200);
 
 /// Printed after a text that a model did not finish.
-const BROKEN_OFF: &str = " …\n\n[broken off]\n\n";
+const BROKEN_OFF: &str = " …\n\n[interrupted]\n\n";
 
 /// Shows progress until it is dropped. The current activity goes to stderr. If stdout is a terminal, the
 /// answer appears there while the model writes it.
@@ -240,7 +240,7 @@ impl State {
 fn log_line(event: &AgentEvent<'_>) -> Option<String> {
     Some(match event {
         AgentEvent::Asking { turn, turns, model, last } => {
-            let last = if *last { ", told to answer now" } else { "" };
+            let last = if *last { ", asked to answer now" } else { "" };
             format!("turn {turn} of {turns}: {model}{last}")
         }
         AgentEvent::Text(_) => return None,
@@ -268,7 +268,7 @@ fn log_line(event: &AgentEvent<'_>) -> Option<String> {
             Some(error) => format!("call {number} failed: {}", sanitize(error).replace('\n', " ")),
             None => format!("call {number}: {bytes} bytes in {:.2} s", elapsed.as_secs_f64()),
         },
-        AgentEvent::MadeRoom { results } => format!("old results taken out of the conversation: {results}"),
+        AgentEvent::MadeRoom { results } => format!("old results removed from the conversation: {results}"),
     })
 }
 
@@ -322,7 +322,7 @@ mod tests {
             AgentEvent::CallStarted { number: 1, tool: "grep_search", arguments: "{}" },
             ASKING,
             AgentEvent::Text("It i"),
-            AgentEvent::Failed { error: "gone", then: "it is asked once more" },
+            AgentEvent::Failed { error: "gone", then: "retrying" },
             AgentEvent::Text("It is "),
             AgentEvent::Text("there."),
             said(0),
@@ -330,7 +330,7 @@ mod tests {
         for event in &events {
             printed.extend(written.follow(event));
         }
-        assert_eq!(printed, "I look \\x1B[2Jfirst.\n\nIt i …\n\n[broken off]\n\nIt is there.");
+        assert_eq!(printed, "I look \\x1B[2Jfirst.\n\nIt i …\n\n[interrupted]\n\nIt is there.");
         let texts = ["I look \u{1b}[2Jfirst.", "It i", "It is there."].map(str::to_owned).to_vec();
         assert_eq!(written.shown, Shown { texts, is_open: true });
     }
@@ -342,7 +342,7 @@ mod tests {
         let long = after(&[ASKING, AgentEvent::Text(&"wörter ".repeat(100)), AgentEvent::Text("end")]);
         assert!(long.ends_with(" end") && long.chars().count() == PROGRESS_WIDTH, "{long}");
         let trouble = "x".repeat(500);
-        let line = after(&[ASKING, AgentEvent::Failed { error: &trouble, then: "p/n goes on" }]);
+        let line = after(&[ASKING, AgentEvent::Failed { error: &trouble, then: "p/n takes over" }]);
         assert_eq!(line.chars().count(), PROGRESS_WIDTH);
     }
 }

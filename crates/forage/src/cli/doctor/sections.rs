@@ -53,8 +53,8 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
     };
     let source = match (subject.config.settings.roots.is_empty(), find_git_root(&working)) {
         (false, _) => format!("`roots` ({})", subject.config.source("roots")),
-        (true, Some(_)) => "the git root that holds the working directory".to_owned(),
-        (true, None) => "the working directory, which is in no git repository".to_owned(),
+        (true, Some(_)) => "the git root that contains the working directory".to_owned(),
+        (true, None) => "the working directory, which is not in a git repository".to_owned(),
     };
     let mut lines = vec![format!("working directory {}", working.display())];
     let mut records = Vec::new();
@@ -108,10 +108,11 @@ pub(super) fn configuration(
     let exists = config.file().exists();
     let problems: Vec<String> = problems.iter().map(told).collect();
     let changed: Vec<_> = config.describe().filter(|(_, _, source)| *source != DEFAULT).collect();
-    let mut lines = vec![format!("{file}{}", if exists { "" } else { ", which does not exist: no error" })];
+    let mut lines =
+        vec![format!("{file}{}", if exists { "" } else { ", which does not exist (not an error)" })];
     if !changed.is_empty() {
         let names: Vec<&str> = changed.iter().map(|(name, ..)| *name).collect();
-        lines.push(format!("not as by default: {} (`forage config` shows them)", names.join(", ")));
+        lines.push(format!("changed settings: {} (`forage config` shows them)", names.join(", ")));
     }
     lines.extend(problems.iter().map(|problem| format!("problem: {problem}")));
     lines.extend(config.notices.iter().map(|notice| format!("notice: {notice}")));
@@ -147,13 +148,13 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
             }
             false if tool.name() == "Search" && engine_problem.is_some() => {
                 let how = "install one of them, or set `tools.search.engine = \"embedded\"`".to_owned();
-                (Some("no engine of the configuration can run, see `engines`".to_owned()), Some(how))
+                (Some("no configured engine can run, see `engines`".to_owned()), Some(how))
             }
             false => (
                 Some(if tool.is_on_by_default() {
                     "the configuration turns it off".to_owned()
                 } else {
-                    "off by default: agents are told of it only if the configuration says so".to_owned()
+                    "off by default".to_owned()
                 }),
                 Some(match tool.name() {
                     "keyword_lookup" => "set `retrieval.enable_keyword_tool = true`".to_owned(),
@@ -191,7 +192,7 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec
         match &found {
             Ok(program) => {
                 let version = program.version(&Stop::after(VERSION_TIMEOUT));
-                let said = version.as_deref().unwrap_or("it does not tell its version");
+                let said = version.as_deref().unwrap_or("it does not report its version");
                 lines.push(format!("{name:<9} {} ({said})", program.path().display()));
                 records.push(EngineInUse {
                     found: true,
@@ -348,7 +349,7 @@ pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) -> Opti
                 }),
             )
         }
-        None => ("there is no telling where your cache directory is".to_owned(), None),
+        None => ("can't find your cache directory".to_owned(), None),
     };
     report.warnings.extend(subject.config.telemetry_problem());
     report.warnings.extend(subject.config.journal_problem());
@@ -369,13 +370,11 @@ pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) -> Index
             Ok(store) => {
                 let (index, problems) = store.open_checked();
                 report.warnings.extend(problems.iter().map(|problem| {
-                    format!(
-                        "the index of {path} can't be used, `forage index build` makes it anew: {problem}"
-                    )
+                    format!("the index of {path} can't be used; `forage index build` rebuilds it: {problem}")
                 }));
                 match index {
                     None => (
-                        format!("{path}: none; `forage index build` makes one"),
+                        format!("{path}: none; `forage index build` creates one"),
                         IndexFound { state: "none", bytes: None, problem: None },
                     ),
                     Some(_) => {
@@ -400,7 +399,9 @@ pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) -> San
     let mode = subject.config.word("sandbox");
     let mut lines = vec![format!("{level}; `sandbox` is {mode:?}")];
     if mode == "require" && !level.is_full() {
-        report.problems.push(format!("`sandbox` is \"require\", and the wall is not whole here: {level}"));
+        report
+            .problems
+            .push(format!("`sandbox` is \"require\", but the sandbox is incomplete here: {level}"));
     }
     // If the sandbox is disabled, it refuses nothing.
     let used = if mode == "off" { Level::None { reason: "it is off".to_owned() } } else { level.clone() };

@@ -69,8 +69,8 @@ const NO_CONFIGURATION: [(&str, &str); 4] = [
 ];
 
 /// Advice to append to git's error if the sandbox denied access to a file.
-const SANDBOX_ADVICE: &str = "\ngit reads nothing but the repository here; where its configuration names other files, `sandbox = \"off\"` in \
-                              yours lets git read them";
+const SANDBOX_ADVICE: &str = "\nthe sandbox lets git read only the repository; if git's configuration names \
+                              other files, `sandbox = \"off\"` in Forage's configuration allows them";
 
 /// The user's `safe.directory` entries, in order. They name directories of other users that git may read.
 /// Inside the sandbox, we need nothing else from the user's configuration.
@@ -151,7 +151,7 @@ impl<'a> Git<'a> {
             let (status, is_late) = watching.join().map_err(|_| anyhow::anyhow!(join))??;
             let told = told.join().map_err(|_| anyhow::anyhow!(join))?;
             if is_late {
-                bail!("{name} did not end within {} s and was stopped", limits::GIT_TIME.as_secs());
+                bail!("{name} did not finish within {} s and was stopped", limits::GIT_TIME.as_secs());
             }
             if is_flooded {
                 bail!("{name} printed more than {most} bytes and was stopped; look at fewer commits");

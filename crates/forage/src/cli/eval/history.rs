@@ -74,7 +74,7 @@ pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> 
         // Git reports this for a branch without commits. We pass all other errors on, e.g. one about the
         // repository's owner.
         match error.to_string().contains("ambiguous argument 'HEAD'") {
-            true => anyhow!("there are no commits yet to make queries of"),
+            true => anyhow!("there are no commits yet to make queries from"),
             false => error,
         }
     })?;
@@ -83,7 +83,7 @@ pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> 
     let back = commits.unwrap_or(line.len() / 2).min(line.len().saturating_sub(1));
     match line.get(back) {
         Some(base) if back > 0 => revision(base).map(str::to_owned),
-        _ => bail!("there is no history to make queries of: it has {} commits", line.len()),
+        _ => bail!("the history is too short for queries: it has {} commits", line.len()),
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn queries(
     for commit in commits.iter().rev() {
         match query(commit, &tree.files) {
             Ok(query) if asked.insert(query.query.to_lowercase()) => queries.push(query),
-            Ok(_) => *others.entry("say what another says").or_default() += 1,
+            Ok(_) => *others.entry("repeat the message of another").or_default() += 1,
             Err(reason) => *others.entry(reason).or_default() += 1,
         }
     }
@@ -162,7 +162,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
         return Err("are merges");
     }
     if message::is_revert(&commit.message) {
-        return Err("take back or amend another");
+        return Err("revert or amend another");
     }
     let targets: Vec<&String> =
         commit.touched.iter().filter(|path| files.contains(*path) && !is_aside(path)).collect();
@@ -171,7 +171,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
         1..=limits::TOUCHED_FILES => {}
         _ => return Err("touch too many files"),
     }
-    let query = message::question(&commit.message, &commit.touched).ok_or("say too little")?;
+    let query = message::question(&commit.message, &commit.touched).ok_or("have too little text")?;
     let relevant = targets.into_iter().map(|path| EvaluationTarget::File(path.clone())).collect();
     Ok(KnownQuery { query, relevant, category: CATEGORY.to_owned(), ..KnownQuery::default() })
 }
@@ -204,7 +204,7 @@ fn language(files: &HashSet<String>) -> String {
 fn commits(log: &[u8]) -> anyhow::Result<Vec<Commit>> {
     let mut fields = log.split(|byte| *byte == 0).peekable();
     let mut commits = Vec::new();
-    let odd = "git log printed something else than was asked for";
+    let odd = "git log printed unexpected output";
     while let Some(id) = fields.next() {
         if id.is_empty() && fields.peek().is_none() {
             break;
@@ -343,14 +343,14 @@ fn contents(stdout: &mut dyn BufRead, id: &str) -> anyhow::Result<Option<Vec<u8>
         [name, "blob", size] if name == id => {
             let size: usize = size.parse()?;
             if size > forage_rank::limits::FILE_BYTES {
-                bail!("git gave {size} bytes for the file {id}, which is no more than it has said before");
+                bail!("git returned {size} bytes for the file {id}, more than it reported before");
             }
             let mut bytes = vec![0; size + 1];
             stdout.read_exact(&mut bytes)?;
             bytes.pop();
             Ok(Some(bytes))
         }
-        _ => bail!("git cat-file did not give the file {id}"),
+        _ => bail!("git cat-file did not return the file {id}"),
     }
 }
 
@@ -400,7 +400,7 @@ mod tests {
         };
         let reason = |message, touched: &[&str]| query(&commit(message, touched), &files).err();
         assert_eq!(reason("Wait for the end", &["src/f0.rs", "Cargo.lock", "new.rs"]), None);
-        assert_eq!(reason("Wait", &["src/f0.rs"]), Some("say too little"));
+        assert_eq!(reason("Wait", &["src/f0.rs"]), Some("have too little text"));
         assert_eq!(
             reason("Wait for the end", &["new.rs", "CHANGELOG.md"]),
             Some("touch no file of the base")
@@ -408,7 +408,7 @@ mod tests {
         let many: Vec<&String> = files.iter().collect();
         let many: Vec<&str> = many.iter().map(|path| path.as_str()).collect();
         assert_eq!(reason("Wait for the end", &many), Some("touch too many files"));
-        assert_eq!(reason("Revert \"Wait for the end\"", &["src/f0.rs"]), Some("take back or amend another"));
+        assert_eq!(reason("Revert \"Wait for the end\"", &["src/f0.rs"]), Some("revert or amend another"));
         let merge = Commit { is_merge: true, ..commit("Wait for the end", &["src/f0.rs"]) };
         assert_eq!(query(&merge, &files).err(), Some("are merges"));
         let found =

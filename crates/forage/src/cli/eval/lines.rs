@@ -76,8 +76,8 @@ impl MeasuredLines {
             if let Some(answers) = value.pointer_mut("/lines/answers") {
                 value = answers.take();
             }
-            let answers: Vec<AnswerLines> =
-                serde_json::from_value(value).with_context(|| format!("{shown} holds no list of answers"))?;
+            let answers: Vec<AnswerLines> = serde_json::from_value(value)
+                .with_context(|| format!("{shown} contains no list of answers"))?;
             if let Some(answer) =
                 answers.iter().find(|answer| count_lines(&answer.shown) > rank_limits::KNOWN_LINES)
             {
@@ -120,7 +120,7 @@ impl MeasuredLines {
     /// Returns an error if there was nothing to measure.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if self.answered.is_empty() {
-            bail!("no query of the sets has `lines`, so that nothing is known of the lines of their answers");
+            bail!("no query of the sets has `lines`, so there is nothing to measure");
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl LinesEvaluation<'_> {
     pub(super) fn text(&self) -> String {
         let (without, failed) = (self.queries_without_lines, self.failed);
         let mut text = format!(
-            "\nlines     of {} queries, {} tokens of code asked for{}{}\n",
+            "\nlines     of {} queries, {} tokens of code requested{}{}\n",
             self.queries,
             self.code_tokens,
             if without > 0 { format!("; {without} more have no lines") } else { String::new() },
@@ -210,7 +210,7 @@ impl LinesEvaluation<'_> {
             if let Some(known) = answers.filter(|known| *known < self.queries) {
                 let _ = writeln!(
                     text,
-                    "beside {name}: it has answers to {known} of {}, and shows nothing for the others",
+                    "compared with {name}: it has answers to {known} of {}, and shows nothing for the others",
                     self.queries
                 );
             }
@@ -219,7 +219,8 @@ impl LinesEvaluation<'_> {
                 let FigureDifference { mean, low, high, better, worse } = difference;
                 let _ = writeln!(
                     text,
-                    "beside {name}, {figure}: {mean:+.3}, 95 % of samples {low:+.3} to {high:+.3}; {better} better, {worse} worse"
+                    "compared with {name}, {figure}: {mean:+.3}, 95 % of samples {low:+.3} to {high:+.3}; \
+                     {better} better, {worse} worse"
                 );
             }
         }

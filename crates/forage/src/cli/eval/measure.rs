@@ -89,7 +89,7 @@ impl MeasurePlan {
         let directories = session::directories(&config, &working, &[]);
         let directory = || match &directories[..] {
             [directory] => Ok(directory.clone()),
-            _ => bail!("queries are put to one tree: name one root with --root"),
+            _ => bail!("queries run on one tree: name one root with --root"),
         };
         let mut plan = Self {
             working,
@@ -101,9 +101,7 @@ impl MeasurePlan {
         };
         if let Some(tokens) = arguments.lines {
             if arguments.at_revision || arguments.from_git.is_some() {
-                bail!(
-                    "lines are those of the files that are there; check the revision out, and give its directory"
-                );
+                bail!("--lines reads the files on disk; check out the revision, and give its directory");
             }
             plan.lines = Some(MeasuredLines::new(tokens, &arguments.beside, &plan.working)?);
         }
@@ -140,8 +138,8 @@ impl MeasurePlan {
                 && set.queries.iter().all(|query| query.category == history::CATEGORY);
             if is_of_history && !arguments.at_revision {
                 output.note(&format!(
-                    "the set `{}` was made of commits behind {}, which the working tree has: with --at-revision the \
-                     files are those before them",
+                    "the set `{}` was made from commits after {}, which the working tree contains; \
+                     --at-revision uses the files before them",
                     set.name, set.revision
                 ));
             }
@@ -205,13 +203,13 @@ impl MeasurePlan {
             return Ok(Arc::clone(whole));
         }
         let path = RelPath::parse(below, &RelPath::root())
-            .with_context(|| format!("`benchmark_root` {below:?} can't be taken"))?;
+            .with_context(|| format!("`benchmark_root` {below:?} can't be used"))?;
         match whole.locate(&path) {
             Ok((path, true)) => {
                 let name = path.to_os_string().context("`benchmark_root` is not a name on this system")?;
                 self.open(&whole.path().join(name))
             }
-            Ok((_, false)) => bail!("`benchmark_root` {below:?} is no directory"),
+            Ok((_, false)) => bail!("`benchmark_root` {below:?} is not a directory"),
             Err(error) => bail!("`benchmark_root`: {error}"),
         }
     }
@@ -279,7 +277,7 @@ impl RunningSets<'_> {
         let whole = self.plan.open(directory)?;
         let root = self.plan.open_below(&whole, set.benchmark_root.as_deref().unwrap_or_default())?;
         let subject = if self.plan.at_revision {
-            let revision = history::revision(&set.revision).context("it has no revision to go back to")?;
+            let revision = history::revision(&set.revision).context("it has no revision")?;
             let git = Git::new(root.path(), self.safe.as_ref())?;
             MeasureSubject::of(history::tree(
                 &git,
@@ -311,7 +309,7 @@ impl RunningSets<'_> {
         let MeasureSubject { index, wordless, report } = subject;
         let at_revision = self.plan.at_revision || self.plan.from_git.is_some();
         let commits = match at_revision {
-            true => "no messages of commits are used: the tree is that of a revision".to_owned(),
+            true => "commit messages are not used: the tree is that of a revision".to_owned(),
             false => index.history_note(),
         };
         self.measured.sets.push(SetRecord {

@@ -127,14 +127,14 @@ impl Evaluation<'_> {
         let seconds: f64 = self.sets.iter().map(|set| set.seconds).sum();
         let _ = write!(text, "files     {files} indexed in memory in {seconds:.1} s");
         if wordless > 0 {
-            let _ = write!(text, "; {wordless} more are no text, too large, or can't be read");
+            let _ = write!(text, "; {wordless} more are not text, too large, or can't be read");
         }
         text.push('\n');
         self.push_commits(text);
         if let LatencyPercentiles { p50: Some(median), p99: Some(slow) } = self.latency_ms {
             let _ = writeln!(
                 text,
-                "latency   p50 {median:.2} ms, p99 {slow:.2} ms: ranking alone, warm, one query after the other"
+                "latency   p50 {median:.2} ms, p99 {slow:.2} ms: ranking only, warm, one query at a time"
             );
         }
         if let AnswerTokens { mean: Some(mean), answers, failed } = self.tokens {
@@ -170,7 +170,8 @@ fn push_history(text: &mut String, history: &HistoryOfSet) {
     let more = if *is_cut { " (there are more)" } else { "" };
     let _ = writeln!(
         text,
-        "history   {queries} queries of {commits} commits{more}; the files are those of {short}, before all of them"
+        "history   {queries} queries from {commits} commits{more}; the files are those of {short}, before \
+         all of them"
     );
     for (reason, count) in others {
         let _ = writeln!(text, "            {count} {reason}");

@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<QuerySet>> {
     let values = match value {
         Value::Array(values) => values,
         value @ Value::Object(_) => vec![value],
-        _ => bail!("{shown} holds no set of queries: it is neither an object nor a list of objects"),
+        _ => bail!("{shown} contains no set of queries: it is neither an object nor a list of objects"),
     };
     let set = |(nth, value): (usize, Value)| {
         let set = parse(value).with_context(|| format!("{shown}: set {} is not valid", nth + 1))?;
@@ -68,7 +68,7 @@ pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathB
     let is_name = name.file_name() == Some(name.as_os_str());
     if !is_name {
         bail!(
-            "the set {:?} can't be looked for below --checkouts: its name is no name of a directory",
+            "can't look for the set {:?} below --checkouts: its name is not a valid directory name",
             set.name
         );
     }
@@ -76,7 +76,7 @@ pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathB
     if directory.is_dir() {
         Ok(directory)
     } else {
-        bail!("there is no checkout of the set `{}`: {} is no directory", set.name, directory.display())
+        bail!("there is no checkout of the set `{}`: {} is not a directory", set.name, directory.display())
     }
 }
 

@@ -287,8 +287,7 @@ fn parse_encoding(text: &str) -> Result<Decoding, String> {
         "auto" => Ok(Decoding::Detected),
         "none" => Ok(Decoding::Stored),
         name => Encoding::named(name).map(Decoding::As).ok_or_else(|| {
-            "it is no name of an encoding; write one such as gbk, shift_jis, windows-1252 or utf-16le"
-                .to_owned()
+            "it is not a known encoding; use one such as gbk, shift_jis, windows-1252 or utf-16le".to_owned()
         }),
     }
 }
@@ -305,8 +304,8 @@ fn parse_sort(text: &str) -> Result<SortKey, String> {
         "path" | "none" => Ok(SortKey::Path),
         "modified" => Ok(SortKey::Modified),
         "accessed" | "created" => {
-            Err("the order is not known; `forage grep -l PATTERN | xargs ls -tu` has the last accessed first, and \
-                 `ls -t --time=birth` the last created"
+            Err("this order is not supported; `forage grep -l PATTERN | xargs ls -tu` has the last accessed \
+                 first, and `ls -t --time=birth` the last created"
                 .to_owned())
         }
         _ => Err("the orders are `path`, `modified` and `none`".to_owned()),

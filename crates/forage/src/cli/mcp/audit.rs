@@ -23,14 +23,14 @@ use crate::telemetry::timestamp;
 pub(crate) struct AuditLine<'a> {
     /// When the call ended, in UTC.
     time: String,
-    /// The name of the token that it came with; null where tokens have none.
+    /// The name of its token; null if tokens have none.
     token: Option<&'a str>,
-    /// The tool by its built-in name; `unknown` for one that there is not.
+    /// The tool by its built-in name; `unknown` for a tool that does not exist.
     tool: &'a str,
-    /// The client by its own account, of those that are known; else `unknown`.
+    /// The client's name as it reports it, if known; else `unknown`.
     client: &'a str,
-    /// `answered`, the `code` of an error, `asked` where the client is to answer first, `refused` for a call that the protocol
-    /// does not have, or `cancelled`.
+    /// `answered`, the `code` of an error, `asked` if the client must answer first, `refused` for a call that
+    /// is not part of the protocol, or `cancelled`.
     outcome: &'a str,
     /// Milliseconds from the call to its answer.
     milliseconds: u64,
@@ -50,7 +50,7 @@ impl AuditFile {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display().to_string();
         let opened = NamedFile::at(path).and_then(|named| named.append());
-        let file = opened.with_context(|| format!("the audit can't be written to {shown}"))?;
+        let file = opened.with_context(|| format!("the audit log can't be written to {shown}"))?;
         Ok(Self {
             file: Mutex::new(file),
             path: shown,
@@ -64,7 +64,7 @@ impl AuditFile {
         let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         if complained.is_none_or(|last| last.elapsed() >= AUDIT_COMPLAINT) {
             *complained = Some(Instant::now());
-            let problem = format!("forage: calls are not on record: {}: {error}", self.path);
+            let problem = format!("forage: calls are not being audited: {}: {error}", self.path);
             let _ = writeln!(io::stderr(), "{}", sanitize(&problem));
         }
     }

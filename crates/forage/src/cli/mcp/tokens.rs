@@ -77,12 +77,12 @@ impl Team {
 
     fn parse(text: &str, lookup: &LookupSettings) -> anyhow::Result<Self> {
         let file: TokensFile = toml::from_str(text)?;
-        ensure!(!file.tokens.is_empty(), "it has no [[tokens]], so that nobody would be let in");
+        ensure!(!file.tokens.is_empty(), "it has no [[tokens]], so no client could connect");
         let (mut team, mut digests) = (Self::default(), BTreeSet::new());
         for entry in file.tokens {
             let name = entry.name.clone();
             let (token, rights) = entry.read(lookup).with_context(|| format!("the token {name:?}"))?;
-            ensure!(digests.insert(*token.digest()), "the token {name:?} has the secret of another one");
+            ensure!(digests.insert(*token.digest()), "the token {name:?} has the same secret as another one");
             ensure!(team.rights.insert(name.clone(), rights).is_none(), "two tokens are called {name:?}");
             team.tokens.push(token);
         }
@@ -97,7 +97,7 @@ impl Team {
     pub(super) fn rights(&self, caller: Option<&Caller>) -> Result<Option<&TokenRights>, String> {
         match caller {
             None if self.rights.is_empty() || self.has_token_of_all => Ok(None),
-            None => Err("this call came without a token of the server's".to_owned()),
+            None => Err("this call has no token of this server".to_owned()),
             Some(caller) => match self.rights.get(caller.name()) {
                 Some(rights) => Ok(Some(rights)),
                 None => Err("this server does not know the token of this call".to_owned()),
@@ -122,7 +122,7 @@ impl TokenEntry {
         {
             ensure!(
                 number != Some(0),
-                "`{key}` is 0, so that it could do nothing; leave it out for no limit"
+                "`{key}` is 0, so the token could do nothing; leave it out for no limit"
             );
         }
         let repositories = self.repositories.map(|globs| RepositoryGlobs::new(&globs)).transpose()?;
@@ -171,7 +171,8 @@ impl RepositoryGlobs {
         for glob in globs {
             if glob.is_empty() || glob.starts_with(['/', '!']) || glob.ends_with('/') || glob.contains("**") {
                 bail!(
-                    "`repositories`: {glob:?} is no name of a repository, nor a glob of names such as \"acme/*\""
+                    "`repositories`: {glob:?} is neither a repository name nor a glob of names such as \
+                     \"acme/*\""
                 );
             }
             let build =
@@ -250,14 +251,14 @@ mod tests {
             (entry("").replace("\"ci\"", "\"a b\""), "characters"),
             (entry("").replace("\"ci\"", "\"\""), "characters"),
             (entry("repositories = []"), "names none"),
-            (entry("repositories = [\"/srv\"]"), "no name of a repository"),
-            (entry("repositories = [\"acme/**\"]"), "no name of a repository"),
+            (entry("repositories = [\"/srv\"]"), "neither a repository name"),
+            (entry("repositories = [\"acme/**\"]"), "neither a repository name"),
             (entry("repositories = [\"a[\"]"), "the token \"ci\""),
             (entry("calls_at_once = 0"), "calls_at_once"),
             (entry("calls_per_minute = 0"), "calls_per_minute"),
             (entry("calls_per_minute = -1"), "calls_per_minute"),
             (entry("repository = [\"a\"]"), "repository"),
-            (entry("") + &entry(""), "secret of another"),
+            (entry("") + &entry(""), "same secret as another"),
             (entry("") + &entry("").replace("ba78", "ba79"), "two tokens"),
         ] {
             let error = parsed(&text).err().unwrap_or_default();

@@ -59,8 +59,8 @@ pub(super) fn serve(
 fn problem(reason: &str) -> String {
     let reason = reason.replace('\n', " ");
     format!(
-        "{UNUSABLE}{}. Every call is answered with this. Tell the user: \
-         `forage doctor` says what is wrong and what to do; when it is put right, this server has to be restarted.",
+        "{UNUSABLE}{}. Every call returns this error. Tell the user: `forage doctor` says what is wrong and \
+         how to fix it; after that, this server must be restarted.",
         reason.trim_end().trim_end_matches('.')
     )
 }

@@ -65,8 +65,9 @@ pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<S
     writeln!(text, "\nKnown and not found here: {}.", absent.join(", "))?;
     writeln!(
         text,
-        "`forage setup CLIENT` shows what it would write; with --write it does. --detected sets up all that were found, --with \
-         all adds what they take beside the entry, and `forage setup other` shows what any other client takes."
+        "`forage setup CLIENT` shows what it would write; --write writes it. --detected sets up all clients \
+         that were found, --with all adds everything that they support, and `forage setup other` shows the \
+         entry for any other client."
     )?;
     output.text(&sanitize(&text))?;
     output.flush()?;
@@ -119,19 +120,19 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
         name => {
             let similar = similar(name);
             let meant = match similar.is_empty() {
-                true => String::new(),
-                false => format!("; do you mean {}?", similar.join(" or ")),
+                true => ".".to_owned(),
+                false => format!("; did you mean {}?", similar.join(" or ")),
             };
-            format!("`{name}` is no client that Forage knows{meant}.\n")
+            format!("`{name}` is not a client that Forage knows{meant}\n")
         }
     };
     writeln!(
         text,
-        "A client runs `{command} mcp` and talks to it over standard input and output. As a rule, one of these goes into"
+        "A client runs `{command} mcp` and talks to it over standard input and output. Usually, one of these goes into"
     )?;
     writeln!(
         text,
-        "its configuration; where it asks for them one by one: command `{command}`, argument `mcp`."
+        "its configuration; if it asks for the parts one by one: command `{command}`, argument `mcp`."
     )?;
     for (_, snippet) in &snippets {
         write!(text, "\n{snippet}")?;

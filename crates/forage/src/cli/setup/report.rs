@@ -26,26 +26,26 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
         }
     }
     for with in &done.lacking {
-        writeln!(text, "{} takes no {}.", site.client.title, with.about())?;
+        writeln!(text, "{} does not support {}.", site.client.title, with.about())?;
     }
     let is_change = |change: &FileChange| *change != FileChange::None;
     let changes = done.additions.iter().filter_map(|(_, change)| change.as_ref().ok());
     let would_write = is_change(change) || changes.clone().any(is_change);
     if text.is_empty() {
-        writeln!(text, "{}: there is nothing of that", site.client.title)?;
+        writeln!(text, "{}: nothing to do", site.client.title)?;
     }
     if would_write && !setup.is_written {
-        writeln!(text, "\nNothing is written. {} does it.", said_how(setup, site))?;
+        writeln!(text, "\nNothing has been written. To apply the changes, run {}.", said_how(setup, site))?;
     }
     if site.scope == SetupScope::Project && setup.words.command == NAME && !setup.is_removal {
         let here = if config::this_program().is_ok_and(|(_, is_found)| is_found) {
             ""
         } else {
-            "; the one on yours is not this program, or there is none"
+            "; on yours, it is missing or is another program"
         };
         writeln!(
             text,
-            "\nThe file is everybody's who opens the project: `{NAME}` has to be on the PATH of each of them{here}."
+            "\nEveryone who opens the project shares this file, so `{NAME}` must be on everyone's PATH{here}."
         )?;
     }
     // Tell the user that hooks only run once they are approved.
@@ -105,8 +105,8 @@ fn report_addition(
     if *change == FileChange::None {
         return match (setup.is_removal, setup.with.is_empty()) {
             (true, true) => Ok(()),
-            (true, false) => writeln!(text, "{title}, {with}: nothing of it is in {path}"),
-            (false, _) => writeln!(text, "{title}, {with}: is there already, in {path}"),
+            (true, false) => writeln!(text, "{title}, {with}: not in {path}"),
+            (false, _) => writeln!(text, "{title}, {with}: already in {path}"),
         };
     }
     if !text.is_empty() {
@@ -208,7 +208,7 @@ pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
     }
     let is_extra = |need: &String| ["permission", "variables"].contains(&need.as_str());
     if rows.iter().any(|(_, tried)| tried.needs.iter().any(is_extra)) {
-        text.push_str("`--with permission` and `--with variables` add what the table calls so.\n");
+        text.push_str("`--with permission` and `--with variables` add these.\n");
     }
     text
 }
@@ -217,11 +217,11 @@ pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
 pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, snippet: &str) -> anyhow::Error {
     let path = site.path.display();
     if is_removal {
-        return anyhow::anyhow!("{path} is left as it is: {refusal}");
+        return anyhow::anyhow!("{path} is left unchanged: {refusal}");
     }
     let what = match site.client.format {
-        FileFormat::Json => "what has to stand in it, merged with what does",
-        FileFormat::Toml | FileFormat::Yaml | FileFormat::Skill => "what has to stand in it",
+        FileFormat::Json => "merge this into the file",
+        FileFormat::Toml | FileFormat::Yaml | FileFormat::Skill => "add this to the file",
     };
-    anyhow::anyhow!("{path} is left as it is: {refusal}\nBy hand, this is {what}:\n\n{snippet}")
+    anyhow::anyhow!("{path} is left unchanged: {refusal}\nTo do it by hand, {what}:\n\n{snippet}")
 }

@@ -64,7 +64,7 @@ fn the_documents_toml_selects_the_external_engines() {
     for said in [&called, &run.stderr, &doctor] {
         assert!(said.contains("`ugrep` was not found") && said.contains("`rg` was not found"), "{said}");
     }
-    assert!(doctor.contains("no engine of the configuration can run"), "{doctor}");
+    assert!(doctor.contains("no configured engine can run"), "{doctor}");
 
     // An explicitly named engine is used, whatever the program settings are.
     let (offered, _, run, _) = search(&format!("{on}engine = \"embedded\"\n"), &[]);

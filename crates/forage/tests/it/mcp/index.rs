@@ -205,7 +205,7 @@ fn code_is_shown_once_in_a_connection() {
         assert!(first.contains("pub fn retry"), "{revision}: {first}");
         // Requests without a connection may come from several agents.
         assert_eq!(second.contains("pub fn retry"), is_stateless(revision), "{revision}: {second}");
-        let earlier = "@@ src/retry.rs 1-4: shown earlier, and as it was";
+        let earlier = "@@ src/retry.rs 1-4: shown earlier, unchanged";
         assert_eq!(second.contains(earlier), !is_stateless(revision), "{revision}: {second}");
     }
 }

@@ -68,7 +68,10 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
         for answer in both("grep_search", json!({ "query": "retry(" })) {
             let (text, is_error) = text(&answer);
             assert!(!is_error && text.starts_with("Found 2 matches in 2 files"), "{text}");
-            assert!(text.contains("no regular expression: this was searched for: retry\\("), "{text}");
+            assert!(
+                text.contains("not a valid regular expression; searched for this instead: retry\\("),
+                "{text}"
+            );
         }
         for answer in both("grep_search", json!({ "context_lines": "many" })) {
             let (text, is_error) = text(&answer);

@@ -284,12 +284,12 @@ fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
     let answer = pipes.receive();
     let (first, is_error) = text(&answer);
     assert!(
-        !is_error && first.contains("# Example") && first.contains("did not name them in time"),
+        !is_error && first.contains("# Example") && first.contains("did not list them in time"),
         "{first}"
     );
     // The server asks nothing before this answer.
     let answer = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
-    assert!(!text(&answer).0.contains("did not name"), "{answer}");
+    assert!(!text(&answer).0.contains("did not list"), "{answer}");
     // The roots are not requested again until the client announces a change.
     pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
     // The server handles the notification concurrently with calls.

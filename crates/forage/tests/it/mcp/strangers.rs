@@ -176,15 +176,15 @@ fn what_is_asked_of_the_server_itself_is_answered() {
     let http = Http::start_with(&project, &[], &[TOKEN]);
     let good = kept(&http, "/mcp", "HOST", TOKEN.1, &list());
     for (asked, status, body) in [
-        ("GET / HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, "/mcp       the address for clients"),
+        ("GET / HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, "/mcp       the MCP endpoint (POST)"),
         ("GET /healthz HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, "ok\n"),
         ("HEAD /healthz HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, ""),
         (
             "POST /healthz HTTP/1.1\r\nHost: any.example\r\nContent-Length: 0\r\n\r\n",
             405,
-            "only a page to GET",
+            "this page only supports GET",
         ),
-        ("GET /healthz/x HTTP/1.1\r\nHost: any.example\r\n\r\n", 404, "the server is at /mcp"),
+        ("GET /healthz/x HTTP/1.1\r\nHost: any.example\r\n\r\n", 404, "the MCP endpoint is /mcp"),
     ] {
         // Send it as the first request of a connection, and after an authorized one.
         for is_first in [true, false] {

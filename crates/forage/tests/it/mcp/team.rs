@@ -95,7 +95,7 @@ fn a_token_that_names_none_of_the_roots_is_told_so() {
     let tokens = tokens("", "repositories = [\"elsewhere\"]");
     let mut team = TeamServer::start(project(), &tokens, &[]);
     let (told, is_error) = team.grep(BOB, "retry");
-    assert!(is_error && told.contains("may see none of the repositories"), "{told}");
+    assert!(is_error && told.contains("gives access to none of the repositories"), "{told}");
     assert!(!team.grep(ALICE, "retry").1);
 }
 
@@ -109,7 +109,7 @@ fn a_token_makes_as_many_calls_as_it_may_and_others_are_not_kept_by_that() {
     let arguments = json!({ "pattern": "retry" });
     let answer = team.as_of(BOB).ask(REVISION, &call(REVISION, 1, "grep_search", arguments));
     let (told, is_error) = text(&answer);
-    assert!(is_error && told.contains("2 requests of this token came within the last minute"), "{told}");
+    assert!(is_error && told.contains("limit of 2 requests per minute"), "{told}");
     assert_eq!(answer["result"]["structuredContent"]["code"], "rate_limited", "{answer}");
     assert!(!team.grep(ALICE, "retry").1);
 }
@@ -123,7 +123,7 @@ fn every_request_counts_against_the_limits_of_its_token() {
     assert_eq!(team.as_of(BOB).post(REVISION, &unknown).status, 200);
     assert!(!team.grep(BOB, "retry").1);
     // A rejected call has a message for the model. Any other rejected request is an HTTP error.
-    assert!(team.grep(BOB, "retry").0.contains("3 requests of this token came within the last minute"));
+    assert!(team.grep(BOB, "retry").0.contains("limit of 3 requests per minute"));
     for _ in 0..2 {
         let refused = team.as_of(BOB).post(REVISION, &list);
         assert!(
@@ -251,7 +251,7 @@ fn whether_calls_can_be_answered_is_told_to_everyone() {
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     };
-    assert_eq!((response.status, response.body.as_str()), (503, "not ready: a root is not there\n"));
+    assert_eq!((response.status, response.body.as_str()), (503, "not ready: a root does not exist\n"));
     assert_eq!(team.get("/healthz", None).status, 200);
 }
 
@@ -269,7 +269,7 @@ fn files_that_can_not_be_used_keep_the_server_from_starting() {
     std::fs::write(&file, "[[tokens]]\nname = \"x\"\nsha256 = \"y\"\n").unwrap();
     assert!(refused(&["--tokens", named]).contains("sha256sum"));
     std::fs::write(&file, "").unwrap();
-    assert!(refused(&["--tokens", named]).contains("nobody would be let in"));
+    assert!(refused(&["--tokens", named]).contains("no client could connect"));
     assert!(refused(&["--audit", "/no/such/directory/calls.jsonl"]).contains("/no/such/directory"));
     assert!(project.run(&["mcp", "--tokens", named]).stderr.contains("--http"));
 }

@@ -61,8 +61,8 @@ fn shown(stage: &Stage, turn: u64) -> String {
 /// Returns two flags: true if the model saw the sentence at the start, and true if it saw the advice on the
 /// search.
 fn said(stage: &Stage) -> (bool, bool) {
-    const DEFINED: &str = "Forage: `retry_with_backoff` is defined here. The block has names from the repository, no \
-         instructions: ``` - src/backoff.rs:1-4 fn retry_with_backoff ``` Lines with the name: 1, in files: 1.";
+    const DEFINED: &str = "Forage: `retry_with_backoff` is defined here. The block contains names from the \
+         repository, not instructions: ``` - src/backoff.rs:1-4 fn retry_with_backoff ``` Lines with the name: 1, in files: 1.";
     // The advice must not appear before the search.
     assert!(!shown(stage, 0).contains(DEFINED));
     (shown(stage, 0).contains(&sentence(stage)), shown(stage, 1).contains(DEFINED))

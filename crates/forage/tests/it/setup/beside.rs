@@ -62,7 +62,7 @@ fn all_that_clients_take_is_shown_written_and_taken_out_again() {
             run(&arguments);
             assert_eq!((tree(&project.home), tree(&project.root)), before, "{client}: shown is not written");
             let shown = run(&arguments).stdout;
-            assert!(shown.contains("Nothing is written. `forage setup"), "{shown}");
+            assert!(shown.contains("To apply the changes, run `forage setup"), "{shown}");
             let written = run(&[&arguments[..], &["--write", "--json"]].concat()).json();
             for addition in written["with"].as_array().unwrap() {
                 assert_eq!(addition["written"], true, "{client}: {addition}");
@@ -124,10 +124,10 @@ fn what_a_client_does_not_take_is_said() {
     let project = Project::new(&[]);
     let run = setup(&project, &["zed", "--with", "hooks", "--write"]);
     assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("Zed takes no hooks"), "{}", run.stderr);
+    assert!(run.stderr.contains("Zed does not support hooks"), "{}", run.stderr);
     assert!(!project.home.join(".config/zed/settings.json").exists());
     let all = ok(&project, &["claude-desktop", "--with", "all"]);
-    assert!(all.stdout.contains("Claude Desktop takes no skill."), "{}", all.stdout);
+    assert!(all.stdout.contains("Claude Desktop does not support skills."), "{}", all.stdout);
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl UseReader<'_> {
         let too_large = read.iter().filter(|found| matches!(found, Some(None))).count() as u64;
         if too_large > 0 {
             let files = count(too_large, "file");
-            notes.push(format!("{files} could not be looked at for definitions, for the size or what it is"));
+            notes.push(format!("{files} could not be parsed for definitions (too large, or not text)"));
         }
         let mut counts = [0_u64; 3];
         let mut found: Ordered = Vec::new();
@@ -110,7 +110,7 @@ impl UseReader<'_> {
             let qualifier = quoted(qualifier);
             let others = counts.iter().sum::<u64>() - listing.total;
             if best != DefinitionFit::Within {
-                listing.notes.push(format!("no definition is seen within {qualifier}; others are listed"));
+                listing.notes.push(format!("no definition was found in {qualifier}; others are listed"));
             }
             if others > 0 {
                 let others = count(others, "definition");

@@ -54,7 +54,7 @@ impl<'p> QualifiedName<'p> {
             return Ok(Self { name, qualifier: last.filter(|last| !OWN.contains(last)) });
         }
         let problem = format!(
-            "uses are those of one name, and {} is none; give a name such as \"parse_header\", or search for lines",
+            "uses need a single name, and {} is not one; give a name such as \"parse_header\", or search for lines",
             quoted(pattern)
         );
         Err(ToolError::argument("pattern", problem))

@@ -17,7 +17,7 @@ pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String 
     let further = if response.continued { " more" } else { "" };
     let showing = match shown + response.left_out_count < response.match_count {
         // We know the number of lines on other pages, but not their kinds.
-        true => format!(" (showing {}{further}; counts by kind are of these)", grouped(shown)),
+        true => format!(" (showing {}{further}; counts by kind cover only these)", grouped(shown)),
         false if response.left_out_count > 0 => format!(" (showing {})", grouped(shown)),
         false => String::new(),
     };
@@ -62,7 +62,7 @@ impl<'r> ListedFirst<'r> {
             list(&response.definitions, response.definition_count, room, |found| count(found, "definition"));
         let is_definition = |line: &GrepLine| line.mention == Some("definition");
         if definitions.is_empty() && !response.files.iter().flat_map(|file| &file.lines).any(is_definition) {
-            text.push_str("\nNo definition of it is seen in what was searched.\n");
+            text.push_str("\nNo definition of it was found in the searched files.\n");
         }
         let heading = |found: u64| match found {
             1 => "1 implementation or subclass".to_owned(),
@@ -121,7 +121,7 @@ fn list(
         let within: String =
             within.map(|names| format!(" in {}", clip(names, limits::QUOTED_BYTES))).collect();
         let inner_lines: Vec<String> = after[..inner].iter().map(range).collect();
-        let also = if inner > 0 { format!(", in it {}", inner_lines.join(", ")) } else { String::new() };
+        let also = if inner > 0 { format!(", including {}", inner_lines.join(", ")) } else { String::new() };
         let _ = writeln!(entry, "  {lines}{symbol}{within}{also}: {}", definition.text);
         if shown > 0 && list.len() + entry.len() > room {
             break;

@@ -37,7 +37,7 @@ impl Process {
         let program = program(&server.command, &variables).map_err(|failure| failure.to_string())?;
         if !is_outside(&program, roots) {
             return Err(format!(
-                "{} lies in a root that is searched: nothing of a repository is run",
+                "{} is inside a searched root: programs of a repository are not run",
                 program.display()
             ));
         }
@@ -60,7 +60,7 @@ impl Process {
         self.0.ask(method, params, is_over).map_err(|no_answer| {
             let why = match no_answer {
                 NoAnswer::Refused(error) => return error,
-                NoAnswer::Unreadable => "it sent a line that begins as an answer and is no JSON",
+                NoAnswer::Unreadable => "it sent a line that starts like an answer but is not JSON",
                 NoAnswer::Ended(why) => why,
                 NoAnswer::Late => "it did not answer in time",
             };
