@@ -172,10 +172,16 @@ pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
     {
         return false;
     }
+    // A name that is also a keyword has a prefix.
+    let prefix = match language.name {
+        "rust" => "r#",
+        "csharp" => "@",
+        _ => "",
+    };
     code.match_indices(name).any(|(at, _)| {
-        let candidate =
-            Candidate { style, code, start: at, before: &code[..at], after: &code[at + name.len()..] };
-        candidate.may_define()
+        let (before, after) = (&code[..at], &code[at + name.len()..]);
+        let before = before.strip_suffix(prefix).unwrap_or(before);
+        Candidate { style, code, start: before.len(), before, after }.may_define()
     }) || chunk::definition(code, language).is_some_and(|definition| definition.name == name)
 }
 

@@ -141,6 +141,31 @@ fn a_name_as_it_is_written_comes_before_its_parts() {
     }
 }
 
+/// Names that are keywords, which have a prefix where they are written, and operators.
+#[test]
+fn keywords_and_operators_have_definitions() {
+    let tree = Tree::new();
+    tree.write("raw.rs", "pub fn r#match() {}\n\nfn go() {\n    r#match();\n}\n");
+    tree.write("Raw.cs", "class Raw {\n    void @event() {}\n}\n");
+    let operators = "struct Slice {\n    char operator[](int at) const;\n    bool operator<(Slice b) const;\n\
+                     \u{20}   char operator()() const;\n};\nstruct Other {\n    char operator[](int at) const;\n};\n";
+    tree.write("slice.hpp", operators);
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let definitions = |name: &str| -> Vec<(String, u32)> {
+        let request = GrepRequest::new(name).output(GrepOutput::Uses);
+        let all = workspace.grep(request).unwrap().response.definitions;
+        all.into_iter().map(|it| (it.path, it.line)).collect()
+    };
+    let slice = |line| vec![("slice.hpp".to_owned(), line)];
+    assert_eq!(definitions("match"), [("raw.rs".to_owned(), 1)]);
+    assert_eq!(definitions("r#match"), [("raw.rs".to_owned(), 1)]);
+    assert_eq!(definitions("event"), [("Raw.cs".to_owned(), 2)]);
+    assert_eq!(definitions("Slice::operator[]"), slice(2));
+    assert_eq!(definitions("operator<"), slice(3));
+    assert_eq!(definitions("operator()"), slice(4));
+    assert_eq!(definitions("operator[]"), [slice(2), slice(7)].concat());
+}
+
 #[test]
 fn files_and_counts_are_those_of_all_lines() {
     let workspace = Workspace::open(SOURCES).unwrap();

@@ -660,9 +660,11 @@ fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, u
 }
 
 /// Checks whether a definition has this name. In PHP, Perl and Ruby, uses of a name may have a sigil (`$` or
-/// `@`) that its definition lacks.
+/// `@`) that its definition lacks. A name that is also a keyword has a prefix in Rust and in C#.
 fn is_called(definition: &Definition, name: &str) -> bool {
-    definition.name == name || definition.name == name.trim_start_matches(['$', '@'])
+    let defined = definition.name.as_str();
+    let is_raw = ["r#", "@"].iter().any(|prefix| defined.strip_prefix(prefix) == Some(name));
+    defined == name || is_raw || defined == name.trim_start_matches(['$', '@'])
 }
 
 /// Returns true if this kind of definition defines its name. Extensions and headings only mention it.

@@ -592,6 +592,8 @@ fn spellings(symbol: &str) -> Vec<String> {
             .map(str::to_owned)
             .into();
     all.extend(bare.strip_prefix("operator ").map(|operator| format!("operator{}", operator.trim())));
+    // In Rust and in C#, a name that is also a keyword has a prefix.
+    all.extend(["r#", "@"].map(|prefix| format!("{prefix}{bare}")));
     all.retain(|spelling| !spelling.is_empty());
     all
 }

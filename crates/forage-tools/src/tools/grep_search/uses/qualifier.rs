@@ -35,6 +35,9 @@ impl<'p> QualifiedName<'p> {
 
     /// Parses a pattern as a name, which may be qualified.
     pub(super) fn new(pattern: &'p str) -> Result<Self, ToolError> {
+        if let Some((name, qualifier)) = operator(pattern) {
+            return Ok(Self { name, qualifier });
+        }
         let bare = bare(pattern).trim_start_matches([':', '.', '#', '/']);
         // In Rust, a name that is also a keyword has this prefix.
         let bare = bare.strip_prefix("r#").unwrap_or(bare);
@@ -65,6 +68,25 @@ impl<'p> QualifiedName<'p> {
 fn bare(pattern: &str) -> &str {
     let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
     bare.strip_suffix("()").unwrap_or(bare)
+}
+
+/// Parses the name of an operator in C++ or C#, e.g. `operator[]` or `Slice::operator<`.
+fn operator(pattern: &str) -> Option<(&str, Option<&str>)> {
+    let pattern = pattern.trim();
+    let start = pattern.find("operator")?;
+    let (qualifier, name) = pattern.split_at(start);
+    let signs = &name["operator".len()..];
+    if signs.is_empty() || !signs.chars().all(|c| "+-*/%^&|~!=<>()[],".contains(c)) {
+        return None;
+    }
+    let names = |c: char| c.is_alphanumeric() || c == '_';
+    match qualifier.strip_suffix("::").or_else(|| qualifier.strip_suffix('.')) {
+        None => qualifier.is_empty().then_some((name, None)),
+        Some(qualifier) => {
+            let last = qualifier.rsplit([':', '.']).next().filter(|last| !last.is_empty())?;
+            last.chars().all(names).then_some((name, Some(last)))
+        }
+    }
 }
 
 /// How a use relates to the qualifier.
@@ -294,6 +316,12 @@ mod tests {
             ("self.send", Some(("send", None))),
             ("kebab-case", Some(("kebab-case", None))),
             ("->cart", Some(("->cart", None))),
+            ("operator==", Some(("operator==", None))),
+            ("leveldb::Slice::operator[]", Some(("operator[]", Some("Slice")))),
+            ("Call::operator()", Some(("operator()", Some("Call")))),
+            ("operator->", Some(("operator->", None))),
+            ("my_operator", Some(("my_operator", None))),
+            ("cooperator<T>", None),
             ("a b", None),
             ("send|receive", None),
             ("", None),
