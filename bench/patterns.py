@@ -2,8 +2,9 @@
 """Compares code patterns of `forage grep --ast` with ast-grep, in lines found and in time.
 
     patterns.py --forage FORAGE --ast-grep AST_GREP --tree TREE --language rust [--index] [--runs 3]
+                [--pattern PATTERN]...
 
-The patterns are those of the language in PATTERNS. Ours are equal if they touch the same lines of the same files. Both
+The patterns are those of the language in PATTERNS, or those of `--pattern`. Ours are equal if they touch the same lines of the same files. Both
 programs skip ignored and hidden files. Times are medians of the wall time of the whole program, in pairs; with
 `--index` ours may build and use its trigram index, which is built before the first run. Python 3.9 or newer, no
 packages.
@@ -126,13 +127,15 @@ def main():
     parser.add_argument("--language", required=True, choices=PATTERNS)
     parser.add_argument("--index", action="store_true")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--pattern", action="append", help="a pattern in place of those of the language")
     arguments = parser.parse_args()
     arguments.forage = str(Path(arguments.forage).resolve())
     arguments.ast_grep = str(Path(arguments.ast_grep).resolve())
     if arguments.index:
         run([arguments.forage, "index"], arguments.tree)
+    patterns = arguments.pattern or PATTERNS[arguments.language]
     equal, ratios = 0, []
-    for pattern in PATTERNS[arguments.language]:
+    for pattern in patterns:
         times = []
         for _ in range(arguments.runs):
             (expected, their_time), (found, our_time) = theirs(arguments, pattern), ours(arguments, pattern)
@@ -143,8 +146,7 @@ def main():
             continue
         missing, extra = sorted(expected - found), sorted(found - expected)
         print(f"{pattern}: {len(expected)} lines, {len(missing)} missing {missing[:3]}, {len(extra)} extra {extra[:3]}")
-    count = len(PATTERNS[arguments.language])
-    print(f"{arguments.language}: {equal} of {count} equal; our time / theirs: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
+    print(f"{arguments.language}: {equal} of {len(patterns)} equal; our time / theirs: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
 
 
 if __name__ == "__main__":
