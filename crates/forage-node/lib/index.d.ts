@@ -2,7 +2,7 @@
 
 /// <reference lib="esnext.disposable" />
 
-/** A call has no answer. Each code has a class of its own, which is a subclass of this one. */
+/** A call has no answer. Each code has its own subclass. */
 export declare class ForageError extends Error {
   constructor(message: string, options?: { code?: string; hint?: string; text?: string; transcript?: Record<string, unknown> });
   /** Stable code for programs. */
@@ -39,7 +39,7 @@ export declare class Asked {
   toString(): string;
 }
 
-/** The results of a search, which goes on while they are read. Leaving a loop over them ends the search. */
+/** The results of a search that runs while they are read. Leaving a loop over them ends the search. */
 export declare class Each<Piece, Of extends Answer = Answer> implements AsyncIterableIterator<Piece> {
   private constructor();
   /** The answer with the counts, once all results have been read. */
@@ -102,7 +102,7 @@ export declare class NoModelError extends ForageError {
   readonly code: "no_model";
 }
 
-/** Every model that was asked failed. The message has the errors; try again later, or another model. */
+/** All requested models failed. The message has the errors; try again later, or use another model. */
 export declare class ModelsFailedError extends ForageError {
   readonly code: "models_failed";
 }
@@ -132,7 +132,7 @@ export declare class UnfinishedError extends ForageError {
   readonly code: "unfinished";
 }
 
-/** The model returned no answer, or refused. Ask differently, or another model. */
+/** The model returned no answer, or refused. Rephrase the question, or use another model. */
 export declare class NoAnswerError extends ForageError {
   readonly code: "no_answer";
 }
@@ -189,7 +189,7 @@ export interface ChangedDefinition {
   kind: string;
   /** Its name, after those of the definitions around it. */
   symbol: string;
-  /** Its first line, from 1; of a removed one in the file before the change. */
+  /** Its first line, counted from 1; for a removed definition, in the file before the change. */
   startLine: number;
   /** Its last line. */
   endLine: number;
@@ -203,7 +203,7 @@ export interface ChangedFile {
   path: string;
   /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
-  /** The path that a renamed file had. */
+  /** The previous path of a renamed file. */
   oldPath?: string | null;
   /** The share of a renamed file that is the same, in percent. */
   similarity?: number | null;
@@ -233,7 +233,7 @@ export interface CutDefinition {
 
 /** Lines that an earlier answer has shown. */
 export interface EarlierLines {
-  /** The first line, from 1. */
+  /** The first line, counted from 1. */
   startLine: number;
   /** The last line. */
   endLine: number;
@@ -293,7 +293,7 @@ export interface GrepFile {
   path: string;
   /** The bytes of the path in base64, if `path` is quoted. */
   pathBytes?: string | null;
-  /** Shown matching lines; for `output: "files"`, all matching lines. */
+  /** Number of matching lines shown; for `output: "files"`, of all matching lines. */
   matchCount: number;
   /** Matching lines and their context, in order. */
   lines?: Array<GrepLine>;
@@ -353,7 +353,7 @@ export interface KeywordFile {
   grade?: number | null;
   /** Lines that the model names; only from answers by ids. */
   ranges?: Array<LineRange>;
-  /** No model has judged this file, unlike others of the same answer. */
+  /** No model has judged this file, unlike other files in the same answer. */
   notFiltered?: boolean;
   /** Only the ranking selected this file, and no term. */
   isRanked?: boolean;
@@ -401,7 +401,7 @@ export interface ListEntry {
   pathBytes?: string | null;
   /** `directory`, `file` or `symlink`. */
   type: string;
-  /** Lines of a text file. */
+  /** Number of lines, for a text file. */
   lines?: number | null;
   /** Top-level names that the file defines, in line order; if requested. */
   symbols?: Array<string>;
@@ -509,7 +509,7 @@ export interface OutlineEntry {
 
 /** Lines of one definition, or of a part of a file outside of definitions. */
 export interface RankedChunk {
-  /** The first line, from 1. */
+  /** The first line, counted from 1. */
   startLine: number;
   /** The last line. */
   endLine: number;
@@ -523,7 +523,7 @@ export interface RankedChunk {
 
 /** Consecutive lines of a file. */
 export interface RankedCode {
-  /** The first line, from 1. */
+  /** The first line, counted from 1. */
   startLine: number;
   /** The last line. */
   endLine: number;
@@ -603,13 +603,13 @@ export interface SearchData {
   submatches?: Array<Submatch>;
   /** Edits of the best match in the line; fuzzy searches only. */
   distance?: number | null;
-  /** Bytes that were cut before the line. */
+  /** Number of bytes cut from the start of the line. */
   cutBefore?: number;
   /** Bytes that were cut after the line. */
   cutAfter?: number;
 }
 
-/** A line that matches, or one of its context. */
+/** A matching line, or a context line. */
 export interface SearchRecord {
   /** `match` or `context`. */
   type: string;
@@ -722,7 +722,7 @@ export interface RankRecords {
   strength: number;
   /** Words of the query that no file contains. */
   unknownWords: Array<string>;
-  /** Words of the query without weight, because they are the project's name; with `explain`. */
+  /** Words of the query that carry no weight, because they are the project's name; with `explain`. */
   ownNames?: Array<string>;
   /** Quotes, filters and exclusions that were applied. */
   understood: Array<string>;
@@ -1042,9 +1042,9 @@ export interface ReadRecords {
   outline?: Array<OutlineEntry>;
   /** Number of definitions that the outline omits, by kind. */
   outlineLeftOut?: Record<string, number>;
-  /** The outline was read by line, because there is no parser for the language, or the file is too large: definitions may be missing or have wrong ends. */
+  /** The outline was built line by line, because there is no parser for the language or the file is too large: definitions may be missing or have wrong ends. */
   outlineByLine?: boolean;
-  /** The parser met errors in the file: definitions near them may be missing or have wrong ends. */
+  /** The parser found errors in the file: definitions near them may be missing or have wrong ends. */
   outlineHasErrors?: boolean;
   /** By line number, the bytes in base64 of lines that differ in `lines`. */
   lineBytes?: Record<string, string>;
@@ -1244,7 +1244,7 @@ export interface LookupRecords {
 
 export type LookupAnswer = Answer<LookupRecords> & Readonly<Omit<LookupRecords, keyof Answer>> & Iterable<LookupHit>;
 
-/** A model, and where it is asked. */
+/** A model and its endpoint. */
 export interface ModelSettings {
   /** A known provider, such as `openai`; with `baseUrl` a name for messages. */
   provider?: string;
@@ -1264,7 +1264,7 @@ export interface ModelSettings {
 export interface CollectionSettings {
   /** A local directory of collections, in place of a server. */
   directory?: string;
-  /** The address of a server. Its port is that of the REST interface, 6333 by default. */
+  /** The address of a server. Its port is that of the REST API, 6333 by default. */
   url?: string;
   /** The name of the collection. */
   name?: string;
@@ -1280,7 +1280,7 @@ export interface CollectionSettings {
   vector?: string;
   /** The weights of terms in a collection without the IDF modifier: computed by Forage, or as stored. */
   idf?: "auto" | "stored";
-  /** The encoder; `auto` takes the one that the collection names. */
+  /** The encoder; `auto` uses the one that the collection names. */
   encoder?: "auto" | "code-superset" | "fastembed-bm25" | "bm42";
   /** The language of the texts, for stemming. */
   language?: string;
@@ -1353,7 +1353,7 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** What happens while a question is answered. Unknown tokens and costs are `null`. */
+/** An event while a question is answered. Unknown tokens and costs are `null`. */
 export type AskEvent =
   /** A model is asked; it must answer now if `last` is true. */
   | { readonly type: "asking"; readonly turn: number; readonly turns: number; readonly model: string; readonly last: boolean }
@@ -1445,7 +1445,7 @@ export declare class Workspace {
    * ```
    */
   grep(given: GrepArguments, options?: CallOptions): Promise<GrepAnswer>;
-  /** Like `grep`, but iterates over all results while they are found. */
+  /** Like `grep`, but iterates over all results as they are found. */
   grepEach(given: Omit<GrepArguments, "output" | "maxResults" | "cursor">, options?: CallOptions): Each<GrepFile, GrepAnswer>;
   /**
    * Finds the files that are relevant to a question, as judged by a model.
@@ -1494,7 +1494,7 @@ export declare class Workspace {
    * ```
    */
   search(given: SearchArguments, options?: CallOptions): Promise<SearchAnswer>;
-  /** Like `search`, but iterates over all results while they are found. */
+  /** Like `search`, but iterates over all results as they are found. */
   searchEach(given: Omit<SearchArguments, "maxResults" | "bestFirst" | "cursor">, options?: CallOptions): Each<SearchRecord, SearchAnswer>;
   /**
    * Looks up exact words in a collection of sparse vectors.

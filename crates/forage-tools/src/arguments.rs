@@ -467,10 +467,10 @@ mod tests {
     #[test]
     fn what_clients_add_is_left_out_with_a_note() {
         let cases = [
-            (json!({"pattern": "x", "wait_for_previous": true}), "left out: `wait_for_previous`"),
-            (json!({"pattern": "x", "reason": "y", "depth": 2}), "left out: `reason`, `depth`"),
+            (json!({"pattern": "x", "wait_for_previous": true}), "ignored: `wait_for_previous`"),
+            (json!({"pattern": "x", "reason": "y", "depth": 2}), "ignored: `reason`, `depth`"),
             // If there is also a pattern, `query` describes its purpose.
-            (json!({"pattern": "x", "query": "where is x?"}), "left out: `query`"),
+            (json!({"pattern": "x", "query": "where is x?"}), "ignored: `query`"),
         ];
         for (request, expected) in cases {
             let (fields, notes) = run(request.clone()).unwrap();

@@ -123,7 +123,7 @@ mod tests {
     fn text_that_is_no_pattern_is_searched_as_text() {
         for request in [json!({"query": "fn main("}), json!({"pattern": "fn main("})] {
             let answer = registry::find("grep_search").unwrap().call(&context(), request).unwrap();
-            assert!(answer.text.contains("this was searched for: fn main\\("), "{}", answer.text);
+            assert!(answer.text.contains("searched for this instead: fn main\\("), "{}", answer.text);
         }
     }
 

@@ -123,7 +123,7 @@ __all__ = [
 ]
 
 class ForageError(Exception):
-    """A call has no answer. Each code has a class of its own, which is a subclass of this one."""
+    """A call has no answer. Each code has its own subclass."""
     code: str
     message: str
     hint: str | None
@@ -160,7 +160,7 @@ _Piece = TypeVar("_Piece", bound=Record, covariant=True)
 _Answer = TypeVar("_Answer", bound=Answer, covariant=True)
 
 class Each(Iterator[_Piece], Generic[_Piece, _Answer]):
-    """The results of a search, which goes on while they are read. `answer` has the counts once all have been read."""
+    """The results of a search that runs while they are read. `answer` has the counts once all have been read."""
     @property
     def answer(self) -> _Answer | None: ...
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None: ...
@@ -214,7 +214,7 @@ class NoModelError(ForageError):
     """No model is available. Set a key, run a local model, or filter without one; the message lists the settings that were checked."""
 
 class ModelsFailedError(ForageError):
-    """Every model that was asked failed. The message has the errors; try again later, or another model."""
+    """All requested models failed. The message has the errors; try again later, or use another model."""
 
 class NoEngineError(ForageError):
     """None of the configured external engines can run. Install ugrep or ripgrep, or use the embedded engine."""
@@ -232,7 +232,7 @@ class UnfinishedError(ForageError):
     """The call ended before it found anything, for example at its time limit. There may be matches: allow more time, or search a smaller directory."""
 
 class NoAnswerError(ForageError):
-    """The model returned no answer, or refused. Ask differently, or another model."""
+    """The model returned no answer, or refused. Rephrase the question, or use another model."""
 
 class CancelledError(ForageError):
     """The call was interrupted. The answer has the results so far."""
@@ -277,7 +277,7 @@ class ChangedDefinition(Record):
         """Its name, after those of the definitions around it."""
     @property
     def start_line(self) -> int:
-        """Its first line, from 1; of a removed one in the file before the change."""
+        """Its first line, counted from 1; for a removed definition, in the file before the change."""
     @property
     def end_line(self) -> int:
         """Its last line."""
@@ -295,7 +295,7 @@ class ChangedFile(Record):
         """The bytes of the path in base64, if `path` is quoted."""
     @property
     def old_path(self) -> str | None:
-        """The path that a renamed file had."""
+        """The previous path of a renamed file."""
     @property
     def similarity(self) -> int | None:
         """The share of a renamed file that is the same, in percent."""
@@ -331,7 +331,7 @@ class EarlierLines(Record):
     """Lines that an earlier answer has shown."""
     @property
     def start_line(self) -> int:
-        """The first line, from 1."""
+        """The first line, counted from 1."""
     @property
     def end_line(self) -> int:
         """The last line."""
@@ -406,7 +406,7 @@ class GrepFile(Record):
         """The bytes of the path in base64, if `path` is quoted."""
     @property
     def match_count(self) -> int:
-        """Shown matching lines; for `output: "files"`, all matching lines."""
+        """Number of matching lines shown; for `output: "files"`, of all matching lines."""
     @property
     def lines(self) -> builtins.list[GrepLine] | None:
         """Matching lines and their context, in order."""
@@ -484,7 +484,7 @@ class KeywordFile(Record):
         """Lines that the model names; only from answers by ids."""
     @property
     def not_filtered(self) -> bool | None:
-        """No model has judged this file, unlike others of the same answer."""
+        """No model has judged this file, unlike other files in the same answer."""
     @property
     def is_ranked(self) -> bool | None:
         """Only the ranking selected this file, and no term."""
@@ -544,7 +544,7 @@ class ListEntry(Record):
         """`directory`, `file` or `symlink`."""
     @property
     def lines(self) -> int | None:
-        """Lines of a text file."""
+        """Number of lines, for a text file."""
     @property
     def symbols(self) -> builtins.list[str] | None:
         """Top-level names that the file defines, in line order; if requested."""
@@ -685,7 +685,7 @@ class RankedChunk(Record):
     """Lines of one definition, or of a part of a file outside of definitions."""
     @property
     def start_line(self) -> int:
-        """The first line, from 1."""
+        """The first line, counted from 1."""
     @property
     def end_line(self) -> int:
         """The last line."""
@@ -703,7 +703,7 @@ class RankedCode(Record):
     """Consecutive lines of a file."""
     @property
     def start_line(self) -> int:
-        """The first line, from 1."""
+        """The first line, counted from 1."""
     @property
     def end_line(self) -> int:
         """The last line."""
@@ -808,13 +808,13 @@ class SearchData(Record):
         """Edits of the best match in the line; fuzzy searches only."""
     @property
     def cut_before(self) -> int | None:
-        """Bytes that were cut before the line."""
+        """Number of bytes cut from the start of the line."""
     @property
     def cut_after(self) -> int | None:
         """Bytes that were cut after the line."""
 
 class SearchRecord(Record):
-    """A line that matches, or one of its context."""
+    """A matching line, or a context line."""
     @property
     def type(self) -> str:
         """`match` or `context`."""
@@ -941,7 +941,7 @@ class RankAnswer(Answer):
         """Words of the query that no file contains."""
     @property
     def own_names(self) -> builtins.list[str] | None:
-        """Words of the query without weight, because they are the project's name; with `explain`."""
+        """Words of the query that carry no weight, because they are the project's name; with `explain`."""
     @property
     def understood(self) -> builtins.list[str]:
         """Quotes, filters and exclusions that were applied."""
@@ -1042,7 +1042,7 @@ class RankAnswerOfRoot(Record):
         """Words of the query that no file contains."""
     @property
     def own_names(self) -> builtins.list[str] | None:
-        """Words of the query without weight, because they are the project's name; with `explain`."""
+        """Words of the query that carry no weight, because they are the project's name; with `explain`."""
     @property
     def understood(self) -> builtins.list[str]:
         """Quotes, filters and exclusions that were applied."""
@@ -1615,10 +1615,10 @@ class ReadAnswer(Answer):
         """Number of definitions that the outline omits, by kind."""
     @property
     def outline_by_line(self) -> bool | None:
-        """The outline was read by line, because there is no parser for the language, or the file is too large: definitions may be missing or have wrong ends."""
+        """The outline was built line by line, because there is no parser for the language or the file is too large: definitions may be missing or have wrong ends."""
     @property
     def outline_has_errors(self) -> bool | None:
-        """The parser met errors in the file: definitions near them may be missing or have wrong ends."""
+        """The parser found errors in the file: definitions near them may be missing or have wrong ends."""
     @property
     def line_bytes(self) -> dict[str, str] | None:
         """By line number, the bytes in base64 of lines that differ in `lines`."""
@@ -1719,10 +1719,10 @@ class ReadAnswerOfRoot(Record):
         """Number of definitions that the outline omits, by kind."""
     @property
     def outline_by_line(self) -> bool | None:
-        """The outline was read by line, because there is no parser for the language, or the file is too large: definitions may be missing or have wrong ends."""
+        """The outline was built line by line, because there is no parser for the language or the file is too large: definitions may be missing or have wrong ends."""
     @property
     def outline_has_errors(self) -> bool | None:
-        """The parser met errors in the file: definitions near them may be missing or have wrong ends."""
+        """The parser found errors in the file: definitions near them may be missing or have wrong ends."""
     @property
     def line_bytes(self) -> dict[str, str] | None:
         """By line number, the bytes in base64 of lines that differ in `lines`."""
@@ -2173,7 +2173,7 @@ class Workspace(_Opened):
             src/retry.py ['def again(times):']
         """
     def grep_each(self, pattern: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, syntax: str | None = None, context_lines: int | None = None, before_context: int | None = None, after_context: int | None = None, ignore_case: bool | None = None, word_regexp: bool | None = None, fixed_strings: bool | None = None, invert_match: bool | None = None, multiline: bool | None = None, include_ignored: bool | None = None) -> Each[GrepFile, GrepAnswer]:
-        """Like `grep`, but iterates over all results while they are found.
+        """Like `grep`, but iterates over all results as they are found.
 
         Args:
             pattern: Regular expression to search for.
@@ -2280,7 +2280,7 @@ class Workspace(_Opened):
             [1, 4]
         """
     def search_each(self, pattern: str, path: str | None = None, *, case: Literal["smart", "sensitive", "insensitive"] | None = None, fixed_strings: bool | None = None, word_regexp: bool | None = None, file_pattern: str | Sequence[str] | None = None, hidden: bool | None = None, follow: bool | None = None, no_ignore: bool | None = None, context_lines: int | None = None, timeout_ms: int | None = None, fuzzy: int | None = None) -> Each[SearchRecord, SearchAnswer]:
-        """Like `search`, but iterates over all results while they are found.
+        """Like `search`, but iterates over all results as they are found.
 
         Args:
             pattern: What to search for in every line: a regular expression, or plain text with
@@ -2381,7 +2381,7 @@ class AsyncWorkspace(_Opened):
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
         """
     def grep_each(self, pattern: str, path: str | None = None, *, file_pattern: str | Sequence[str] | None = None, changed: str | None = None, syntax: str | None = None, context_lines: int | None = None, before_context: int | None = None, after_context: int | None = None, ignore_case: bool | None = None, word_regexp: bool | None = None, fixed_strings: bool | None = None, invert_match: bool | None = None, multiline: bool | None = None, include_ignored: bool | None = None) -> AsyncEach[GrepFile, GrepAnswer]:
-        """Like `grep`, but iterates over all results while they are found.
+        """Like `grep`, but iterates over all results as they are found.
 
         Args:
             pattern: Regular expression to search for.
@@ -2470,7 +2470,7 @@ class AsyncWorkspace(_Opened):
             cursor: `next_cursor` of the previous answer to the same call, to continue after it.
         """
     def search_each(self, pattern: str, path: str | None = None, *, case: Literal["smart", "sensitive", "insensitive"] | None = None, fixed_strings: bool | None = None, word_regexp: bool | None = None, file_pattern: str | Sequence[str] | None = None, hidden: bool | None = None, follow: bool | None = None, no_ignore: bool | None = None, context_lines: int | None = None, timeout_ms: int | None = None, fuzzy: int | None = None) -> AsyncEach[SearchRecord, SearchAnswer]:
-        """Like `search`, but iterates over all results while they are found.
+        """Like `search`, but iterates over all results as they are found.
 
         Args:
             pattern: What to search for in every line: a regular expression, or plain text with

@@ -308,6 +308,11 @@ impl Tool for KeywordSearch {
             FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
         }
         outcome.hidden = found.hidden.take();
+        if found.is_unranked.get() {
+            let order = "the time limit was reached before the files were ranked; they are in the order of \
+                         their matching lines";
+            outcome.warnings.push(order.to_owned());
+        }
         outcome.found = !outcome.response.files.is_empty();
         Ok(outcome)
     }

@@ -331,7 +331,7 @@ fn arguments_of_other_tools_are_understood() {
     }
     let (found, text) = grep(json!({"wait_for_previous": true, "context_lines": 999}));
     assert_eq!(found, "a.txt sub/c.rs");
-    assert!(text.contains("left out: `wait_for_previous`]") && text.contains("50 was used"), "{text}");
+    assert!(text.contains("ignored: `wait_for_previous`]") && text.contains("50 was used"), "{text}");
     let (_, records) = found_lines("a(b)");
     assert_eq!(records["match_count"], 1, "{records}");
     let (text, _) = self::found("read_file", json!({"path": "sub/c.rs:2"}));

@@ -204,7 +204,7 @@ fn context_comes_with_few_matches() {
     ] {
         let text = text(request.clone());
         assert_eq!(text.contains("- other"), has_context, "{request}: {text}");
-        assert_eq!(text.contains("context_lines gives them"), !has_context, "{request}: {text}");
+        assert_eq!(text.contains("set context_lines to get them"), !has_context, "{request}: {text}");
     }
 }
 

@@ -352,7 +352,7 @@ fn every_fault_of_a_server_has_its_outcome() {
         let run = project.run(&flags);
         assert_eq!(run.status, 0, "{name}: {run:?}");
         assert!(run.stdout.starts_with("from the second"), "{name}: {run:?}");
-        assert!(run.stdout.contains("(acme-b/big-1 goes on)]"), "{name}: {run:?}");
+        assert!(run.stdout.contains("(acme-b/big-1 takes over)]"), "{name}: {run:?}");
         assert!(results(&next)[0].contains("Found 2 matches"), "{name}: the conversation is taken over");
     }
 }

@@ -491,7 +491,7 @@ fn a_key_alone_lets_agents_use_no_model() {
     let said = setup(&key);
     assert!(
         said.contains(
-            "`keyword_search` is not offered to agents: anthropic (key in ANTHROPIC_API_KEY) would do"
+            "`keyword_search` is not offered to agents: anthropic (key in ANTHROPIC_API_KEY) is usable"
         ),
         "{said}"
     );

@@ -94,7 +94,7 @@ fn settings_that_make_no_sense_are_named() {
         ),
         ("encoder = \"splade\"", "one of `auto`, `code-superset`, `fastembed-bm25`, `bm42`"),
         ("language = \"klingon\"", "`retrieval.language`"),
-        ("language = \"klingon\"", "\"klingon\" is none of arabic, danish"),
+        ("language = \"klingon\"", "\"klingon\" is not one of arabic, danish"),
         ("encoder = \"bm42\"\ndisable_stemmer = true", "\"bm42\" ("),
         ("timeout_ms = 1", "give 100 to 300000"),
         ("unknown = 1", "unknown key `retrieval.unknown`"),

@@ -1,6 +1,6 @@
 //! Order of the files found, without a model. This is deterministic and depends only on their content.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
@@ -37,6 +37,8 @@ pub(super) struct OrderedMatches<'a> {
     /// The secrets that were removed.
     pub(super) hidden: RefCell<Hidden>,
     order: OnceCell<Vec<usize>>,
+    /// True if there was no time to rank the files, so that their order depends on the speed of the machine.
+    pub(super) is_unranked: Cell<bool>,
 }
 
 impl<'a> OrderedMatches<'a> {
@@ -50,7 +52,8 @@ impl<'a> OrderedMatches<'a> {
     ) -> Self {
         let effort = context.effort(stop);
         let (redactor, hidden) = (&*context.redactor, RefCell::default());
-        Self { root, gathered, question, ranked, effort, redactor, hidden, order: OnceCell::new() }
+        let (order, is_unranked) = (OnceCell::new(), Cell::new(false));
+        Self { root, gathered, question, ranked, effort, redactor, hidden, order, is_unranked }
     }
 
     /// Sorts all files, the best first, and returns their indexes. We rank the best files by matching lines
@@ -60,8 +63,9 @@ impl<'a> OrderedMatches<'a> {
         self.order.get_or_init(|| {
             let mut order = lexical::rank(self.gathered);
             let most = order.len().min(limits::LEXICAL_RANKED);
-            if let Some(ranked) = self.ranked(&order[..most]) {
-                order[..most].copy_from_slice(&ranked);
+            match self.ranked(&order[..most]) {
+                Some(ranked) => order[..most].copy_from_slice(&ranked),
+                None => self.is_unranked.set(true),
             }
             if !self.ranked.is_empty() {
                 let place = |file: &usize| {
