@@ -100,7 +100,7 @@ mod tests {
         }
         assert_eq!(asked.load(Ordering::Relaxed), 1);
         ending.cancel();
-        assert!(readiness.state().await.is_err_and(|why| why.contains("end")));
+        assert!(readiness.state().await.is_err_and(|why| why.contains("shutting down")));
         assert_eq!(Readiness::new(None, CancellationToken::new()).state().await, Ok(()));
     }
 }

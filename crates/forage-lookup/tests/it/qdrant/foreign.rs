@@ -146,7 +146,7 @@ fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
     let (_server, url) = peer();
     collection(&url, &json!({"one": {}, "two": {}}), |text| json!({"text": text}));
     let error = look_up(&retriever(&url), "error").unwrap_err();
-    assert!(error.to_string().contains("no sparse vector `text-sparse`, but one, two"), "{error}");
+    assert!(error.to_string().contains("no sparse vector `text-sparse`; it has: one, two"), "{error}");
     let named = Retriever { using: "one".to_owned(), ..retriever(&url) };
     assert_eq!(look_up(&named, "E0308").unwrap().hits.len(), 1);
     // A filling must not add points to a collection that would rank them wrongly.
