@@ -157,8 +157,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let has_visited =
         search.reports.iter().any(|(.., report)| report.visited > report.skipped.get(SkipReason::TooLarge));
     if is_possible && paths.is_empty() && !arguments.files && !has_visited && context.stop.check().is_none() {
-        search
-            .failure("no files were searched: the options, ignore rules or hidden names exclude all of them");
+        search.report_nothing_searched();
     }
     if context.stop.is_cancelled() {
         return Err(ToolError::Cancelled.into());
@@ -670,6 +669,20 @@ impl LineSearch<'_> {
     fn failure(&mut self, text: &str) {
         self.has_failed = true;
         self.output.failure(text);
+    }
+
+    /// Reports that there was no file to search. This is an error, except for changed files: a note has
+    /// already said that no file has changed.
+    fn report_nothing_searched(&mut self) {
+        let has_changes = self.changed.iter().any(|(_, changed)| changed.files.files().len() > 0);
+        if self.style.arguments.changed.range().is_none() {
+            self.failure(
+                "no files were searched: the options, ignore rules or hidden names exclude all of them",
+            );
+        } else if has_changes {
+            self.output
+                .note("no changed file was searched: the options or the configuration exclude all of them");
+        }
     }
 
     /// Prints statistics and notes after the search.

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::eval::git;
 use crate::{Project, Run};
 
 fn ripgrep() -> Command {
@@ -641,4 +642,38 @@ fn uses_and_fuzzy_matches_have_pages() {
     let run =
         project.run(&["grep", "-Z", "1", "--max-results", "1", "--json", "neddle", "--cursor", &cursor]);
     assert_eq!(run.json()["match_count"], json!(1), "{run:?}");
+}
+
+/// Creates a repository with one commit of two files.
+fn committed() -> Project {
+    let project = Project::new(&[("src/a.rs", "fn needle() {}\n"), ("vendor/b.rs", "fn needle() {}\n")]);
+    git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "one"]);
+    project
+}
+
+#[test]
+fn without_a_change_changed_finds_nothing() {
+    let project = committed();
+    for arguments in [
+        &["grep", "needle", "--changed"][..],
+        &["grep", "needle", "--since", "HEAD"],
+        &["rank", "needle", "--changed"],
+    ] {
+        let run = project.run(arguments);
+        assert!(run.status == 1 && !run.stderr.contains("error"), "{run:?}");
+    }
+    assert!(project.run(&["grep", "needle", "--changed"]).stderr.contains("no file has changed"));
+    // A deleted file is a change, but there is nothing to search.
+    std::fs::remove_file(project.root.join("src/a.rs")).unwrap();
+    let run = project.run(&["grep", "needle", "--changed"]);
+    assert!(run.status == 1 && run.stderr.contains("1 changed file was deleted"), "{run:?}");
+    project.configure("[search]\nexclude = [\"vendor\"]\n");
+    project.write("vendor/b.rs", "fn needle() {}\n// more\n");
+    let run = project.run(&["grep", "needle", "--changed"]);
+    assert!(run.status == 1 && run.stderr.contains("no changed file was searched"), "{run:?}");
+    // Control: with a change that can be searched, there are matches.
+    project.write("src/c.rs", "needle\n");
+    assert_eq!(project.run(&["grep", "needle", "--changed"]).status, 0);
 }
