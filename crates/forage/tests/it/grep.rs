@@ -677,3 +677,31 @@ fn without_a_change_changed_finds_nothing() {
     project.write("src/c.rs", "needle\n");
     assert_eq!(project.run(&["grep", "needle", "--changed"]).status, 0);
 }
+
+#[test]
+fn a_linked_worktree_is_named_as_the_reason() {
+    let project = committed();
+    let linked = project.root.with_file_name("linked");
+    git(&project, &["worktree", "add", "-q", linked.to_str().unwrap()]);
+    for arguments in [
+        &["read", "HEAD~1:src/a.rs"][..],
+        &["grep", "needle", "main:src"],
+        &["grep", "needle", "ref:main"],
+        &["grep", "needle", "--changed"],
+    ] {
+        let run = project.run_in(&linked, arguments, &[]);
+        assert!(run.status == 2 && run.stderr.contains("a linked worktree"), "{arguments:?}: {run:?}");
+        assert!(!run.stderr.contains("does not exist"), "{run:?}");
+    }
+    let missing = project.run_in(&linked, &["read", "src/none.rs:12"], &[]);
+    assert!(missing.stderr.contains("does not exist"), "{missing:?}");
+}
+
+#[test]
+fn errors_about_changes_name_the_typed_option() {
+    let project = Project::new(&[("a.txt", "needle\n")]);
+    let changed = project.run(&["grep", "needle", "--changed"]).stderr;
+    assert!(changed.contains("--changed") && !changed.contains("--since"), "{changed}");
+    let since = project.run(&["grep", "needle", "--since", "HEAD~1"]).stderr;
+    assert!(since.contains("--since") && !since.contains("--changed"), "{since}");
+}
