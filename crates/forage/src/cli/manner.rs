@@ -82,6 +82,7 @@ fn option(id: &str, argument: &str) -> Option<clap::Arg> {
         (_, "file_pattern") => "glob",
         (_, "changed") if !is_typed("--changed") => "since",
         ("grep_search" | "read_file", "context_lines") => "context",
+        ("grep_search", "output") => "uses",
         ("grep_search", "include_ignored") => "unrestricted",
         ("list_directory", "pattern") => "name",
         ("search_index", "code_tokens") => "code",
@@ -235,8 +236,6 @@ mod tests {
     const JSON_ONLY: &[&str] = &[
         "search_index explain",
         "search_index history",
-        // `--uses`, `-l` and `-c` select it.
-        "grep_search output",
         // `--ast` selects syntax search, and `-t` or file names select the language.
         "grep_search syntax",
         // `-i` and `-S` select it.

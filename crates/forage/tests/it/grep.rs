@@ -705,3 +705,9 @@ fn errors_about_changes_name_the_typed_option() {
     let since = project.run(&["grep", "needle", "--since", "HEAD~1"]).stderr;
     assert!(since.contains("--since") && !since.contains("--changed"), "{since}");
 }
+
+#[test]
+fn uses_of_another_revision_are_refused_by_option() {
+    let run = committed().run(&["grep", "--uses", "needle", "HEAD:"]);
+    assert!(run.status == 2 && run.stderr.contains("`--uses`: uses are found only"), "{run:?}");
+}
