@@ -236,3 +236,20 @@ fn a_missing_path_in_the_home_directory_does_not_exist() {
     let there = project.home.join("there").display().to_string();
     assert!(project.run(&["grep", "needle", &there]).stderr.contains("too broad"), "no control");
 }
+
+#[test]
+fn a_named_model_without_a_key_names_the_variable() {
+    let project = project();
+    for arguments in [
+        &["keyword", "--model", "groq/some-model", "where", "needle"][..],
+        &["ask", "--model", "groq/some-model", "where"],
+    ] {
+        let run = project.run(arguments);
+        assert!(run.status == 2 && run.stderr.contains("GROQ_API_KEY is not set"), "{run:?}");
+        assert!(run.stderr.contains("no configured model can"), "{run:?}");
+        assert!(
+            !run.stderr.contains("no model is configured") && !run.stderr.contains("Looked for"),
+            "{run:?}"
+        );
+    }
+}
