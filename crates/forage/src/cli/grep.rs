@@ -22,7 +22,7 @@ use forage_search::{
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     ChangedFiles, Context, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError, globs_without_files,
-    hidden_matches, limits, other_readings, telemetry,
+    hidden_matches, is_excluded_by_configuration, limits, other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -768,7 +768,11 @@ impl LineSearch<'_> {
         }
         for (root, start, walk, report) in &self.reports {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
-                self.output.note(&format!("{line}; -u searches ignored files, -. hidden ones"));
+                let remedy = match is_excluded_by_configuration(&line) {
+                    true => "a path that names them includes them",
+                    false => "-u searches ignored files, -. hidden ones",
+                };
+                self.output.note(&format!("{line}; {remedy}"));
             }
             // This takes time that ripgrep does not need, so we must not do it in a script.
             if let [pattern] = self.patterns

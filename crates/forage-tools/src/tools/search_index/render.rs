@@ -15,6 +15,7 @@ use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted, quoted_name, quoted_query};
+use crate::verdict::EXCLUDED;
 
 /// Levels of detail of each file, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
     }
     push_words(&mut text, response);
     let before = "\nFiles that were left out match part of it:";
-    text.push_str(&response.not_searched.describe(before, ""));
+    text.push_str(&response.not_searched.describe(before, "", EXCLUDED));
     text
 }
 
