@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// `-` reads standard input
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
-    /// Directory or file to search
+    /// Directory or file to search [default: the working directory]
     #[arg(short, long, value_name = "PATH")]
     path: Option<String>,
     /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs')
