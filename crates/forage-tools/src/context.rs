@@ -108,7 +108,7 @@ pub struct FilterSettings {
     /// The models in order of preference.
     pub models: Models,
     /// The places where a model could have been configured, for the error without models. This must contain
-    /// only names, never values.
+    /// only names, never values. Empty if the models are named.
     pub looked_for: String,
     /// Removes secrets from text before we send it.
     pub redactor: Arc<Redactor>,
@@ -139,10 +139,15 @@ pub struct FilterSettings {
 }
 
 impl FilterSettings {
+    /// Returns true if the configuration names models, whether or not they can be used.
+    pub(crate) fn names_models(&self) -> bool {
+        self.looked_for.is_empty() && !self.models.passed_over().is_empty()
+    }
+
     /// Describes where a model could have been configured and why no provider has one, for the error without
     /// models.
     pub(crate) fn what_was_looked_for(&self) -> String {
-        format!("{} {}", self.looked_for, self.models.passed_over()).trim_end().to_owned()
+        format!("{} {}", self.looked_for, self.models.passed_over()).trim().to_owned()
     }
 }
 

@@ -81,12 +81,17 @@ pub enum ToolError {
         /// One line per term with its size.
         terms: String,
     },
-    /// No model is configured, and no other filter was chosen.
-    #[error("no model is configured to filter the results of {tool}")]
+    /// No model can be used, and no other filter was chosen.
+    #[error(
+        "no {} filter the results of {tool}",
+        if *is_configured { "configured model can" } else { "model is configured to" }
+    )]
     NoModel {
         /// The name of the tool.
         tool: String,
-        /// The providers and variables that were checked; names only.
+        /// True if the configuration names models, but none of them can be used.
+        is_configured: bool,
+        /// The providers and variables that were checked, or why the models can't be used; names only.
         looked_for: String,
     },
     /// All models failed.

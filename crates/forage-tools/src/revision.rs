@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{OpenError, RelPath, Root, SkipReason};
-use forage_git::{FileMode, ObjectError, ObjectId, Repository, StoredEntry};
+use forage_git::{FileMode, NoHistory, ObjectError, ObjectId, Repository, StoredEntry};
 use forage_search::{ReadStored, StoredTexts};
 
 use crate::context::Context;
@@ -55,17 +55,30 @@ impl Context {
         }
         let refused = |problem: String| ToolError::argument("path", clip(&problem, limits::NOTE_BYTES));
         let root = Arc::clone(self.roots.main());
-        let resolved = Repository::open(&root, &self.stop)
-            .map_err(|error| refused(error.to_string()))
-            .and_then(|mut repository| repository.resolve(name).map_err(|error| refused(error.to_string())));
-        let id = match resolved {
+        let mut repository = match Repository::open(&root, &self.stop) {
+            Ok(repository) => repository,
+            Err(error) => {
+                let is_hidden = error != NoHistory::NoRepository && is_like_a_revision(&root, name, path);
+                return (is_meant || is_hidden)
+                    .then(|| Err(refused(format!("{rest} can't be read: {error}"))));
+            }
+        };
+        let id = match repository.resolve(name) {
             Ok(id) => id,
-            Err(error) => return is_meant.then_some(Err(error)),
+            Err(error) => return is_meant.then(|| Err(refused(error.to_string()))),
         };
         let path = RelPath::parse(if path.is_empty() { "." } else { path }, &RelPath::root());
         let path = path.map_err(|error| refused(error.to_string()));
         Some(path.map(|path| (root, path, Revision { id, name: name.to_owned() })))
     }
+}
+
+/// Returns true if `name:path` looks like a file of a revision, for a repository that we can't ask. A file
+/// with a line number, a qualified name and an address do not.
+fn is_like_a_revision(root: &Root, name: &str, path: &str) -> bool {
+    let is_path = RelPath::parse(name, &RelPath::root()).is_ok_and(|path| root.locate(&path).is_ok());
+    let is_line = path.starts_with(|first: char| first.is_ascii_digit());
+    !is_path && !is_line && !path.starts_with([':', '/']) && !name.contains(char::is_whitespace)
 }
 
 impl Revision {

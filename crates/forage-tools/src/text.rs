@@ -57,6 +57,11 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{}`", sanitize_line(&clip(text, limits::QUOTED_BYTES)))
 }
 
+/// Quotes a query for an answer: like [`quoted`], with spaces in place of line breaks.
+pub(crate) fn quoted_query(query: &str) -> String {
+    quoted(&query.split(['\n', '\r']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
 /// Quotes a file's name for an answer: like [`quoted`], unless the name could end the quotes.
 pub(crate) fn quoted_name(name: &str) -> String {
     match display_text(name) {

@@ -93,13 +93,14 @@ impl CallVerdict {
         self.hidden_matches.iter_mut().for_each(|line| border.text(line));
     }
 
-    /// Describes the verdict for an answer without hits, with `before` and `after` around the list.
-    pub(crate) fn describe(&self, before: &str, after: &str) -> String {
+    /// Describes the verdict for an answer without hits, with `before` and `after` around the list. If the
+    /// configuration excludes all these files, `excluded` replaces `before`, and nothing follows.
+    pub(crate) fn describe(&self, before: &str, after: &str, excluded: &str) -> String {
         let mut text = String::new();
         if !self.hidden_matches.is_empty() {
-            let of_configuration = self.hidden_matches.iter().all(|line| line.contains(OF_CONFIGURATION));
+            let of_configuration = self.hidden_matches.iter().all(|line| is_excluded_by_configuration(line));
             let (before, after) = match of_configuration {
-                true => (" But there are matches in files that the configuration excludes:", ""),
+                true => (excluded, ""),
                 false => (before, after),
             };
             text.push_str(before);
@@ -121,6 +122,19 @@ impl CallVerdict {
         }
         text
     }
+}
+
+/// The sentence before the list of files that the configuration excludes.
+pub(crate) const EXCLUDED: &str = " But there are matches in files that the configuration excludes:";
+
+/// Like [`EXCLUDED`], for tools whose `path` can name these files.
+pub(crate) const EXCLUDED_UNLESS_NAMED: &str =
+    " But there are matches in files that the configuration excludes; a path that names them includes them:";
+
+/// Returns true if the configuration, not a rule of the repository, excludes the files of this line of
+/// [`hidden_matches`].
+pub fn is_excluded_by_configuration(line: &str) -> bool {
+    line.contains(OF_CONFIGURATION)
 }
 
 /// Describes matches in ignored or hidden files, for a search without hits. `report` is the report of that

@@ -138,6 +138,8 @@ impl PathExplanation {
 /// Returns true if the index has read the file in its present state, and `None` without an index.
 fn is_indexed(context: &Context, root: &Arc<Root>, place: &RelPath, options: &WalkOptions) -> Option<bool> {
     let index = context.index(root)?;
+    // A search that reads every file does not wait for the index, so it may still be opening.
+    index.wait_until_open(&context.stop);
     let mut seen = None;
     walk(
         root,

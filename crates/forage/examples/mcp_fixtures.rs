@@ -221,6 +221,7 @@ fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
     let Some(model) = context.filter.models.first() else {
         return Err(ToolError::NoModel {
             tool: "sampling".to_owned(),
+            is_configured: false,
             looked_for: "The client offers no sampling.".to_owned(),
         });
     };

@@ -93,7 +93,7 @@ struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Directory to search (repeatable) [default: the enclosing git repository, else the working directory]
+    /// Root: nothing outside of it is read (repeatable) [default: the enclosing git repository, else the working directory]
     #[arg(long, global = true, value_name = "DIR")]
     root: Vec<PathBuf>,
     #[command(flatten)]

@@ -305,7 +305,7 @@ impl Config {
             mode,
             on_model_failure: self.settings.on_model_failure,
             models,
-            looked_for: self.looked_for(),
+            looked_for: if self.names_models() { String::new() } else { self.looked_for() },
             redactor: Arc::new(self.redactor()),
             timeout: Duration::from_millis(self.settings.model_timeout_ms),
             candidates: filter.candidates,

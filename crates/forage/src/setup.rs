@@ -282,6 +282,14 @@ pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
         })
 }
 
+/// Formats an entry for a client that connects to a server over HTTP.
+pub(crate) fn http_snippet() -> String {
+    let entry = serde_json::json!({
+        "type": "http", "url": "http://127.0.0.1:8930/mcp", "headers": { "Authorization": "Bearer TOKEN" },
+    });
+    general_snippet(FileFormat::Json, Spot { section: "mcpServers", name: NAME, is_list: false }, &entry)
+}
+
 fn created(client: &Client, entry: &Value) -> String {
     match client.format {
         FileFormat::Json => jsonc::created(client.spot().target(), entry),

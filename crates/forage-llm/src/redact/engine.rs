@@ -17,7 +17,7 @@ use super::judge::{Stand, has_random_piece, is_filled_in_later, is_secret, is_wo
 use super::names::{self, NameWeight};
 use super::private_key::PrivateKeys;
 use super::randomness::entropy;
-use super::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, Unless};
+use super::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, URL_CREDENTIALS, Unless};
 use super::{encoded, kubernetes};
 use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
 
@@ -265,7 +265,8 @@ fn compile(form: &str) -> meta::Regex {
 /// is more specific.
 pub(super) fn apart(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     found.retain(|found| !found.range.is_empty());
-    found.sort_by_key(|found| (found.range.start, found.continues));
+    // A token with a known form is more specific than its position in an address.
+    found.sort_by_key(|found| (found.range.start, found.continues, found.rule == URL_CREDENTIALS));
     let mut apart: Vec<FoundSecret> = Vec::with_capacity(found.len());
     for next in found {
         match apart.last_mut().filter(|last| next.range.start < last.range.end) {

@@ -41,6 +41,9 @@ pub(super) const KUBERNETES: &str = "kubernetes-secret";
 /// The rule for key blocks, which is implemented in `private_key`.
 pub(super) const PRIVATE_KEY: &str = "private-key";
 
+/// The rule for the user information of addresses.
+pub(super) const URL_CREDENTIALS: &str = "url-credentials";
+
 /// A rule of the table.
 pub(super) struct RedactionRule {
     pub(super) name: &'static str,
@@ -211,6 +214,8 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "cookie" ["cookie"] r#"(?i)cookie["']?[ \t]*[:=][ \t]*["'`]?([A-Za-z0-9_.%-]{1,64}=[^\r\n"'`]{12,2000})"#, 0.0, NothingRandom, "RFC 6265";
     // The group is greedy, so that it takes all of a password with an unescaped `@`.
     "url-credentials" ["://"] r#"://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@"#, 0.0, Port, "RFC 3986";
+    // Hosts of repositories accept a token as the user name, with or without a password.
+    "url-credentials" ["://"] r#"://([^\s/:@"'`<>]{16,})(?::[^\s/"'`<>]*)?@"#, 2.5, NothingRandom, "RFC 3986";
 
     // Passwords as arguments of commands.
     "command-password" ["curl"] r#"\bcurl\b(?:[^\r\n|;\\]|\\\r?\n|\\.){0,600}?\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,5}(?:"[^":\r\n]{0,60}:([^"\r\n]+)"|'[^':\r\n]{0,60}:([^'\r\n]+)'|[^\s"':]{0,60}:([^\s"']+))"#, 0.0, Placeholder, "curl-auth-user";

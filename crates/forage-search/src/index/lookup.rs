@@ -165,7 +165,7 @@ impl Index {
     }
 
     /// Waits until the index is open or could not be opened.
-    pub(crate) fn wait_until_open(&self, stop: &Stop) {
+    pub fn wait_until_open(&self, stop: &Stop) {
         if self.layers.get().is_none() {
             self.prefetch();
             self.opening.wait(stop);
@@ -199,7 +199,8 @@ impl Index {
         self.is_damaged.swap(false, Ordering::Relaxed)
     }
 
-    /// Creates a cursor for one worker, for lookups beyond a single search.
+    /// Creates a cursor for one worker, for lookups beyond a single search. It knows no file until the index
+    /// is open, see [`Index::wait_until_open`].
     pub fn cursor(&self, options: &WalkOptions) -> LookupCursor<'_> {
         LookupCursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
     }

@@ -251,6 +251,7 @@ impl Tool for KeywordSearch {
         if settings.mode == FilterMode::Model && settings.models.is_empty() {
             return Err(ToolError::NoModel {
                 tool: context.names.tool(Self::NAME),
+                is_configured: settings.names_models(),
                 looked_for: settings.what_was_looked_for(),
             });
         }

@@ -35,7 +35,7 @@ use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::revision::{Revision, RevisionTexts};
 use crate::text::quoted;
 use crate::tool::Tool;
-use crate::verdict::{CallVerdict, unseen_matches};
+use crate::verdict::{CallVerdict, EXCLUDED_UNLESS_NAMED, unseen_matches};
 
 /// The arguments of a line search.
 pub(super) struct LineRequest<'a> {
@@ -585,6 +585,6 @@ impl NoMatches<'_> {
             " But there are matches in files that are not searched by default (set {} to search them):",
             names.fill(self.include)
         );
-        text + &self.not_searched.describe(&before, "")
+        text + &self.not_searched.describe(&before, "", EXCLUDED_UNLESS_NAMED)
     }
 }

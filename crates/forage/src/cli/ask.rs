@@ -94,7 +94,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let asked = asked.inspect_err(|_| telemetry::asked("ask", &observers, "error", began.elapsed(), &[]));
         let transcript = asked.map_err(|error| match error {
             AskError::NoModel => {
-                let text = format!("{error}. {} {}", config.looked_for(), found.passed_over);
+                let text = match config.names_models() {
+                    true => format!("no configured model can answer the question. {}", found.passed_over),
+                    false => format!("{error}. {} {}", config.looked_for(), found.passed_over),
+                };
                 anyhow::Error::from(ToldError { code: ErrorCode::NoModel, text })
             }
             error => error.into(),

@@ -22,7 +22,7 @@ use forage_search::{
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     ChangedFiles, Context, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError, globs_without_files,
-    hidden_matches, limits, other_readings, telemetry,
+    hidden_matches, is_excluded_by_configuration, limits, other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -157,8 +157,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let has_visited =
         search.reports.iter().any(|(.., report)| report.visited > report.skipped.get(SkipReason::TooLarge));
     if is_possible && paths.is_empty() && !arguments.files && !has_visited && context.stop.check().is_none() {
-        search
-            .failure("no files were searched: the options, ignore rules or hidden names exclude all of them");
+        search.report_nothing_searched();
     }
     if context.stop.is_cancelled() {
         return Err(ToolError::Cancelled.into());
@@ -672,6 +671,20 @@ impl LineSearch<'_> {
         self.output.failure(text);
     }
 
+    /// Reports that there was no file to search. This is an error, except for changed files: a note has
+    /// already said that no file has changed.
+    fn report_nothing_searched(&mut self) {
+        let has_changes = self.changed.iter().any(|(_, changed)| changed.files.files().len() > 0);
+        if self.style.arguments.changed.range().is_none() {
+            self.failure(
+                "no files were searched: the options, ignore rules or hidden names exclude all of them",
+            );
+        } else if has_changes {
+            self.output
+                .note("no changed file was searched: the options or the configuration exclude all of them");
+        }
+    }
+
     /// Prints statistics and notes after the search.
     fn end(&mut self, began: Instant) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
@@ -755,7 +768,11 @@ impl LineSearch<'_> {
         }
         for (root, start, walk, report) in &self.reports {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
-                self.output.note(&format!("{line}; -u searches ignored files, -. hidden ones"));
+                let remedy = match is_excluded_by_configuration(&line) {
+                    true => "a path that names them includes them",
+                    false => "-u searches ignored files, -. hidden ones",
+                };
+                self.output.note(&format!("{line}; {remedy}"));
             }
             // This takes time that ripgrep does not need, so we must not do it in a script.
             if let [pattern] = self.patterns

@@ -80,8 +80,9 @@ impl Manner for ForPeople {
 fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let name = match (id, argument) {
         (_, "file_pattern") => "glob",
-        (_, "changed") => "since",
+        (_, "changed") if !is_typed("--changed") => "since",
         ("grep_search" | "read_file", "context_lines") => "context",
+        ("grep_search", "output") => "uses",
         ("grep_search", "include_ignored") => "unrestricted",
         ("list_directory", "pattern") => "name",
         ("search_index", "code_tokens") => "code",
@@ -96,6 +97,11 @@ fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     };
     // `list_directory` also finds files by name, for which there is a separate command.
     find(id).or_else(|| find(if id == "list_directory" { "files" } else { "grep" }))
+}
+
+/// Returns true if the current command line contains this option.
+fn is_typed(option: &str) -> bool {
+    std::env::args_os().any(|word| word == option)
 }
 
 /// The name of each tool's command, by tool id.
@@ -230,8 +236,6 @@ mod tests {
     const JSON_ONLY: &[&str] = &[
         "search_index explain",
         "search_index history",
-        // `--uses`, `-l` and `-c` select it.
-        "grep_search output",
         // `--ast` selects syntax search, and `-t` or file names select the language.
         "grep_search syntax",
         // `-i` and `-S` select it.

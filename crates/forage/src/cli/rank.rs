@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// `-` reads standard input
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
-    /// Directory or file to search
+    /// Directory or file to search [default: the working directory]
     #[arg(short, long, value_name = "PATH")]
     path: Option<String>,
     /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs')
@@ -97,16 +97,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.explain = Some(output.wants_explanation());
     request.history = arguments.no_history.then_some(false);
     request.cursor.clone_from(&arguments.cursor);
+    let mut nothing = None;
     let answer = |context: &Context| {
         let mut answer = registry::answer::<SearchIndex>(context, request)?;
         if arguments.paths {
-            answer.text = paths(context, answer.records());
+            let shown = paths(context, answer.records());
+            let text = std::mem::replace(&mut answer.text, shown);
+            nothing = Some(text).filter(|_| !answer.found);
         }
         Ok(answer)
     };
-    session::print(SearchIndex::NAME, &context, output, answer, |error| {
+    let status = session::print(SearchIndex::NAME, &context, output, answer, |error| {
         for_people(SearchIndex::NAME, error, &context.names)
-    })
+    });
+    // Stdout has only paths, so the reason why there are none goes to stderr.
+    nothing.iter().for_each(|text| output.note(text.trim_end()));
+    status
 }
 
 /// Formats the paths of an answer, one per line. Paths inside the working directory are relative to it, and

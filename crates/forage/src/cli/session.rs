@@ -12,7 +12,8 @@ use forage_mcp::Profile;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{
-    Answer, AskedTool, CallProblem, Context, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry,
+    Answer, AskedTool, CallProblem, Context, ErrorCode, FilterSettings, Indexes, Tool, ToolError, ToolNames,
+    sanitize, telemetry,
 };
 use serde_json::Value;
 
@@ -90,8 +91,16 @@ pub(crate) fn open_with_config(
     let directories = directories(&config, &working, paths);
     let filter = config.filter_settings()?;
     let (lookup, observers) = (config.lookup_settings(), config.observers("command"));
+    let missing = paths.iter().find(|path| is_missing(&named(&working, path)));
     config.wall_in(&directories, &needs(&config))?;
-    let (mut context, config) = beneath(config, &directories, &working, filter)?;
+    let (mut context, config) = match (beneath(config, &directories, &working, filter), missing) {
+        // A path that does not exist has no project around it, so the error would be about its parents.
+        (Err(_), Some(missing)) => {
+            let text = sanitize(&format!("{missing} does not exist"));
+            return Err(ToldError { code: ErrorCode::Path, text }.into());
+        }
+        (opened, _) => opened?,
+    };
     context.indexes = indexes(&config, &context, Lifetime::Search);
     context.lookup = lookup;
     context.observers = if global.verbose { logged(observers) } else { observers };
@@ -213,6 +222,10 @@ fn named(working: &Path, path: &str) -> PathBuf {
         true => absolute,
         false => forage_fs::canonical(&absolute).unwrap_or(absolute),
     }
+}
+
+fn is_missing(path: &Path) -> bool {
+    matches!(path.try_exists(), Ok(false))
 }
 
 /// Resolves `.` and `..` lexically. This need not be exact in the presence of links, because the actual file

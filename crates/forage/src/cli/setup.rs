@@ -293,8 +293,7 @@ impl Setup {
         };
         let lacking: Vec<With> = self.with.iter().copied().filter(|with| !takes(with)).collect();
         if let (Some(with), false) = (lacking.first(), self.names_all) {
-            let scope = if self.scope == SetupScope::Project { " in a project" } else { "" };
-            bail!("{} does not support {}{scope}; leave `{}` out", client.title, with.about(), with.name());
+            bail!("{}; leave `{}` out", self.unsupported(client, *with), with.name());
         }
         let extensions: Vec<Extension> =
             wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
@@ -359,6 +358,17 @@ impl Setup {
     /// Returns true if this extra should be added.
     fn puts_in(&self, with: With) -> bool {
         !self.is_removal && self.with.contains(&with)
+    }
+
+    /// Says that a client does not support an extra in this scope, and the scope in which it does.
+    fn unsupported(&self, client: &Client, with: With) -> String {
+        let (other, words) = match self.scope {
+            SetupScope::User => (SetupScope::Project, " for a user, only in a project (--scope project)"),
+            SetupScope::Project => (SetupScope::User, " in a project, only for a user (--scope user)"),
+        };
+        let has_place = |extra: &Extra| extra.with == with && extra.place(other).is_some();
+        let scope = if extras_of(client.name).iter().any(has_place) { words } else { "" };
+        format!("{} does not support {}{scope}", client.title, with.about())
     }
 
     fn has_place(&self, client: &Client, extra: &Extra) -> bool {

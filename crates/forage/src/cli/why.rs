@@ -55,7 +55,9 @@ fn text(explanation: &PathExplanation) -> String {
     let rule = rule.as_deref().unwrap_or_default();
     let of_configuration = rule.starts_with("search.exclude");
     let (cause, remedy) = match *reason {
-        "ignored" if of_configuration => (format!("left out by {rule}"), "Change `search.exclude`."),
+        "ignored" if of_configuration => {
+            (format!("left out by {rule}"), "Change `search.exclude`, or name its path.")
+        }
         "ignored" => {
             (format!("ignored by {rule}"), "`forage grep -u` searches it, agents set `include_ignored`.")
         }
@@ -64,7 +66,7 @@ fn text(explanation: &PathExplanation) -> String {
             "`forage grep -.` searches it, agents set `include_ignored`.",
         ),
         "pruned" if excluded.ends_with(".git") => {
-            ("git's own directory, which no search enters".to_owned(), "")
+            ("git's own directory".to_owned(), "`forage grep` searches it if you name its path.")
         }
         "pruned" if rule.contains("worktree") => (
             "another worktree of this repository, with the same files again".to_owned(),

@@ -76,6 +76,11 @@ impl Config {
         !self.settings.models.is_empty() || !self.is_live() || prefers().is_some()
     }
 
+    /// Returns true if `keyword_search` needs a model, but the user has named none for agents.
+    pub(crate) fn names_no_model_for_agents(&self) -> bool {
+        !self.is_lexical() && !self.confirms_models()
+    }
+
     /// Lists the variables with the keys of the models that agents may use.
     pub(crate) fn keys_of_models(&self) -> Vec<String> {
         if self.is_lexical() || !self.confirms_models() {

@@ -28,7 +28,7 @@ settings! {
     /// All settings in effect.
     Settings {
         at "" {
-            /// Directories to search [default: the enclosing git repository, else the working directory]
+            /// Roots: nothing outside of them is read [default: the enclosing git repository, else the working directory]
             roots: Vec<UserPath> = Vec::<PathBuf>::new();
             /// Allow `/`, the home directory and its parents as roots.
             allow_broad_root: bool = false;

@@ -221,3 +221,35 @@ fn fr_ls_01_search_by_all_its_names() {
         ["search_index", "grep_search", "keyword_search", "list_directory", "read_file", "Search"]
     );
 }
+
+/// The directory of this path is too broad for a root, but that is not the user's mistake.
+#[test]
+fn a_missing_path_in_the_home_directory_does_not_exist() {
+    let project = project();
+    let missing = project.home.join("missing").display().to_string();
+    for arguments in [&["grep", "needle", &missing][..], &["read", &missing], &["why", &missing]] {
+        let run = project.run(arguments);
+        assert!(run.status == 2 && run.stderr.contains("missing does not exist"), "{run:?}");
+        assert!(!run.stderr.contains("too broad"), "{run:?}");
+    }
+    std::fs::write(project.home.join("there"), "needle\n").unwrap();
+    let there = project.home.join("there").display().to_string();
+    assert!(project.run(&["grep", "needle", &there]).stderr.contains("too broad"), "no control");
+}
+
+#[test]
+fn a_named_model_without_a_key_names_the_variable() {
+    let project = project();
+    for arguments in [
+        &["keyword", "--model", "groq/some-model", "where", "needle"][..],
+        &["ask", "--model", "groq/some-model", "where"],
+    ] {
+        let run = project.run(arguments);
+        assert!(run.status == 2 && run.stderr.contains("GROQ_API_KEY is not set"), "{run:?}");
+        assert!(run.stderr.contains("no configured model can"), "{run:?}");
+        assert!(
+            !run.stderr.contains("no model is configured") && !run.stderr.contains("Looked for"),
+            "{run:?}"
+        );
+    }
+}

@@ -233,7 +233,9 @@ fn a_repositorys_broken_exclusion_is_reported_and_breaks_nothing() {
     project.write("b.txt", "nothing\n");
     let run = project.run(&["grep", "needle"]);
     assert!(
-        run.status == 1 && run.stderr.contains("hidden by search.exclude of the configuration"),
+        run.status == 1
+            && run.stderr.contains("hidden by search.exclude of the configuration")
+            && run.stderr.contains("a path that names them includes them"),
         "{run:?}"
     );
 }

@@ -172,7 +172,7 @@ pub(crate) fn assert_place(directory: &str) {
 }
 
 /// Questions that newcomers ask. Each has the page whose title promises the answer, and a part of the answer.
-const QUESTIONS: [(&str, &str, &str); 19] = [
+const QUESTIONS: [(&str, &str, &str); 24] = [
     ("how do I use it with Claude Code", "docs/start.md", "forage setup claude-code --write"),
     ("how do I give it my OpenAI key", "docs/models.md", "export OPENAI_API_KEY="),
     ("how do I exclude a folder", "docs/exclude.md", "exclude = ["),
@@ -196,6 +196,11 @@ const QUESTIONS: [(&str, &str, &str); 19] = [
     ("how do I remove it", "docs/remove.md", "forage setup --detected --remove"),
     ("how does it compare with ripgrep", "docs/compare.md", "same flags, same output"),
     ("where does it store files", "docs/environment.md", "`~/.cache/forage/index/`"),
+    ("how do I search another branch", "docs/changes.md", "forage grep X release:"),
+    ("what did this branch change", "docs/changes.md", "forage files --since main..."),
+    ("who implements this trait", "docs/structure.md", "forage grep --uses NAME"),
+    ("how do I get the top five paths", "docs/scripts.md", "forage rank -l -m 5"),
+    ("which key does my agent need", "docs/models.md", "export FORAGE_MODEL="),
 ];
 
 /// Maximum number of words before a page's answer begins.

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::eval::git;
 use crate::{Project, Run};
 
 fn ripgrep() -> Command {
@@ -641,4 +642,72 @@ fn uses_and_fuzzy_matches_have_pages() {
     let run =
         project.run(&["grep", "-Z", "1", "--max-results", "1", "--json", "neddle", "--cursor", &cursor]);
     assert_eq!(run.json()["match_count"], json!(1), "{run:?}");
+}
+
+/// Creates a repository with one commit of two files.
+fn committed() -> Project {
+    let project = Project::new(&[("src/a.rs", "fn needle() {}\n"), ("vendor/b.rs", "fn needle() {}\n")]);
+    git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "one"]);
+    project
+}
+
+#[test]
+fn without_a_change_changed_finds_nothing() {
+    let project = committed();
+    for arguments in [
+        &["grep", "needle", "--changed"][..],
+        &["grep", "needle", "--since", "HEAD"],
+        &["rank", "needle", "--changed"],
+    ] {
+        let run = project.run(arguments);
+        assert!(run.status == 1 && !run.stderr.contains("error"), "{run:?}");
+    }
+    assert!(project.run(&["grep", "needle", "--changed"]).stderr.contains("no file has changed"));
+    // A deleted file is a change, but there is nothing to search.
+    std::fs::remove_file(project.root.join("src/a.rs")).unwrap();
+    let run = project.run(&["grep", "needle", "--changed"]);
+    assert!(run.status == 1 && run.stderr.contains("1 changed file was deleted"), "{run:?}");
+    project.configure("[search]\nexclude = [\"vendor\"]\n");
+    project.write("vendor/b.rs", "fn needle() {}\n// more\n");
+    let run = project.run(&["grep", "needle", "--changed"]);
+    assert!(run.status == 1 && run.stderr.contains("no changed file was searched"), "{run:?}");
+    // Control: with a change that can be searched, there are matches.
+    project.write("src/c.rs", "needle\n");
+    assert_eq!(project.run(&["grep", "needle", "--changed"]).status, 0);
+}
+
+#[test]
+fn a_linked_worktree_is_named_as_the_reason() {
+    let project = committed();
+    let linked = project.root.with_file_name("linked");
+    git(&project, &["worktree", "add", "-q", linked.to_str().unwrap()]);
+    for arguments in [
+        &["read", "HEAD~1:src/a.rs"][..],
+        &["grep", "needle", "main:src"],
+        &["grep", "needle", "ref:main"],
+        &["grep", "needle", "--changed"],
+    ] {
+        let run = project.run_in(&linked, arguments, &[]);
+        assert!(run.status == 2 && run.stderr.contains("a linked worktree"), "{arguments:?}: {run:?}");
+        assert!(!run.stderr.contains("does not exist"), "{run:?}");
+    }
+    let missing = project.run_in(&linked, &["read", "src/none.rs:12"], &[]);
+    assert!(missing.stderr.contains("does not exist"), "{missing:?}");
+}
+
+#[test]
+fn errors_about_changes_name_the_typed_option() {
+    let project = Project::new(&[("a.txt", "needle\n")]);
+    let changed = project.run(&["grep", "needle", "--changed"]).stderr;
+    assert!(changed.contains("--changed") && !changed.contains("--since"), "{changed}");
+    let since = project.run(&["grep", "needle", "--since", "HEAD~1"]).stderr;
+    assert!(since.contains("--since") && !since.contains("--changed"), "{since}");
+}
+
+#[test]
+fn uses_of_another_revision_are_refused_by_option() {
+    let run = committed().run(&["grep", "--uses", "needle", "HEAD:"]);
+    assert!(run.status == 2 && run.stderr.contains("`--uses`: uses are found only"), "{run:?}");
 }

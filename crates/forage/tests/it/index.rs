@@ -331,3 +331,17 @@ fn a_search_says_what_the_index_could_tell() {
     assert!(any.contains("no three consecutive bytes occur in every match; every file is read"), "{any}");
     assert_eq!(project.run_in(&project.root, &["grep", "needle"], &[("FORAGE_INDEX", "always")]).stderr, "");
 }
+
+/// Searching a file for every line opens no index, so `why` must wait for it.
+#[test]
+fn why_knows_an_index_that_was_just_built() {
+    let project = project();
+    index(&project, "build");
+    for path in ["d0/f0.txt", "d3/f3.txt", "d6/f13.txt"] {
+        let run = project.run(&["why", path]);
+        assert!(run.status == 0 && run.stdout.contains("The index has this version."), "{run:?}");
+    }
+    project.write("d3/f3.txt", "another text\n");
+    let run = project.run(&["why", "d3/f3.txt", "--json"]);
+    assert_eq!(run.json()["indexed"], false, "{run:?}");
+}

@@ -293,3 +293,25 @@ fn a_full_disk_makes_no_answer_wrong() {
     assert!(warnings.contains("can't be saved") || changed != files, "{warnings}");
     assert_equal(&project, "when there is room again");
 }
+
+/// Stdout has only paths, so the reason must be on stderr.
+#[test]
+fn paths_without_a_result_leave_a_note() {
+    let project = project();
+    project.write("vendor/router.rs", "struct Elsewhere;\n");
+    project.configure("[search]\nexclude = [\"vendor\"]\n");
+    let run = project.run(&["rank", "-l", "zzyzx"]);
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{run:?}");
+    assert!(run.stderr.contains("Nothing found for `zzyzx`"), "{run:?}");
+    let run = project.run(&["rank", "-l", "-p", "vendor", "Elsewhere"]);
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{run:?}");
+    assert!(run.stderr.contains("files that the configuration excludes"), "{run:?}");
+    let found = project.run(&["rank", "-l", "Router"]);
+    assert!(found.status == 0 && found.stderr.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_pasted_report_has_a_title_on_one_line() {
+    let run = project().run_fed(&["rank", "-"], b"parse_header fails\r\nin the Router\n");
+    assert!(run.stdout.contains("for `parse_header fails in the Router`"), "{run:?}");
+}

@@ -142,7 +142,7 @@ fn print_setups(printed: &mut Printed) {
     run(2, "setup --write");
     run(0, "setup --plugin-files");
     run(0, "setup other");
-    assert_ne!(run(0, "setup gemini")["similar"], json!([]));
+    assert_ne!(run(2, "setup gemini")["similar"], json!([]));
     run(2, "setup gemini --write");
     assert_eq!(run(0, "setup --detected"), json!({ "answers": [] }));
     run(0, "setup gemini-cli");

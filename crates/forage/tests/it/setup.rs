@@ -504,16 +504,24 @@ fn clients_that_are_there_are_found_and_all_set_up_at_once() {
 fn any_other_client_gets_something_to_paste() {
     let project = Project::new(&[]);
     for name in ["other", "emacs"] {
-        let run = ok(&project, &[name, "--command", "forage"]);
-        for part in
-            ["runs `forage mcp`", "\"mcpServers\": {", "[mcp_servers.forage]", "mcpServers:\n  forage:"]
-        {
-            assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+        let run = setup(&project, &[name, "--command", "forage"]);
+        // A name that Forage does not know may be a typing error.
+        let (status, shown) = if name == "emacs" { (2, &run.stderr) } else { (0, &run.stdout) };
+        assert_eq!(run.status, status, "{run:?}");
+        for part in [
+            "runs `forage mcp`",
+            "\"mcpServers\": {",
+            "[mcp_servers.forage]",
+            "mcpServers:\n  forage:",
+            "\"type\": \"http\"",
+            "\"Authorization\": \"Bearer TOKEN\"",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
         }
-        assert_eq!(run.stdout.contains("not a client that Forage knows"), name == "emacs");
+        assert_eq!(shown.contains("not a client that Forage knows"), name == "emacs");
         assert_eq!(setup(&project, &[name, "--remove"]).status, 2);
     }
-    assert!(ok(&project, &["claude"]).stdout.contains("did you mean claude-code"), "no hint");
-    let record = ok(&project, &["emacs", "--json", "--command", "forage"]).json();
+    assert!(setup(&project, &["claude"]).stderr.contains("did you mean claude-code"), "no hint");
+    let record = setup(&project, &["emacs", "--json", "--command", "forage"]).json();
     assert_eq!((&record["known"], &record["args"]), (&json!(false), &json!(["mcp"])));
 }

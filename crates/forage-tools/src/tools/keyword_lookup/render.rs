@@ -14,7 +14,7 @@ use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{clip_line, count, quoted};
+use crate::text::{clip_line, count, quoted, quoted_query};
 
 /// Levels of detail of each hit, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ fn shown_places(response: &LookupResponse, detail: LookupDetail) -> ShownFiles {
 }
 
 fn nothing(response: &LookupResponse) -> String {
-    let (query, place) = (quoted(&response.query), sanitize_line(&response.collection));
+    let (query, place) = (quoted_query(&response.query), sanitize_line(&response.collection));
     let reason = sanitize_line(response.reason.as_deref().unwrap_or_default());
     match response.status {
         LookupStatus::Found | LookupStatus::PartsOnly | LookupStatus::NoMatch => {
@@ -144,7 +144,7 @@ fn body(response: &LookupResponse, detail: LookupDetail) -> String {
 
 /// Formats the headline. For a name, this first states whether the name exists.
 fn head(response: &LookupResponse) -> String {
-    let (hits, query) = (count(response.hits.len() as u64, "result"), quoted(&response.query));
+    let (hits, query) = (count(response.hits.len() as u64, "result"), quoted_query(&response.query));
     let mut place = sanitize_line(&response.collection).into_owned();
     if !response.filter.is_empty() {
         place.push_str(&format!(" under the filter {}", filter(response)));

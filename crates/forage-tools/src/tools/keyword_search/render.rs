@@ -14,6 +14,7 @@ use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFile, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
+use crate::verdict::EXCLUDED;
 
 /// Maximum line numbers displayed per file.
 const LINES_SHOWN: usize = 12;
@@ -112,7 +113,7 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     let before = " But there are matches in files that are not searched:";
     let after =
         &outcome.names.fill("[[\nSearch those with {grep_search} and {grep_search.include_ignored}.]]");
-    text.push_str(&response.not_searched.describe(before, after));
+    text.push_str(&response.not_searched.describe(before, after, EXCLUDED));
     text
 }
 

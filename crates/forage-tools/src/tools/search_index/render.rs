@@ -14,7 +14,8 @@ use crate::names::ToolNames;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, grouped, quoted, quoted_name};
+use crate::text::{count, grouped, quoted, quoted_name, quoted_query};
+use crate::verdict::EXCLUDED;
 
 /// Levels of detail of each file, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +105,11 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
         (roots, _) => format!(" in {}", roots.join(", ")),
     };
     let mut text = match response.continued {
-        true => format!("Nothing more for {}{within}.", quoted(&response.query)),
+        true => format!("Nothing more for {}{within}.", quoted_query(&response.query)),
         false if response.provisional => {
-            format!("Nothing found so far for {}{within}.", quoted(&response.query))
+            format!("Nothing found so far for {}{within}.", quoted_query(&response.query))
         }
-        false => format!("Nothing found for {}{within}.", quoted(&response.query)),
+        false => format!("Nothing found for {}{within}.", quoted_query(&response.query)),
     };
     if response.no_file_chosen && response.files_searched == 0 {
         text.push_str(" There are no files to search.");
@@ -120,7 +121,7 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
     }
     push_words(&mut text, response);
     let before = "\nFiles that were left out match part of it:";
-    text.push_str(&response.not_searched.describe(before, ""));
+    text.push_str(&response.not_searched.describe(before, "", EXCLUDED));
     text
 }
 
@@ -156,7 +157,7 @@ fn headline(response: &RankResponse) -> String {
         true => "further down the ranking",
         false => "best first",
     };
-    let _ = write!(text, " for {}, {order}.", quoted(&response.query));
+    let _ = write!(text, " for {}, {order}.", quoted_query(&response.query));
     for history in &response.history {
         let _ = write!(text, " History: {history}.");
     }

@@ -139,9 +139,15 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
     report.warnings.extend(lookup_problem.clone());
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for tool in TOOLS {
-        let is_on = choice.has(*tool);
+        let has_no_model = tool.name() == "keyword_search" && subject.config.names_no_model_for_agents();
+        let is_on = choice.has(*tool) && !has_no_model;
         let (why, how) = match is_on {
             true => (None, None),
+            false if choice.has(*tool) => {
+                let why = "no model is named for it, so agents see it only if their client has one";
+                let how = "name a model in `models` or in FORAGE_MODEL";
+                (Some(why.to_owned()), Some(how.to_owned()))
+            }
             false if tool.name() == "keyword_lookup" && lookup_problem.is_some() => {
                 let how = "correct the settings of `[retrieval]`".to_owned();
                 (Some("its store can't be used".to_owned()), Some(how))
@@ -154,7 +160,7 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
                 Some(if tool.is_on_by_default() {
                     "the configuration turns it off".to_owned()
                 } else {
-                    "off by default".to_owned()
+                    "off by default; agents see it only if you enable it".to_owned()
                 }),
                 Some(match tool.name() {
                     "keyword_lookup" => "set `retrieval.enable_keyword_tool = true`".to_owned(),

@@ -253,7 +253,7 @@ pub(crate) struct Arguments {
     /// With --fuzzy: print results with the fewest edits first
     #[arg(long, requires = "fuzzy", help_heading = "Forage's own")]
     pub(super) best_first: bool,
-    /// With --uses, --ast or --fuzzy: lines to show, 1 to 10,000
+    /// With --uses, --ast or --fuzzy: lines to show, 1 to 10,000 [default: 50; with --fuzzy 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=10_000), help_heading = "Forage's own")]
     pub(super) max_results: Option<i64>,
     /// With --uses, --ast or --fuzzy: continue a previous answer

@@ -11,7 +11,7 @@ use crate::cli::Status;
 use crate::cli::output::Terminal;
 use crate::setup::{
     Addition, CLIENTS, Client, ClientState, Extra, SetupScope, Site, detect, extra_snippet, extras_of,
-    general_snippets, hooks_remark, snippet,
+    general_snippets, hooks_remark, http_snippet, snippet,
 };
 
 /// Prints all clients. For those that are installed, this lists their files.
@@ -104,6 +104,7 @@ fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> SetupE
 /// Shows the snippets for a client that we do not know.
 pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let snippets = general_snippets(command);
+    let is_unknown = name != "other";
     if output.wants_json() && !acts {
         output.record(&OtherClient {
             client: name,
@@ -112,8 +113,9 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
             command,
             args: ["mcp"],
             snippets: snippets.into(),
+            http: http_snippet(),
         })?;
-        return Ok(Status::Found);
+        return Ok(if is_unknown { Status::Failed } else { Status::Found });
     }
     let mut text = match name {
         "other" => String::new(),
@@ -137,8 +139,12 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
     for (_, snippet) in &snippets {
         write!(text, "\n{snippet}")?;
     }
-    writeln!(text, "\nFor a client that connects to a server: `{command} mcp --http 127.0.0.1:8930`.")?;
-    if acts {
+    writeln!(
+        text,
+        "\nA client can also connect to a server, such as `{command} mcp --http 127.0.0.1:8930` or that of a team. For a"
+    )?;
+    writeln!(text, "server without tokens, leave `headers` out.\n\n{}", http_snippet().trim_end())?;
+    if acts || is_unknown {
         bail!("{}", sanitize(&text).trim_end());
     }
     output.text(&sanitize(&text))?;

@@ -154,4 +154,6 @@ pub(in crate::cli) struct OtherClient<'a> {
     pub(super) args: [&'static str; 1],
     /// Usual entries in the configuration of a client, by file format.
     pub(super) snippets: BTreeMap<&'static str, String>,
+    /// Usual entry in JSON of a client that connects to a server over HTTP.
+    pub(super) http: String,
 }

@@ -26,7 +26,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
         }
     }
     for with in &done.lacking {
-        writeln!(text, "{} does not support {}.", site.client.title, with.about())?;
+        writeln!(text, "{}.", setup.unsupported(site.client, *with))?;
     }
     let is_change = |change: &FileChange| *change != FileChange::None;
     let changes = done.additions.iter().filter_map(|(_, change)| change.as_ref().ok());

@@ -128,6 +128,11 @@ fn what_a_client_does_not_take_is_said() {
     assert!(!project.home.join(".config/zed/settings.json").exists());
     let all = ok(&project, &["claude-desktop", "--with", "all"]);
     assert!(all.stdout.contains("Claude Desktop does not support skills."), "{}", all.stdout);
+    // Another scope may support it.
+    let skill = setup(&project, &["vscode", "--with", "skill"]);
+    let says = "VS Code does not support skills for a user, only in a project (--scope project)";
+    assert!(skill.status == 2 && skill.stderr.contains(says), "{}", skill.stderr);
+    assert_eq!(ok(&project, &["vscode", "--with", "skill", "--scope", "project"]).status, 0);
 }
 
 #[test]
