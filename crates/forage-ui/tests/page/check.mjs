@@ -315,7 +315,7 @@ async function oneSession(page, own) {
 const shownMatches = (call) => call.shown.reduce((sum, file) => sum + file.matches, 0);
 const fileCount = (number, name) => `${number.toLocaleString('en')} ${name}${number === 1 ? '' : 's'}`;
 
-/** Numbers of files that calls read, and of those of which they only showed lines. */
+/** Numbers of files that calls read, and of those that they only showed lines of. */
 function seenFiles(calls, isCounted = () => true) {
   const files = (kind) => new Set(calls.flatMap((call) => call.shown.filter((file) => file.kind === kind && isCounted(call, file)).map((file) => place(call, file))));
   const read = files('read');
