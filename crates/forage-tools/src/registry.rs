@@ -208,6 +208,17 @@ pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutco
     call_with::<T>(context, request, Vec::new())
 }
 
+/// Parses arguments as a call of the tool does, including the names that other tools use for them.
+///
+/// # Errors
+///
+/// Fails if the arguments don't fit the tool's schema.
+pub fn request<T: Tool>(context: &Context, arguments: Value) -> Result<T::Request, ToolError> {
+    let schema = schema::portable::<T::Request>();
+    let definition = ArgumentDefinition::of::<T>(&schema, &context.names);
+    Ok(arguments::parse(&definition, arguments)?.0)
+}
+
 /// Like [`call`], but renders the answer, limited to the context's `text_bytes`.
 ///
 /// # Errors

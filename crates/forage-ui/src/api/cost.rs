@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use forage_fs::RelPath;
-use forage_tools::tools::SearchRequest;
 use forage_tools::tools::search::each;
-use forage_tools::{CallHead, Context, ShownFile};
-use serde_json::{Value, json};
+use forage_tools::tools::{CaseRule, GrepOutput, GrepSearch, KeywordSearch, Search, SearchRequest};
+use forage_tools::{CallHead, Context, ShownFile, registry};
+use serde_json::json;
 
 use super::{Answered, Api, Refusal};
 use crate::limits;
@@ -23,46 +23,86 @@ impl Api {
         if ids.len() > limits::COST_CALLS {
             return Err(Refusal::request(format!("at most {} calls at once", limits::COST_CALLS)));
         }
-        let bytes = |id: &str| {
-            let call = self.gathered.call(id)?;
-            let context = self.look.again(&call.head).ok()?;
-            Some((file_bytes(&context, &call.head), grep_bytes(&context, &call.head)))
+        let costs = |id: &&str| {
+            let call = self.gathered.call(id);
+            let context = call.as_ref().and_then(|call| self.look.again(&call.head).ok());
+            let known = call.as_ref().zip(context.as_ref());
+            let files = known.map(|(call, context)| file_bytes(context, &call.head));
+            let searches = known.and_then(|(call, context)| searches(context, &call.head));
+            // Without a call or its context, we can't know.
+            let is_line_search = searches.is_some();
+            let bytes =
+                known.zip(searches).and_then(|((_, context), requests)| grep_bytes(context, requests?));
+            let (plain, context) = bytes.unzip();
+            json!({
+                "id": id, "file_bytes": files.unwrap_or_default(), "line_search": is_line_search,
+                "grep_bytes": plain, "context_bytes": context,
+            })
         };
-        let told = |id: &&str| {
-            let (files, grep) = bytes(id).unwrap_or_default();
-            let (plain, context) = grep.unzip();
-            json!({ "id": id, "file_bytes": files, "grep_bytes": plain, "context_bytes": context })
-        };
-        Ok(json!({ "calls": ids.iter().map(told).collect::<Vec<_>>() }))
+        Ok(json!({ "calls": ids.iter().map(costs).collect::<Vec<_>>() }))
     }
 }
 
-/// Looks up the current size in bytes of each file that a call has shown, in its order. The size is 0 if the
-/// file is gone or must not be read.
-fn file_bytes(context: &Context, head: &CallHead) -> Vec<u64> {
+/// Looks up the current size in bytes of each file that a call has shown, in its order. The size is `None` if
+/// the file is gone or must not be read.
+fn file_bytes(context: &Context, head: &CallHead) -> Vec<Option<u64>> {
     let bytes = |file: &ShownFile| {
         let root = context.roots.all().get(file.root)?;
         let path = RelPath::parse(&file.path, &RelPath::root()).ok()?;
         Some(root.open_file(&path).ok()?.size())
     };
-    head.head.shown.iter().map(|file| bytes(file).unwrap_or(0)).collect()
+    head.head.shown.iter().map(bytes).collect()
 }
 
-/// Computes how many bytes a search for the same terms would print, without and with context. Returns `None`
-/// if the call is not a line search.
-fn grep_bytes(context: &Context, head: &CallHead) -> Option<(u64, u64)> {
-    let arguments = &head.arguments;
-    let patterns: Vec<&str> = match head.tool.as_str() {
-        "grep_search" | "Search" => vec![arguments["pattern"].as_str()?],
-        "keyword_search" => arguments["search_terms"].as_array()?.iter().filter_map(Value::as_str).collect(),
+/// Converts a call to the same line searches with `rg`. The outer value is `None` if the call is not a line
+/// search, the inner one if `rg` has no equivalent without further options.
+fn searches(context: &Context, head: &CallHead) -> Option<Option<Vec<SearchRequest>>> {
+    let arguments = head.arguments.clone();
+    let requests = match head.tool.as_str() {
+        "grep_search" => {
+            let Ok(grep) = registry::request::<GrepSearch>(context, arguments) else { return Some(None) };
+            if grep.output.is_some_and(|output| output != GrepOutput::Lines) {
+                return None;
+            }
+            let has_equivalent = grep.syntax.is_none()
+                && grep.changed.is_none()
+                && grep.invert_match != Some(true)
+                && grep.multiline != Some(true);
+            let case = if grep.ignore_case == Some(true) { "insensitive" } else { "sensitive" };
+            let line_search = json!({
+                "pattern": grep.pattern, "path": grep.path, "glob": grep.file_pattern, "case": case,
+                "fixed_strings": grep.fixed_strings, "word_regexp": grep.word_regexp,
+                "hidden": grep.include_ignored, "no_ignore": grep.include_ignored,
+            });
+            let request = registry::request::<Search>(context, line_search).ok().filter(|_| has_equivalent);
+            request.map(|request| vec![request])
+        }
+        "Search" => {
+            let request = registry::request::<Search>(context, arguments).ok();
+            request
+                .filter(|request| request.fuzzy.is_none_or(|edits| edits <= 0))
+                .map(|request| vec![request])
+        }
+        "keyword_search" => {
+            // Its terms are regular expressions without regard to case.
+            let insensitive = |term: &String| SearchRequest::new(term).case(CaseRule::Insensitive);
+            let request = registry::request::<KeywordSearch>(context, arguments).ok();
+            request.map(|request| request.search_terms.iter().map(insensitive).collect())
+        }
         _ => return None,
     };
+    Some(requests)
+}
+
+/// Computes how many bytes these searches would print, without and with context. Returns `None` if one of
+/// them fails or does not complete.
+fn grep_bytes(context: &Context, requests: Vec<SearchRequest>) -> Option<(u64, u64)> {
     let (mut plain, mut with_context) = (0, 0);
-    for pattern in patterns {
-        let mut request = SearchRequest::new(pattern).context(CONTEXT_LINES);
-        request.path = arguments["path"].as_str().map(str::to_owned);
+    for request in requests {
+        let mut request = request.context(CONTEXT_LINES);
+        (request.max_results, request.cursor, request.best_first) = (None, None, None);
         // We print each line as `path:line:text`.
-        each(context, request, |records| {
+        let outcome = each(context, request, |records| {
             for record in records {
                 let data = &record.data;
                 let number = data.line_number.to_string();
@@ -74,6 +114,9 @@ fn grep_bytes(context: &Context, head: &CallHead) -> Option<(u64, u64)> {
             ControlFlow::Continue(())
         })
         .ok()?;
+        if outcome.truncated_by.is_some() {
+            return None;
+        }
     }
     Some((plain, with_context))
 }

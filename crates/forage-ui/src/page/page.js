@@ -44,7 +44,7 @@ function tokens(number) {
 }
 
 function duration(us) {
-	if (us < 1000) return `${(us / 1000).toFixed(1)} ms`;
+	if (us < 50) return '<0.1 ms';
 	if (us < 1e6) return us < 10_000 ? `${(us / 1000).toFixed(1)} ms` : `${Math.round(us / 1000)} ms`;
 	const seconds = Math.round(us / 1e6);
 	if (seconds < 60) return us < 9_950_000 ? `${(us / 1e6).toFixed(1)} s` : `${seconds} s`;
@@ -110,7 +110,7 @@ function setProperty(element, key, value) {
 }
 
 const nodes = (children) =>
-	children.flat(3).filter((it) => it !== null && it !== undefined && it !== false)
+	children.flat(Infinity).filter((it) => it !== null && it !== undefined && it !== false)
 		.map((it) => (it instanceof Node ? it : document.createTextNode(visible(it))));
 
 const fill = (element, ...children) => {
@@ -125,7 +125,13 @@ const hint = (...children) => h('p.soft', children);
 const section = (title, ...what) => h('section', h('h2', title), what);
 const lines = (text, properties) => h('pre', { tabindex: '0', ...properties }, document.createTextNode(visibleLines(text)));
 const button = (text, act, properties) => h('button', { type: 'button', onclick: act, ...properties }, text);
-const note = (text, kind = '') => h('p', { class: `note ${kind}` }, text);
+/** Our messages mark code with backticks. */
+const prose = (text) => {
+	const parts = typeof text === 'string' ? text.split('`') : [];
+	return parts.length % 2 ? parts.map((part, at) => (at % 2 ? h('code', part) : part)) : text;
+};
+const fullStop = (text) => text.replace(/([^.?!:])$/, '$1.');
+const note = (text, kind = '') => h('p', { class: `note ${kind}` }, prose(text));
 const heading = (text, ...more) => h('div.head', h('h1', { tabindex: '-1' }, text), more);
 const facts = (pairs) => h('dl.facts', pairs.filter((it) => it && it[1] !== null && it[1] !== '')
 	.map(([name, ...value]) => [h('dt', name), h('dd', value)]));
@@ -163,7 +169,7 @@ function table(caption, columns, rows, kind = 'scroll') {
 }
 
 const meter = (part, whole, kind = '') =>
-	h('span', { class: `meter ${kind}`, ...UNHEARD }, h('i', { style: { width: `${whole ? (100 * part) / whole : 0}%` } }));
+	h('span', { class: `meter ${kind}`, ...UNHEARD }, part > 0 && whole > 0 && h('i', { style: { width: `${(100 * part) / whole}%` } }));
 
 // ---- The server
 
@@ -211,13 +217,20 @@ function question(call) {
 	return word(path) + symbol + range;
 }
 
-/** A value with its keys in order; for `isAlike`, also without case and the order of words. */
-function ordered(value, isAlike) {
-	if (isAlike && typeof value === 'string') return value.toLowerCase().split(/\s+/).filter(Boolean).sort().join(' ');
-	if (Array.isArray(value)) return value.map((it) => ordered(it, isAlike));
+/** A value with its keys in order. */
+function ordered(value) {
+	if (Array.isArray(value)) return value.map(ordered);
 	if (value === null || typeof value !== 'object') return value;
-	const keys = Object.keys(value).filter((key) => !(isAlike && value[key] === null)).sort();
-	return Object.fromEntries(keys.map((key) => [key, ordered(value[key], isAlike)]));
+	return Object.fromEntries(Object.keys(value).sort().map((key) => [key, ordered(value[key])]));
+}
+
+const asked = (call, given = call.arguments) => call.tool + JSON.stringify(ordered(given));
+
+/** The same for a question in words, without case and the order of its words. Patterns and paths differ by these. */
+function nearly(call) {
+	const { query } = call.arguments ?? {};
+	if (!['search_index', 'keyword_search'].includes(call.tool) || typeof query !== 'string') return null;
+	return asked(call, { ...call.arguments, query: query.toLowerCase().split(/\s+/).filter(Boolean).sort().join(' ') });
 }
 
 /** What a call asks for, without the arguments that choose a part of it: a later call of the same topic goes on. */
@@ -252,19 +265,19 @@ const append = (lists, key, value) => (lists.has(key) ? lists.get(key).push(valu
 
 /**
  * Links repeated questions. Links the reads of a file to the first answer that showed lines of it before the first of them,
- * or else named it (`from`), and each answer to the next reads of its files, by file (`readIn`).
+ * or else named it (`from`, `how`), and each answer to the next reads of its files, by file (`readIn`).
  */
 function relate({ calls }) {
-	const [asked, lined, named, foundBy, unread, read] = Array.from({ length: 6 }, () => new Map());
+	const [earlier, lined, named, foundBy, unread, read] = Array.from({ length: 6 }, () => new Map());
 	let end = 0;
 	calls.forEach((call, at) => {
 		const { ui } = call;
-		Object.assign(ui, { again: null, isNearly: false, reread: null, from: null, readIn: new Map(), thinking: at ? call.began_us - end : 0 });
+		Object.assign(ui, { again: null, isNearly: false, reread: null, from: null, how: '', readIn: new Map(), gap: at ? call.began_us - end : 0 });
 		end = Math.max(end, ended(call));
-		const same = asked.get(`=${ui.same}`);
-		ui.again = same ?? asked.get(`~${ui.near}`) ?? null;
+		const same = earlier.get(`=${ui.same}`);
+		ui.again = same ?? (ui.near && earlier.get(`~${ui.near}`)) ?? null;
 		ui.isNearly = Boolean(ui.again) && !same;
-		asked.set(`=${ui.same}`, call).set(`~${ui.near}`, call);
+		earlier.set(`=${ui.same}`, call).set(`~${ui.near}`, call);
 		const seen = [];
 		const isBefore = (answer) => answer !== call && ended(answer) <= call.began_us;
 		for (const file of call.shown) {
@@ -275,8 +288,11 @@ function relate({ calls }) {
 			} else {
 				seen.push(...file.ranges.map(([from, to]) => (read.get(key) ?? []).findLast((it) => it.from <= from && it.to >= to && ended(it.call) <= call.began_us)));
 				read.set(key, [...read.get(key) ?? [], ...file.ranges.map(([from, to]) => ({ from, to, call }))]);
-				if (!foundBy.has(key)) foundBy.set(key, lined.get(key)?.find(isBefore) ?? named.get(key)?.find(isBefore) ?? null);
-				if (call.tool === 'read_file') ui.from ??= foundBy.get(key);
+				if (!foundBy.has(key)) {
+					const [showed, named_] = [lined, named].map((answers) => answers.get(key)?.find(isBefore));
+					foundBy.set(key, { from: showed ?? named_ ?? null, how: showed ? 'shown' : 'named' });
+				}
+				if (call.tool === 'read_file' && !ui.from) Object.assign(ui, foundBy.get(key));
 				const waiting = unread.get(key) ?? [];
 				waiting.filter(isBefore).forEach((answer) => answer.ui.readIn.set(key, call));
 				unread.set(key, waiting.filter((answer) => !isBefore(answer)));
@@ -291,7 +307,7 @@ function take(news) {
 	const fresh = news.calls.filter((call) => !known.byId.has(call.id));
 	for (const call of fresh) {
 		known.byId.set(call.id, call);
-		call.ui = { question: question(call), same: call.tool + JSON.stringify(ordered(call.arguments)), near: call.tool + JSON.stringify(ordered(call.arguments, true)), topic: topic(call) };
+		call.ui = { question: question(call), same: asked(call), near: nearly(call), topic: topic(call) };
 	}
 	known.calls.push(...fresh);
 	known.calls.sort((one, other) => one.began_us - other.began_us || one.sequence - other.sequence);
@@ -303,7 +319,7 @@ function take(news) {
 /** The client's name; a server reports only those that Forage knows. */
 function agentOf({ process, calls }) {
 	const it = processOf(process);
-	return calls?.at(-1).client ?? it?.client ?? (it?.surface === 'mcp' ? 'other agent' : `forage ${it?.surface ?? ''}`);
+	return calls?.at(-1).client ?? it?.client ?? (it?.surface === 'mcp' ? 'unknown agent' : `forage ${it?.surface ?? ''}`);
 }
 const isLive = (session) => Boolean(processOf(session.process)?.live) && session === sessions.find((it) => it.process === session.process);
 const rootsOf = (session) => [...new Set(session.calls.flatMap((call) => call.roots))];
@@ -311,12 +327,16 @@ const lastName = (path) => path.split('/').filter(Boolean).at(-1) ?? path;
 // A transcript has durations but no dates.
 const isDated = (session) => session.calls[0].began_us > 1e15;
 
-/** The task, or else the first question in words. */
-function taskOf(session) {
+/** The task, or else the first question in words, which is named as such. */
+function titleOf(session, length) {
 	const asking = session.calls.find((call) => ['search_index', 'keyword_search'].includes(call.tool));
 	const words = asking?.arguments?.query ?? asking?.arguments?.question;
-	return processOf(session.process)?.task ?? (typeof words === 'string' ? words : session.calls[0].ui.question);
+	const task = processOf(session.process)?.task;
+	if (task) return clip(task, length);
+	return [soft(typeof words === 'string' ? 'First question: ' : 'First call: '), clip(typeof words === 'string' ? words : session.calls[0].ui.question || session.calls[0].tool, length)];
 }
+
+const firstSeen = ({ from, how }, first = 'first') => `${first} ${how} by call ${from.ui.number}`;
 
 const searching = (session) => sumOf(merged(session.calls.map((call) => ({ from: call.began_us, to: ended(call) }))), ([from, to]) => to - from);
 const spanOf = ({ calls, end }) => end - calls[0].began_us;
@@ -327,7 +347,7 @@ const KINDS = {
 	path: { title: 'Wrong path', many: 'wrong paths', kind: 'bad' },
 	failed: { title: 'Failed', many: 'failed', kind: 'bad' },
 	early: { title: 'Stopped early', many: 'stopped early', kind: 'bad' },
-	hidden: { title: 'Hidden', many: 'hidden by a rule', kind: 'bad' },
+	hidden: { title: 'Excluded', many: 'with matches only in excluded files', kind: 'bad' },
 	cut: { title: 'Cut', many: 'cut', kind: 'warn' },
 	none: { title: 'Nothing found', many: 'found nothing', kind: 'warn' },
 	again: { title: 'Repeated', many: 'repeated', kind: 'warn' },
@@ -348,17 +368,26 @@ function findings(session) {
 
 function finding(call, session) {
 	const { status, error, truncated_by: limit } = call;
-	if (status === 'error') return call.code === 'path' ? wrongPath(call, session) : { kind: 'failed', text: error ?? 'There is no answer.' };
+	if (status === 'error') return call.code === 'path' ? wrongPath(call, session) : { kind: 'failed', text: fullStop(error ?? 'There is no answer.') };
 	if (status === 'cancelled' || status === 'partial' || STOPPED[limit]) return { kind: 'early', text: `${STOPPED[limit] ?? STOPPED[status] ?? 'Not everything was searched'}: matches may be missing.` };
-	if (call.hidden_matches.length) return { kind: 'hidden', text: `Nothing was shown, because a rule hides the matches: ${call.hidden_matches.join('; ')}.` };
+	if (call.hidden_matches.length) return excluded(call, session);
 	return repeated(call) ?? cut(call, session) ?? empty(call) ?? {};
+}
+
+/** Matches in excluded files only, and the later call that searched such files. */
+function excluded(call, session) {
+	const rules = call.hidden_matches;
+	const isIn = ({ path }) => rules.some((rule) => rule.endsWith(`such as ${path}`));
+	const includes = ({ arguments: given, ui }) => ui.topic === call.ui.topic && ['include_ignored', 'no_ignore', 'hidden'].some((name) => given?.[name] === true);
+	const other = session.calls.find((it) => it.began_us > call.began_us && (includes(it) || it.shown.some(isIn)));
+	return { kind: 'hidden', other, text: `All matches are in excluded files: ${fullStop(rules.join('; '))} The agent ${other ? 'searched or read' : 'did not search'} them later.` };
 }
 
 /** A path that does not exist, and the call that read a file of its name later. */
 function wrongPath(call, session) {
 	const name = lastName(String(call.arguments?.path ?? ''));
 	const other = session.calls.find((it) => it.began_us > call.began_us && it.shown.some((file) => file.kind === 'read' && lastName(file.path) === name));
-	const text = (call.error ?? '').replace(/^`\w+`: /, '').replace(/([^.?!])$/, '$1.');
+	const text = fullStop((call.error ?? '').replace(/^`\w+`: /, ''));
 	return { kind: 'path', other, text: other ? `${text} A later call read a file of this name.` : text };
 }
 
@@ -367,10 +396,12 @@ function repeated(call) {
 	const spent = `${tokens(call.bytes)} tokens`;
 	// Other lines for the same question are news. Notes at the end may differ.
 	const amount = (it) => JSON.stringify([it.results, it.shown]);
-	const isSame = again && (isNearly || call.depends_on_session || amount(again) === amount(call));
+	const isSame = again && (call.depends_on_session || amount(again) === amount(call));
 	if (isSame) return { kind: 'again', other: again, text: `${isNearly ? 'Nearly the same question as' : 'The same question as'} call ${again.ui.number}: ${spent} again.` };
 	return reread ? { kind: 'again', other: reread, text: `Call ${reread.ui.number} had already read these lines: ${spent} again.` } : null;
 }
+
+const shownMatches = (call) => sumOf(call.shown, (file) => file.matches);
 
 /** An answer that left out results, unless a later call went on with it. */
 function cut(call, session) {
@@ -378,7 +409,7 @@ function cut(call, session) {
 	// A ranking always ends somewhere: its last files are the least relevant.
 	const isRanking = call.tool === 'search_index' || call.tool === 'keyword_lookup';
 	if (!call.text_cut && (!limit || isRanking)) return null;
-	const shown = sumOf(call.shown, (file) => file.matches);
+	const shown = shownMatches(call);
 	const isCounted = call.results_of === 'matches' && !call.at_least;
 	if (isCounted && shown >= results) return null;
 	const next = session.calls.find((it) => it.began_us > call.began_us && it.status !== 'error' && it.ui.topic === call.ui.topic && it.ui.same !== call.ui.same);
@@ -390,23 +421,29 @@ function cut(call, session) {
 
 function empty(call) {
 	if (call.results || call.status !== 'nothing') return null;
-	const searched = step(call, 'searched');
-	if (call.absent) return { kind: 'none', text: searched ? `It is in none of the ${plural(searched, 'file')} searched.` : 'It does not occur anywhere.' };
-	return { kind: 'none', text: 'It may still exist: not every file was searched.' };
+	if (!call.absent) return { kind: 'none', text: 'Some files were not checked, so it may still exist.' };
+	const where = ['file_pattern', 'glob', 'include', 'type', 'changed'].some((name) => call.arguments?.[name]) ? 'that its filters select' : 'under the searched path';
+	return { kind: 'none', text: `No text file ${where} has it, ignored and hidden ones included. Files that may hold secrets were not read.` };
 }
 
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const step = (call, name) => call.funnel.find((it) => it.step === name)?.files;
 const findingOf = (call) => (findings(call.ui.session), call.ui.finding.kind ? call.ui.finding : null);
 
+const FAILED = {
+	pattern: 'invalid pattern', argument: 'invalid argument', request: 'invalid arguments', too_broad: 'its root is too broad', no_model: 'it needs a model', models_failed: 'no model answered',
+	no_engine: 'no search engine', engine: 'the search engine failed', index: 'the index failed', collection: 'the collection failed', internal: 'a bug in Forage', failed: 'no answer',
+};
+
 /** What came of a call, in words. */
 function outcome(call) {
-	if (call.status === 'error') return call.code === 'path' ? 'no such path' : spoken(call.code ?? 'error');
+	if (call.status === 'error') return call.code === 'path' ? 'wrong path' : `failed${call.code ? `: ${FAILED[call.code] ?? spoken(call.code)}` : ''}`;
 	if (call.status === 'cancelled') return 'cancelled';
 	// A recording of another program has no counts.
 	if (!call.results) return call.status === 'nothing' ? 'nothing' : 'answered';
 	const number = `${count(call.results)}${call.at_least ? '+' : ''}`;
 	const of = call.results_of;
+	if (of === 'matches' && (call.text_cut || call.truncated_by) && shownMatches(call) < call.results) return `${count(shownMatches(call))} of ${number} matches`;
 	if (of === 'matches') return `${number} ${number === '1' ? 'match' : 'matches'} in ${plural(call.files, 'file')}`;
 	if (of === 'files' && call.shown.length && call.shown.length < call.results) return `${count(call.shown.length)} of ${number} files`;
 	return `${number} ${number === '1' ? of.replace(/ies$/, 'y').replace(/s$/, '') : of}`;
@@ -428,11 +465,12 @@ const SESSIONS = 60;
 
 function drawSessions(most = SESSIONS) {
 	const item = (session) => {
-		const number = findings(session).length;
-		return h('li', h('a', { href: `#session=${encodeURIComponent(session.id)}`, 'data-id': session.id, 'data-process': session.process, 'aria-current': session === current ? 'true' : null },
+		const found = findings(session);
+		const isBad = found.some(({ kind }) => KINDS[kind].kind === 'bad');
+		return h('li', h('a', { href: `#session=${encodeURIComponent(session.id)}`, 'data-id': session.id, 'data-process': session.process, 'aria-current': session === current ? 'true' : null, onclick: (event) => chooseSession(event, session) },
 			h('span.line', h('b', agentOf(session)), isLive(session) && h('span.live', 'live'), h('span.soft', when(session))),
-			h('span.task', clip(taskOf(session), 140)),
-			h('span.line', h('span.soft', `${rootsOf(session).map(lastName).join(', ')} · ${plural(session.calls.length, 'call')}`), number > 0 && h('span.few', `${count(number)} to check`))));
+			h('span.task', titleOf(session, 140)),
+			h('span.line', h('span.soft', `${rootsOf(session).map(lastName).join(', ')} · ${plural(session.calls.length, 'call')}`), found.length > 0 && h('span.few', { class: isBad ? 'bad' : '' }, `${count(found.length)} to check`))));
 	};
 	const focused = document.activeElement?.closest?.('#sessions a')?.dataset.id;
 	fill(page.sessions, h('ol', { onkeydown: (event) => moveKeys(event, '#sessions a') }, sessions.slice(0, most).map(item)),
@@ -440,6 +478,15 @@ function drawSessions(most = SESSIONS) {
 		!sessions.length && hint(known.loaded ? 'No session yet.' : 'Connecting…'));
 	if (focused) page.sessions.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 	page.chosen.textContent = visible(current ? `${agentOf(current)}, ${when(current)} (${plural(sessions.length, 'session')})` : 'Sessions');
+}
+
+/** Keeps the view if it is one of a session. */
+function chooseSession(event, session) {
+	if (!['map', 'cost', 'advanced'].includes(route.view) || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+	event.preventDefault();
+	current = session;
+	drawSessions();
+	go(`#${route.view}`);
 }
 
 const isChord = (event) => event.ctrlKey || event.altKey || event.metaKey;
@@ -488,15 +535,14 @@ const ROWS = 500;
 function drawSession() {
 	const session = current;
 	const where = rootsOf(session);
-	const task = taskOf(session);
-	const [all, thought] = [spanOf(session), spanOf(session) - searching(session)];
+	const [all, between] = [spanOf(session), spanOf(session) - searching(session)];
 	const focused = document.activeElement?.tagName === 'H1';
 	fill(byId('summary'),
 		h('p.over', h('b', agentOf(session)), ` in `, h('span', { title: where.join('  ') }, where.map(lastName).join(', ')), ` · ${when(session)}`, isLive(session) && [' · ', h('span.live', 'live')]),
-		h('h1', { tabindex: '-1' }, clip(task, 200)),
+		h('h1', { tabindex: '-1' }, titleOf(session, 200)),
 		h('ul.stats',
 			h('li', h('b', plural(session.calls.length, 'call')), soft(` in ${duration(all)}`)),
-			h('li', h('b', `${duration(searching(session))} searching`), soft(`, ${duration(Math.max(0, thought))} thinking`)),
+			h('li', h('b', `${duration(searching(session))} in Forage`), soft(`, ${duration(Math.max(0, between))} between calls`)),
 			h('li', h('b', `≈ ${tokens(sizeOf(session.calls))} tokens`), soft(' of answers '), h('a', { href: '#cost' }, 'Compare'))));
 	fill(byId('looked'), looked(session));
 	if (focused) byId('summary').querySelector('h1').focus({ preventScroll: true });
@@ -510,10 +556,10 @@ function filesOf(session) {
 	for (const call of session.calls) {
 		for (const file of call.shown) {
 			const key = place(call, file);
-			const it = files.get(key) ?? files.set(key, { path: file.path, root: call.roots[file.root], kind: 'named', read: [], from: null, calls: [] }).get(key);
-			it.calls.push(call);
+			const it = files.get(key) ?? files.set(key, { path: file.path, root: call.roots[file.root], kind: 'named', read: [], first: null, lined: [] }).get(key);
+			if (file.kind === 'lines') it.lined.push(call);
 			if (file.kind === 'read') {
-				if (!it.read.length) it.from = call.ui.from;
+				it.first ??= call.ui;
 				it.read.push(...file.ranges.map(([from, to]) => ({ from, to })));
 			}
 			it.kind = file.kind === 'read' || it.kind === 'read' ? 'read' : file.kind === 'lines' || it.kind === 'lines' ? 'lines' : 'named';
@@ -527,24 +573,29 @@ function looked(session) {
 	const [read, shown] = [files.filter((it) => it.kind === 'read'), files.filter((it) => it.kind === 'lines')];
 	const all = Math.max(0, ...session.calls.map((call) => step(call, 'searched') ?? 0));
 	const untouched = Math.max(0, all - read.length - shown.length);
-	const most = 8;
-	const link = (it) => h('li', h('a.mono', { href: mapAddress(it.path), onclick: () => { map.root = it.root; } }, it.path), soft(` ${plural(total(merged(it.read)), 'line')}, `),
-		it.from ? callLink(it.from, `found by call ${it.from.ui.number}`) : soft('path guessed'));
+	const [mostRead, mostShown] = [8, 5];
+	const link = (it) => h('a.mono', { href: mapAddress(it.path), onclick: () => { map.root = it.root; } }, it.path);
+	const readItem = (it) => h('li', link(it), soft(` ${plural(total(merged(it.read)), 'line')}, `), it.first.from ? callLink(it.first.from, firstSeen(it.first)) : soft('path guessed'));
+	const shownItem = (it) => h('li', link(it), soft(' lines shown by '), callLinks(it.lined, 3));
+	const more = (list, most) => list.length > most && hint(`and ${plural(list.length - most, 'other file')}`);
 	const part = (shade, number, text) => h('li', h('span', { class: `key s-${shade}`, ...UNHEARD }), h('b', number), text);
+	const hiding = session.calls.filter((call) => call.hidden_matches.length);
 	return [h('h2', 'Where it looked', h('a', { href: '#map' }, 'Open the map')),
-		all > 0 && h('div.strip.thin', UNHEARD, [['read', read], ['shown', shown]].map(([shade, list]) => h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / Math.max(all, list.length)}%` } }))),
-		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown in part'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')}: no line seen`)),
-		read.length ? h('ul.files', read.slice(0, most).map(link)) : hint('The agent read no file: it saw only what searches showed.'),
-		read.length > most && hint(`and ${plural(read.length - most, 'other file')}`)];
+		all > 0 && h('div.strip.thin', UNHEARD, [['read', read], ['shown', shown]].map(([shade, list]) => list.length > 0 && h('i', { class: `s-${shade}`, style: { width: `${(100 * list.length) / (read.length + shown.length + untouched)}%` } }))),
+		h('ul.parts', part('read', plural(read.length, 'file'), ' read'), part('shown', plural(shown.length, 'other file'), ' shown, not read'), all > 0 && part('never', count(untouched), ` of ${plural(all, 'file')} in its widest search: no line seen`)),
+		hiding.length > 0 && h('p', 'Only excluded files had matches for ', callLinks(hiding), '.'),
+		read.length ? h('ul.files', read.slice(0, mostRead).map(readItem)) : hint('The agent read no file: it saw only what searches showed.'),
+		more(read, mostRead),
+		shown.length > 0 && [h('h3', 'Shown, not read'), h('ul.files', { id: 'shown-only' }, shown.slice(0, mostShown).map(shownItem)), more(shown, mostShown)]];
 }
 
 function look(session) {
 	const all = findings(session);
 	if (!all.length) return [h('h2', 'Nothing to check'), hint('No question was repeated, no path was wrong, every search found something, and the agent asked later for all matches that an answer left out.')];
 	const kinds = ORDER.map((kind) => [kind, all.filter((it) => it.kind === kind).length]).filter(([, number]) => number);
-	const few = 6;
+	const few = all.length > 8 ? 6 : 8;
 	const item = ({ call, kind, text, other }) => h('li', { class: KINDS[kind].kind }, chip({ kind }),
-		h('span', callLink(call), ' ', soft(call.tool), ' ', mono(clip(call.ui.question, 120)), h('br'), text, other && [' ', callLink(other, `See call ${other.ui.number}`)]));
+		h('span', callLink(call), ' ', soft(call.tool), ' ', mono(clip(call.ui.question, 120)), h('br'), prose(text), other && [' ', callLink(other, `See call ${other.ui.number}`)]));
 	return [h('h2', `${count(all.length)} to check`, soft(kinds.map(([kind, number]) => `${count(number)} ${number === 1 ? KINDS[kind].title.toLowerCase() : KINDS[kind].many}`).join(' · '))),
 		h('ul.findings', all.slice(0, few).map(item)),
 		all.length > few && h('details', h('summary', `${count(all.length - few)} more`), h('ul.findings', all.slice(few).map(item)))];
@@ -592,31 +643,38 @@ function makeRow(call) {
 	return h('li', { class: `call ${found ? KINDS[found.kind].kind : ''}`, 'data-id': call.id },
 		h('span.number.soft', String(ui.number)),
 		h('span.what', h('a.open', { href: callAddress(call), title: ui.question }, h('span.tool', call.tool), ' ', h('span.mono', clip(ui.question) || '(nothing)')),
-			ui.from && h('a.thread', { href: callAddress(ui.from) }, `found by call ${ui.from.ui.number}`)),
+			ui.from && h('a.thread', { href: callAddress(ui.from) }, firstSeen(ui))),
 		h('span.came', h('span', outcome(call)), ' ', found && chip(found)),
 		h('span.size.right', { title: `${count(call.bytes)} bytes` }, tokens(call.bytes)),
-		h('span.lane', h('i.think'), h('i.run'), h('span.took')));
+		h('span.lane', h('i.gap'), h('i.run'), h('span.took')));
+}
+
+function betweenCalls({ elapsed_us: took, ui: { gap } }) {
+	return `${duration(took)} in Forage${gap > 500_000 ? `, after ${duration(gap)} between calls` : ''}`;
 }
 
 function placeOnAxis(row, call, width) {
 	const span = Math.max(spanOf(current), 1);
 	const from = current.calls[0].began_us;
-	const drawn = `${span} ${call.ui.thinking} ${width}`;
+	const drawn = `${span} ${call.ui.gap} ${width}`;
 	if (row.dataset.drawn === drawn) return;
 	row.dataset.drawn = drawn;
 	const lane = row.lastChild;
-	const [think, run, took] = lane.children;
+	const [pause, run, took] = lane.children;
 	const share = (us) => (100 * us) / span;
-	const [left, thinking] = [share(call.began_us - from), Math.max(0, call.ui.thinking)];
-	Object.assign(think.style, { left: `${left - share(thinking)}%`, width: `${share(thinking)}%` });
+	const [left, gap] = [share(call.began_us - from), Math.max(0, call.ui.gap)];
+	Object.assign(pause.style, { left: `${left - share(gap)}%`, width: `${share(gap)}%` });
 	Object.assign(run.style, { left: `min(${left}%, 100% - 4px)`, width: `${share(call.elapsed_us)}%` });
-	const text = `${thinking > 500_000 ? `${duration(thinking)} thinking, ` : ''}${duration(call.elapsed_us)}`;
-	// After the call if there is room, else before its thinking, else over that.
-	const [before, after] = [left - share(thinking), left + share(call.elapsed_us)];
-	const room = (100 * (text.length * 6 + 16)) / Math.max(1, width);
+	const own = duration(call.elapsed_us);
+	const both = `${gap > 500_000 ? `${duration(gap)} between, ` : ''}${own}`;
+	// After the call if there is room, else before the time between calls, else over that.
+	const [before, after] = [left - share(gap), left + share(call.elapsed_us)];
+	const roomOf = (text) => (100 * (text.length * 6 + 16)) / Math.max(1, width);
+	const text = after + roomOf(both) < 100 || left >= roomOf(both) ? both : own;
+	const room = roomOf(text);
 	Object.assign(took.style, after + room < 100 ? { left: `${after}%`, right: 'auto' } : { left: 'auto', right: `${100 - (before > room ? before : left)}%` });
 	took.textContent = text;
-	lane.title = `${text}, ${duration(call.began_us - from)} after the first call`;
+	lane.title = `${betweenCalls(call)}, ${duration(call.began_us - from)} after the first call`;
 }
 
 const TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200].map((seconds) => seconds * 1e6);
@@ -648,7 +706,7 @@ function showCall(view, id) {
 	if (!call) {
 		return fill(view, heading('Call', h('a', { href: '#session' }, '← Session')), known.loaded ? note('This call is no longer known: its process keeps only its last calls.', 'bad') : soft('Connecting…'));
 	}
-	const { session, number, again, from, readIn, thinking } = call.ui;
+	const { session, number, again, from, readIn } = call.ui;
 	if (session !== current) {
 		current = session;
 		drawSessions();
@@ -656,36 +714,38 @@ function showCall(view, id) {
 	const neighbour = (other, text) => other && h('a', { href: callAddress(other) }, text);
 	const found = findingOf(call);
 	const readers = [...new Set(readIn.values())];
-	const [text, files, missing] = [h('div', { 'aria-live': 'polite' }), h('section.files-of'), h('section')];
-	const time = `${duration(call.elapsed_us)}${thinking > 500_000 ? ` after ${duration(thinking)} of thinking` : ''}`;
+	const [text, files, missing] = [h('section'), h('section.files-of'), h('section')];
 	fill(view,
 		h('p.over.step', h('a', { href: `#session=${encodeURIComponent(session.id)}` }, '← Session'), h('span', `Call ${number} of ${session.calls.length}`), neighbour(session.calls[number - 2], '‹ Previous'), neighbour(session.calls[number], 'Next ›')),
 		h('h1', { tabindex: '-1' }, soft(`${call.tool} `), h('span.mono', clip(call.ui.question, 200) || '(nothing)')),
-		h('ul.stats', h('li', h('b', outcome(call))), h('li', h('b', `≈ ${tokens(call.bytes)} tokens`)), h('li', time),
-			from && h('li', callLink(from, `Found by call ${from.ui.number}`)),
+		h('ul.stats', h('li', h('b', outcome(call))), h('li', h('b', `≈ ${tokens(call.bytes)} tokens`)), h('li', betweenCalls(call)),
+			from && h('li', callLink(from, firstSeen(call.ui, 'First'))),
 			readers.length > 0 && h('li', 'Then read in ', callLinks(readers))),
-		found && h('p', { class: `note ${KINDS[found.kind].kind}` }, h('b', `${KINDS[found.kind].title}. `), found.text, found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
-		!found && again && note(`Call ${again.ui.number} asked the same and saw other lines.`),
-		h('div.split',
-			h('section', h('h2', 'What the agent saw'), text),
-			h('div', files, missing)),
-		h('div.split',
-			h('section', h('h2', 'The call'), call.arguments_cut && note('The arguments were too long to be stored completely.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call))),
-			h('section', h('h2', 'What was searched'), searched(call))));
+		found && h('p', { class: `note ${KINDS[found.kind].kind}` }, h('b', `${KINDS[found.kind].title}. `), prose(found.text), found.other && [' ', callLink(found.other, `See call ${found.other.ui.number}`)]),
+		!found && again && note(`Call ${again.ui.number} asked ${call.ui.isNearly ? 'nearly ' : ''}the same and saw other lines.`),
+		h('div.split.of-call',
+			text,
+			h('div', h('section', h('h2', 'What was searched'), searched(call)), missing, files),
+			h('section', h('h2', 'The call'), call.arguments_cut && note('The arguments were too long to be stored completely.'), copied('Arguments', json(call.arguments, 2)), copied('The same call as a command', command(call)))));
 	seenText(call, text);
 	fill(files, h('h2', 'Files, in the order of the answer', call.tool === 'search_index' && h('a', { href: `#advanced=${encodeURIComponent(call.arguments?.query ?? '')}`, onclick: () => { ranking.root = call.roots[0]; } }, 'Why this order?')), shownFiles(call));
 	leftOut(call, found, missing);
 }
 
-function seenText(call, place) {
+const SAW = 'What the agent saw';
+
+function seenText(call, section) {
+	const [title, text] = [h('h2', call.status === 'error' ? SAW : 'The answer'), h('div', { 'aria-live': 'polite' })];
+	fill(section, title, text);
 	if (call.status === 'error') {
 		// The error is the answer.
-		return fill(place, lines(call.error ?? '', { class: 'tall', role: 'region', 'aria-label': 'Text of the answer' }));
+		return fill(text, lines(call.error ?? '', { class: 'tall', role: 'region', 'aria-label': 'Text of the answer' }));
 	}
-	put(place, 'Repeating the call…', async () => {
+	put(text, 'Repeating the call…', async () => {
 		const made = await ask('text', { id: call.id });
+		fill(title, made.same ? SAW : 'The answer now');
 		const said = { true: 'Forage stores no text, so the call was repeated. Its answer has the same bytes.', false: 'Files or settings have changed since then: this is the current answer, not what the agent saw.' }[made.same]
-			?? 'The call was repeated. The original answer left out code that the agent had already seen.';
+			?? `The call was repeated. Note that ${fullStop(made.note ?? 'it may differ from what the agent saw')}`;
 		return [made.same ? hint(said) : note(said), answerText(made.text, call)];
 	});
 }
@@ -704,8 +764,9 @@ function answerText(text, call) {
 }
 
 const ranges = (file) => {
+	const isOne = file.ranges.length === 1 && file.ranges[0][0] === file.ranges[0][1];
 	const few = file.ranges.slice(0, 8).map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(', ');
-	return file.ranges.length > 8 ? `${few} and ${file.ranges.length - 8} more` : few;
+	return `${isOne ? 'line' : 'lines'} ${few}${file.ranges.length > 8 ? ` and ${file.ranges.length - 8} more` : ''}`;
 };
 
 const SEEN_AS = { read: 'read', lines: 'shown', named: 'path only' };
@@ -716,7 +777,7 @@ function shownFiles(call) {
 	const item = (file) => {
 		const later = file.kind !== 'read' && call.ui.readIn.get(place(call, file));
 		return h('li', h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = call.roots[file.root]; } }, file.path),
-			h('span.soft', ` ${SEEN_AS[file.kind]}`, file.ranges.length > 0 && ` ${ranges(file)}`), call.roots.length > 1 && soft(` in ${lastName(call.roots[file.root] ?? '')}`),
+			h('span.soft', ` ${SEEN_AS[file.kind]}`, file.ranges.length > 0 && `, ${ranges(file)}`), call.roots.length > 1 && soft(` in ${lastName(call.roots[file.root] ?? '')}`),
 			later && [' ', callLink(later, `read in call ${later.ui.number}`)]);
 	};
 	return [h('ol.files', call.shown.slice(0, most).map(item)),
@@ -745,21 +806,30 @@ function leftOut(call, found, place_) {
 	});
 }
 
+// Why a path is left out, for one path or several. The second value is when: the walk does not reach it, the search does
+// not read it, or reads only a part of it.
+const [BEFORE, UNREAD, IN_PART] = ['Left out before the search', 'Considered, not searched', 'Searched in part'];
 const SKIPPED = {
-	ignored: 'by an ignore file; a directory counts once', hidden: 'because their names begin with a dot; a directory counts once', pruned: 'as dependencies, build output or version control',
-	binary: 'as binary', too_large: 'because they are larger than the limit', unreadable: 'because the system refused to read them', denied: 'because they may hold secrets',
-	outside_root: 'because they link to a place outside of the root', symlink: 'because they are links', special: 'because they are pipes, sockets or devices', too_deep: 'because they are too deep',
-	line_too_long: 'because a line is too long', kernel_file_system: 'because they are virtual files of the kernel',
+	ignored: ['by an ignore file', BEFORE], hidden: ['by a name that begins with a dot', BEFORE], pruned: ['as dependencies, build output or version control', BEFORE],
+	binary: ['as binary', UNREAD], too_large: ['by the size limit', UNREAD], denied: ['as possible secrets', UNREAD], unreadable: ['because the system refused access', UNREAD],
+	outside_root: ['as links out of the root', BEFORE], symlink: ['as links', BEFORE], special: ['as pipes, sockets or devices', BEFORE], too_deep: ['by the depth limit', BEFORE],
+	kernel_file_system: ['as virtual files of the kernel', BEFORE], line_too_long: ['by the limit on the length of a line', IN_PART], too_slow: ['by the limit on time for one file', IN_PART], notebook_outputs: ['as outputs of notebooks', IN_PART],
 };
+const whySkipped = (reason) => SKIPPED[reason]?.[0] ?? spoken(reason);
 
-const STEPS = { visited: 'in the root', by_glob: 'match the glob', by_index: 'may match by the index', searched: 'searched', matched: 'with results', shown: 'in the answer' };
+const STEPS = { visited: 'considered', searched: 'searched', matched: 'with results', shown: 'in the answer' };
 
 function searched(call) {
 	const most = Math.max(1, ...call.funnel.map((it) => it.files));
-	const skipped = Object.entries(call.skipped).map(([reason, number]) => h('li', `${count(number)} left out ${SKIPPED[reason] ?? spoken(reason)}`));
+	const skipped = (when) => {
+		const list = Object.entries(call.skipped).filter(([reason]) => (SKIPPED[reason]?.[1] ?? BEFORE) === when);
+		const names = when === BEFORE && call.not_entered.length > 0 && h('li', 'Directories: ', mono(call.not_entered.join(', ')));
+		return (list.length > 0 || names) && [h('h3', when), h('ul', list.map(([reason, number]) => h('li', `${count(number)} ${whySkipped(reason)}`)), names), when === BEFORE && list.length > 0 && hint('A directory counts once.')];
+	};
 	return [
 		call.funnel.length > 0 && h('ul.funnel', call.funnel.map((it) => h('li', h('b.right', count(it.files)), h('span', STEPS[it.step] ?? it.step), meter(it.files, most)))),
-		skipped.length > 0 || call.not_entered.length ? h('ul', skipped, call.not_entered.length > 0 && h('li', 'Not entered: ', mono(call.not_entered.join(', ')))) : !call.funnel.length && hint('This call searched no files.'),
+		[BEFORE, UNREAD, IN_PART].map(skipped),
+		!call.funnel.length && !Object.keys(call.skipped).length && hint('This call searched no files.'),
 		call.redacted > 0 && hint(`${plural(call.redacted, 'secret')} replaced in the text.`),
 		facts([['Began', isDated(call.ui.session) ? `${day(call.began_us)} ${clock(call.began_us)}` : null], ['Roots', mono(call.roots.join('  '))], ['Process', `${call.surface} ${processOf(call.process)?.pid ?? ''}`],
 			...call.models.map((it) => ['Model', valueNode(it, 'Model')]), call.trace && ['Trace', mono(`${call.trace.trace_id} / ${call.trace.parent_id}`)]]),
@@ -771,8 +841,8 @@ function searched(call) {
 const SHADES = [
 	{ name: 'read', title: 'Read', says: 'lines that read_file showed' },
 	{ name: 'shown', title: 'Shown', says: 'lines in the answer of a search' },
-	{ name: 'named', title: 'Rest of these files', says: 'other lines of files that an answer shows or names' },
-	{ name: 'never', title: 'Never touched', says: 'lines of files that no answer names' },
+	{ name: 'named', title: 'Unseen lines of named files', says: 'other lines of files that an answer shows or names' },
+	{ name: 'never', title: 'Files never named', says: 'lines of files that no answer names' },
 ];
 const [READ, SHOWN, NAMED, NEVER] = [0, 1, 2, 3];
 const map = { root: null, trees: new Map(), tree: null, node: null, cells: [], back: null };
@@ -781,7 +851,7 @@ const mapAddress = (path) => `#map${path ? `=${encodeURIComponent(path)}` : ''}`
 
 function newNode(name, parent) {
 	const path = parent?.path ? `${parent.path}/${name}` : name;
-	return { name, path, parent, children: null, sorted: null, lines: 0, weight: 0, files: 0, closed: 0, reason: null, seen: [0, 0, 0] };
+	return { name, path, parent, children: null, sorted: null, lines: 0, weight: 0, files: 0, reason: null, seen: [0, 0, 0] };
 }
 
 const nameOf = (node) => node.name + (node.children || node.isDirectory ? '/' : '');
@@ -815,10 +885,10 @@ function buildTree(reply) {
 	for (const { path, reason, directory } of reply.unsearched) {
 		const node = descend(root, bare(path));
 		// A directory with searched files keeps them.
-		if (!node.children && !node.files) Object.assign(node, { reason, closed: 1, isDirectory: directory });
+		if (!node.children && !node.files) Object.assign(node, { reason, isDirectory: directory });
 	}
 	sumUp(root);
-	return { root, reply, files, touched: new Map(), gone: new Set() };
+	return { root, reply, files, touched: new Map(), missing: new Map() };
 }
 
 function sumUp(node) {
@@ -827,7 +897,6 @@ function sumUp(node) {
 		sumUp(child);
 		node.lines += child.lines;
 		node.files += child.files;
-		node.closed += child.closed;
 		node.weight += child.weight;
 	}
 	// Paths that no search reads have no known size, so they are listed and not drawn.
@@ -867,7 +936,7 @@ function shade() {
 		for (let up = node; up; up = up.parent) up.seen.fill(0);
 	}
 	tree.touched.clear();
-	tree.gone.clear();
+	tree.missing.clear();
 	for (const call of calls) {
 		for (const file of call.shown) if (call.roots[file.root] === map.root) touch(tree, call, file);
 	}
@@ -878,13 +947,25 @@ function touch(tree, call, file) {
 	let it = tree.touched.get(file.path);
 	if (!it) {
 		const node = tree.files.get(file.path);
-		if (!node) return tree.gone.add(file.path);
-		tree.touched.set(file.path, it = { node, calls: [], marks: [] });
+		if (!node) return tree.missing.set(file.path, whyMissing(tree, file.path));
+		tree.touched.set(file.path, it = { node, calls: [], marks: [], most: NAMED });
 	}
 	if (it.calls.at(-1) !== call) it.calls.push(call);
-	const shade = { read: READ, lines: SHOWN }[file.kind];
-	if (shade === undefined) return;
+	const shade = { read: READ, lines: SHOWN }[file.kind] ?? NAMED;
+	it.most = Math.min(it.most, shade);
 	for (const [from, to] of file.ranges) it.marks.push({ from: Math.max(1, from), to: Math.min(to, it.node.lines), shade, call });
+}
+
+const [EXCLUDED, UNLISTED, GONE] = ['not searched by default', 'no longer there, not searched by default, or beyond the limit of this map', 'no longer there'];
+
+/** Why a file of an answer is not on the map. */
+function whyMissing({ root, reply }, path) {
+	let node = root;
+	for (const name of bare(path).split('/')) {
+		node = node?.children?.get(name);
+		if (node?.reason) return EXCLUDED;
+	}
+	return reply.complete && !reply.more_unsearched ? GONE : UNLISTED;
 }
 
 function countLines(it) {
@@ -898,15 +979,6 @@ function countLines(it) {
 }
 
 const counts = (node) => [...node.seen, node.lines - node.seen[0] - node.seen[1] - node.seen[2]];
-
-function callsBelow(node) {
-	const found = new Set();
-	const below = node.path ? `${node.path}/` : '';
-	for (const [path, it] of map.tree.touched) {
-		if (path === node.path || (node.children && bare(path).startsWith(below))) it.calls.forEach((call) => found.add(call));
-	}
-	return [...found].sort((one, other) => one.began_us - other.began_us);
-}
 
 // ---- Map: drawing
 
@@ -976,7 +1048,7 @@ function drawNode(made, node, cell) {
 		return;
 	}
 	const isTouched = node.seen[READ] + node.seen[SHOWN] > 0;
-	const kind = `${node.children ? 'folder' : 'leaf'}${isTouched ? ' touched' : ''}`;
+	const kind = `${node.children ? 'folder' : 'leaf'}${isTouched ? ' touched' : node.seen[NAMED] ? ' named' : ''}`;
 	const hasName = cell.w > 40 && cell.h > (node.children ? 34 : 15);
 	const says = `${node.path}${node.children ? '/' : ''}: ${describe(node)}`;
 	const link = h('a', { href: mapAddress(node.path), class: kind, tabindex: '-1', title: says, 'aria-label': says, style: { ...box(cell), background: node.children ? null : filePaint(node, cell) } }, hasName && h('span', UNHEARD, nameOf(node)));
@@ -1110,28 +1182,35 @@ const swatch = (shade) => h('span', { class: `key s-${SHADES[shade].name}`, ...U
 
 /** The part of the view that changes with new calls. */
 function drawShades() {
-	const { node, tree: { reply, gone } } = map;
+	const { node, tree: { reply, missing } } = map;
 	const numbers = counts(node);
+	const closed = closedBelow(node);
+	const unsearched = closed.length + (node.parent ? 0 : reply.more_unsearched);
 	const below = [...map.tree.touched.values()].filter(({ node: it }) => !node.path || bare(it.path).startsWith(`${node.path}/`));
-	const read = below.filter(({ node: it }) => it.seen[READ]);
-	const shown = below.filter(({ node: it }) => !it.seen[READ] && it.seen[SHOWN]);
-	fill(byId('share'), below.length ? ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ` in search results. It saw no line of ${count(node.files - read.length - shown.length)} of ${plural(node.files, 'file')}.`]
-		: `The agent saw no part of these ${plural(node.files, 'file')}.`);
-	const item = ({ name, title, says }, at) => h('li', { title: says, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` ${count(numbers[at])}`));
+	const [read, shown] = [READ, SHOWN].map((shade) => below.filter(({ most }) => most === shade));
+	const rest = node.files - read.length - shown.length;
+	const searchable = (number) => (number === 1 ? 'searchable file' : `${count(number)} searchable files`);
+	fill(byId('share'), rest < node.files && ['The agent read ', h('b', plural(numbers[READ], 'line')), ` in ${plural(read.length, 'file')} and saw `, h('b', plural(numbers[SHOWN], 'other line')), ' in search results. '],
+		!node.files ? 'No search reads a file here.' : rest ? `${rest < node.files ? 'It saw no line of the other' : 'The agent saw no line of the'} ${searchable(rest)}.` : `It saw lines of ${node.files === 1 ? 'the only' : 'all'} ${searchable(node.files)}.`,
+		unsearched > 0 && ` ${plural(unsearched, 'path is', 'paths are')} not searched by default (below).`);
+	const item = ({ name, title, says }, at) => h('li', { title: says, 'data-shade': name }, swatch(at), `${title} `, h('b', percent(numbers[at], node.lines)), soft(` · ${plural(numbers[at], 'line')}`));
+	const absent = (why) => {
+		const paths = [...missing].filter(([, it]) => it === why).map(([path]) => path);
+		return paths.length > 0 && note(`${plural(paths.length, 'file')} of answers ${paths.length === 1 ? `is not on this map: ${paths[0]}` : `are not on this map, such as ${paths[0]}`} (${why}).`);
+	};
 	fill(byId('legend'), h('ul.legend', { 'aria-label': 'Lines' }, SHADES.map(item)),
-		!reply.complete && note('There are more files than this map shows.'),
-		gone.size > 0 && note(`${plural(gone.size, 'file')} of answers that no longer exist, such as ${[...gone][0]}, are not shown.`));
+		!reply.complete && note('There are more files than this map shows.'), [EXCLUDED, UNLISTED, GONE].map(absent));
 	const file = ({ node: it, calls }) => h('li', h('a.mono', { href: mapAddress(it.path) }, it.path), soft(` ${describe(it)} `), callLinks(calls));
-	const list = (title, shade, items, most = 12) => [h('h2', swatch(shade), title), h('ul.files', items.slice(0, most)),
+	const list = (title, shade, items, most = 12) => [h('h2', shade !== null && swatch(shade), title), items.length ? h('ul.files', items.slice(0, most)) : hint('None.'),
 		items.length > most && h('details', h('summary', `${count(items.length - most)} more`), h('ul.files', items.slice(most, 1000)))];
 	const byLines = (shade) => (one, other) => other.node.seen[shade] - one.node.seen[shade];
 	const never = untouched(node).sort((one, other) => other.weight - one.weight);
 	const entry = (it) => h('li', h('a.mono', { href: mapAddress(it.path) }, `${it.path}${it.children ? '/' : ''}`), soft(` ${plural(it.lines, 'line')}${it.children ? ` in ${plural(it.files, 'file')}` : ''}${it.seen[NAMED] ? ', path seen' : ''}`));
 	fill(byId('lists'),
 		h('section', list('Read', READ, read.sort(byLines(READ)).map(file)), list('Shown, not read', SHOWN, shown.sort(byLines(SHOWN)).map(file))),
-		h('section', list('No line seen', NEVER, never.map(entry))));
-	const closed = closedBelow(node);
-	fill(byId('closed'), closed.length > 0 && h('details', h('summary', `${plural(closed.length, 'path')} that no search reads`), h('ul.files', closed.slice(0, 300).map((it) => h('li', mono(nameOf(it)), soft(` left out ${SKIPPED[it.reason] ?? spoken(it.reason)}`))))));
+		h('section', list('No line seen', null, never.map(entry))));
+	fill(byId('closed'), unsearched > 0 && h('details', h('summary', `${plural(unsearched, 'path')} not searched by default`), h('ul.files', closed.slice(0, 300).map((it) => h('li', mono(nameOf(it)), soft(` left out ${whySkipped(it.reason)}`)))),
+		unsearched > 300 && hint(`and ${count(unsearched - Math.min(300, closed.length))} more`)));
 	drawMap();
 }
 
@@ -1151,7 +1230,7 @@ function closedBelow(node) {
 function describe(node) {
 	const numbers = counts(node);
 	const said = [READ, SHOWN].filter((it) => numbers[it]).map((it) => `${count(numbers[it])} ${SHADES[it].title.toLowerCase()}`);
-	if (!said.length) said.push(numbers[NAMED] ? 'path only' : 'never touched');
+	if (!said.length) said.push(numbers[NAMED] ? 'path only' : 'never named');
 	return `${said.join(', ')} of ${plural(node.lines, 'line')}${node.children ? ` in ${plural(node.files, 'file')}` : ''}`;
 }
 
@@ -1163,7 +1242,13 @@ function out() {
 
 // ---- Map: one file
 
-/** The stretches of a file's lines, each with its shade and the calls that made it so. */
+/** The calls of marks by what they did: "read by call 5, shown by call 4". */
+function doneBy(marks, words = ['read by ', 'shown by ', 'path named by ']) {
+	const calls = words.map((_, shade) => [...new Set(marks.filter((mark) => mark.shade === shade).map((mark) => mark.call))].sort((one, other) => one.ui.number - other.ui.number));
+	return words.map((word, shade) => calls[shade].length > 0 && [calls.slice(0, shade).some((it) => it.length) && ', ', word, callLinks(calls[shade], 6)]);
+}
+
+/** The stretches of a file's lines, each with its shade and the marks that made it so. */
 function stretches(node) {
 	const it = map.tree.touched.get(node.path);
 	const rest = it ? NAMED : NEVER;
@@ -1175,10 +1260,9 @@ function stretches(node) {
 		const [from, to] = [edges[at], edges[at + 1] - 1];
 		const over = marks.filter((mark) => mark.from <= from && mark.to >= to);
 		const shade = Math.min(rest, ...over.map((mark) => mark.shade));
-		const calls = [...new Set(over.map((mark) => mark.call))];
 		const last = made.at(-1);
-		if (last?.shade === shade) Object.assign(last, { to, calls: [...new Set([...last.calls, ...calls])] });
-		else made.push({ from, to, shade, calls });
+		if (last?.shade === shade) Object.assign(last, { to, marks: [...last.marks, ...over] });
+		else made.push({ from, to, shade, marks: over });
 	}
 	return made;
 }
@@ -1188,12 +1272,13 @@ function fileView(node) {
 	const text = h('div', { id: 'text' });
 	const strip = parts.map(({ from, to, shade }) => h('i', { class: `s-${SHADES[shade].name}`, style: { width: `${(100 * (to - from + 1)) / node.lines}%` } }));
 	const seen = parts.filter(({ shade }) => shade < NAMED);
-	const item = ({ from, to, shade, calls }) => h('li', swatch(shade), button(from === to ? `Line ${from}` : `Lines ${from}–${to}`, () => showLines(node, parts, text, Math.max(1, from - 5), from + LINES), { class: 'text' }),
-		soft(` ${SHADES[shade].title.toLowerCase()} `), [...calls].sort((one, other) => one.ui.number - other.ui.number).slice(0, 6).map((call) => [callLink(call), ' ']));
-	const calls = map.tree.touched.get(node.path)?.calls ?? [];
+	const item = ({ from, to, shade, marks }) => h('li', swatch(shade), button(from === to ? `Line ${from}` : `Lines ${from}–${to}`, () => showLines(node, parts, text, Math.max(1, from - 5), from + LINES), { class: 'text' }),
+		': ', doneBy(marks));
+	const { calls = [], marks = [] } = map.tree.touched.get(node.path) ?? {};
+	const named = calls.filter((call) => !marks.some((mark) => mark.call === call)).map((call) => ({ call, shade: NAMED }));
 	const first = (parts.find(({ shade }) => shade === READ) ?? seen[0])?.from ?? 1;
 	showLines(node, parts, text, Math.max(1, first - 5), first + LINES);
-	return [h('p', `${describe(node)[0].toUpperCase()}${describe(node).slice(1)}. `, calls.length ? ['Touched by ', calls.slice(0, 12).map((call, at) => [at > 0 && ', ', callLink(call)]), '.'] : 'No call of this session named it.'),
+	return [h('p', `${describe(node)[0].toUpperCase()}${describe(node).slice(1)}. `, !calls.length ? 'No call of this session named it.' : named.length > 0 && [doneBy(named, ['', '', 'Path named by ']), '.']),
 		h('div.strip', { role: 'img', 'aria-label': `${plural(node.lines, 'line')} of the file from left to right: ${describe(node)}` }, strip),
 		seen.length > 0 && h('ul.files.flow', { id: 'stretches' }, seen.slice(0, 40).map(item)), text];
 }
@@ -1260,11 +1345,12 @@ function grouped(calls, key) {
 	return [...groups];
 }
 
-/** The sum of the sizes of all files that the calls showed or read, each counted once. */
+/** The sizes of all files that the calls showed or read, each counted once. A size is null if the file is gone. */
 function wholeFiles(calls) {
 	const files = new Map();
-	for (const call of calls) call.shown.forEach((file, at) => file.kind !== 'named' && files.set(place(call, file), cost.known.get(call.id)?.file_bytes?.[at] ?? 0));
-	return { number: files.size, bytes: sumOf([...files.values()], (it) => it) };
+	for (const call of calls) call.shown.forEach((file, at) => file.kind !== 'named' && files.set(place(call, file), cost.known.get(call.id)?.file_bytes?.[at]));
+	const sizes = [...files.values()];
+	return { number: files.size, gone: sizes.filter((it) => it === null).length, bytes: sumOf(sizes, (it) => it ?? 0) };
 }
 
 function drawCost() {
@@ -1274,22 +1360,25 @@ function drawCost() {
 	const missing = calls.filter((call) => !cost.known.has(call.id)).length;
 	const showing = calls.filter((call) => call.shown.some((file) => file.kind !== 'named'));
 	const whole = wholeFiles(showing);
+	const lineSearches = calls.filter((call) => cost.known.get(call.id)?.line_search).length;
 	const patterns = calls.filter((call) => Number.isFinite(cost.known.get(call.id)?.grep_bytes));
 	const [plain, context] = ['grep_bytes', 'context_bytes'].map((name) => sumOf(patterns, (call) => cost.known.get(call.id)[name]));
 	const tools = grouped(calls, (call) => call.tool).sort(([, one], [, other]) => sizeOf(other) - sizeOf(one));
 	const again = findings(current).filter((it) => it.kind === 'again').map((it) => it.call);
 	const row = ([tool, list]) => [tool, count(list.length), tokens(sizeOf(list)), tokens(sizeOf(list) / list.length), duration(timeOf(list)), meter(sizeOf(list), sizeOf(calls))];
+	const gone = whole.gone > 0 && ` ${plural(whole.gone, 'file is', 'files are')} gone or can't be read, and ${whole.gone === 1 ? 'counts' : 'count'} as empty.`;
+	const uncompared = lineSearches > patterns.length && ' The others failed, or rg has no such option.';
 	const largest = [...calls].sort((one, other) => other.bytes - one.bytes).slice(0, 5);
-	const session = (it) => [[h('a', { href: `#session=${encodeURIComponent(it.id)}` }, clip(taskOf(it), 80)), h('br'), soft(`${agentOf(it)}, ${when(it)}`)], count(it.calls.length), tokens(sizeOf(it.calls))];
+	const session = (it) => [[h('a', { href: `#session=${encodeURIComponent(it.id)}` }, titleOf(it, 80)), h('br'), soft(`${agentOf(it)}, ${when(it)}`)], count(it.calls.length), tokens(sizeOf(it.calls))];
 	fill(element,
 		h('p.lead', 'The answers of this session cost about ', h('b', `${tokens(sizeOf(calls))} tokens`), again.length > 0 && [`, ${tokens(sizeOf(again))} of them for `, `${again.length === 1 ? 'a repeated call' : `${again.length} repeated calls`}`], '.'),
 		cost.error && note(cost.error, 'bad'), missing > 0 && !cost.error && h('p.soft', { role: 'status' }, `Counting ${plural(missing, 'call')}…`),
 		h('div.split',
-			compared('Reading whole files', `${plural(showing.length, 'call')} showed lines of ${plural(whole.number, 'file')}.`, [['Forage', sizeOf(showing), 'run'], ['The files, each read once', whole.bytes]]),
-			compared('Searching with rg', `${plural(patterns.length, 'call')} had a pattern. rg prints every match, Forage up to its limits.`, [['Forage', sizeOf(patterns), 'run'], ['rg -n', plain], ['rg -n -C 10', context]])),
-		hint(`Both use the files as they are now, and tokens are estimated as bytes / ${BYTES_PER_TOKEN}. We can't know what the agent would have done without Forage.`),
+			compared('Reading whole files', [`${plural(showing.length, 'call')} showed lines of ${plural(whole.number, 'file')}.`, gone], [['Forage', sizeOf(showing)], ['The files, each read once', whole.bytes, `the ${whole.number === 1 ? 'file' : `${count(whole.number)} files`}`]]),
+			compared('Searching with rg', [`${count(patterns.length)} of ${plural(lineSearches, 'line search', 'line searches')} compared.`, uncompared, ' rg prints every match, Forage up to its limits.'], [['Forage', sizeOf(patterns)], ['rg -n', plain, 'the output of `rg -n`'], ['rg -n -C 10', context, 'the output of `rg -n -C 10`']])),
+		hint(`The two groups of calls overlap. Both use the files as they are now, and tokens are estimated as bytes / ${BYTES_PER_TOKEN}. We can't know what the agent would have done without Forage.`),
 		h('div.split',
-			h('section', h('h2', 'By tool'), table('Cost by tool', ['Tool', '#Calls', '#Tokens', '#Mean', '#Time', 'Share'], tools.map(row))),
+			h('section', h('h2', 'By tool'), table('Cost by tool', ['Tool', '#Calls', '#Tokens', '#Tokens per call', '#Total time', 'Share of tokens'], tools.map(row), 'scroll by-tool')),
 			h('section', h('h2', 'Largest answers'), h('ol.files', largest.map((call) => h('li', callLink(call), ` ≈ ${tokens(call.bytes)} tokens `, soft(call.tool), ' ', mono(clip(call.ui.question, 80))))))),
 		sessions.length > 1 && h('section', h('h2', 'All sessions'), table('Cost by session', ['Session', '#Calls', '#Tokens'], sessions.slice(0, 200).map(session))));
 }
@@ -1298,38 +1387,39 @@ function drawCost() {
 function compared(title, says, bars) {
 	const most = Math.max(1, ...bars.map(([, size]) => size));
 	const [[, own], ...others] = bars;
-	const item = ([name, size, kind = 'other']) => h('li', h('span', name), h('b.right', `≈ ${tokens(size)}`), meter(size, most, kind));
-	const factor = (size) => (size > own ? `${(size / own).toFixed(size / own < 10 ? 1 : 0)} times as much` : `${percent(size, own)} of it`);
+	const item = ([name, size], at) => h('li', h('span', name), h('b.right', `≈ ${tokens(size)} tokens`), meter(size, most, at ? '' : 'run'));
+	// Forage is always the subject, so that two comparisons read alike.
+	const factor = (size) => (own >= 2 * size ? `${(own / size).toFixed(own / size < 9.95 ? 1 : 0)} times as long as` : `${Math.max(1, Math.round((100 * own) / size))} % as long as`);
 	return h('section', h('h2', title), hint(says), h('ul.bars', bars.map(item)),
-		own > 0 && hint(others.filter(([, size]) => size > 0).map(([name, size]) => `${name}: ${factor(size)}.`).join(' ')));
+		own > 0 && others.filter(([, size]) => size > 0).map(([, size, name]) => hint(prose(`Forage's answers were ${factor(size)} ${name}.`))));
 }
 
 // ---- Advanced: why a file has its rank
 
-const ranking = { query: '', expected: '', root: null, reply: null, error: null, asked: 0 };
+const ranking = { query: '', expected: '', root: null, reply: null, error: null, asked: 0, isTyped: false };
 
 const allRoots = () => [...new Set([...current ? rootsOf(current) : [], ...known.processes.flatMap((it) => it.roots)])];
 
 function showAdvanced(view, query) {
 	const all = allRoots();
+	if (query && query !== ranking.query) Object.assign(ranking, { query, reply: null, error: null, isTyped: true });
+	const last = current?.calls.findLast((call) => call.tool === 'search_index' && call.arguments?.query);
+	if (!ranking.isTyped && last && last.arguments.query !== ranking.query) Object.assign(ranking, { query: last.arguments.query, root: last.roots[0], reply: null, error: null });
 	if (!all.includes(ranking.root)) ranking.root = all[0] ?? null;
-	const isNew = query && query !== ranking.query;
-	if (isNew) Object.assign(ranking, { query, reply: null, error: null });
-	ranking.query ||= current?.calls.findLast((call) => call.tool === 'search_index')?.arguments?.query ?? '';
 	const field = (name, label, kind, value) => h('label', { class: kind }, label, h('input', { type: 'text', name, value, spellcheck: 'false', autocomplete: 'off' }));
 	const submit = (event) => {
 		event.preventDefault();
 		const given = new FormData(event.target);
-		Object.assign(ranking, { query: given.get('query').trim(), expected: given.get('expected').trim(), root: given.get('root') ?? ranking.root });
+		Object.assign(ranking, { query: given.get('query').trim(), expected: given.get('expected').trim(), root: given.get('root') ?? ranking.root, isTyped: true });
 		rank();
 	};
 	fill(view, heading('Why is this file first?'), hint('Ranks the files for a question as search_index does, and lists the points that each rule gave.'),
 		h('form.ask', { onsubmit: submit }, field('query', 'Question', 'grow', ranking.query), field('expected', 'File that you expected (optional)', 'some', ranking.expected),
 			all.length > 1 && h('label', 'Root', h('select', { name: 'root' }, all.map((root) => h('option', { value: root, selected: root === ranking.root }, root)))),
-			h('button', { id: 'rank' }, 'Rank')),
+			h('button.filled', { id: 'rank' }, 'Rank')),
 		h('section', { id: 'ranked', 'aria-live': 'polite' }));
 	drawRanking();
-	if (isNew) rank();
+	if (!ranking.reply && !ranking.error) rank();
 }
 
 async function rank() {
@@ -1354,16 +1444,16 @@ function drawRanking() {
 	place.removeAttribute('aria-busy');
 	const { reply, error } = ranking;
 	if (error) return fill(place, note(error, 'bad'));
-	if (!reply) return fill(place);
+	if (!reply) return fill(place, hint(ranking.query && ranking.root ? 'Ranking…' : 'Enter a question to see how its files are ranked.'));
 	const { answer, expected } = reply;
 	const files = answer.files ?? [];
 	const most = Math.max(1e-9, ...files.map((it) => it.score));
 	const item = (file, at) => h('li', { class: expected?.path === file.path ? 'expected' : null, value: at },
 		h('a.mono', { href: mapAddress(file.path), onclick: () => { map.root = ranking.root; } }, file.path), expected?.path === file.path && ' (expected)',
-		h('span.right', points(file.score)), meter(file.score, most, 'run'), reasons(file.reasons ?? []));
+		h('span.right', `${points(file.score)} points`), meter(file.score, most, 'run'), reasons(file.reasons ?? []));
 	const isBeyond = expected?.rank && expected.rank > files.length;
 	fill(place, h('h2', `${plural(files.length, 'file')} of ${count(answer.matching_files ?? files.length)} with a match, best first`),
-		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it)), answer.weak && note('Even the best file is a weak match.'),
+		answer.error && note(answer.error, 'bad'), (answer.warnings ?? []).map((it) => note(it, 'warn')), answer.weak && note('Even the best file is a weak match: it has little of the question.', 'warn'),
 		expected && expectedFile(expected),
 		files.length ? h('ol.ranked', files.map((file, at) => item(file, at + 1)), isBeyond && item(expected, expected.rank)) : hint('No file matches.'),
 		reply.keep && [h('h2', 'A line for forage eval'), hint('Add it to a file of questions to measure the ranking. This page saves nothing.'), copied('A question for forage eval', reply.keep)]);
@@ -1411,7 +1501,7 @@ const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0,
 function diagnosis(record) {
 	const running = known.processes.filter((it) => it.live);
 	return [note(record.usable ? 'Forage works here.' : 'Forage does not work here.', record.usable ? 'good' : 'bad'),
-		record.error && note(record.error, 'bad'), record.problems.map((text) => note(text, 'bad')), record.warnings.map((text) => note(text)),
+		record.error && note(record.error, 'bad'), record.problems.map((text) => note(text, 'bad')), record.warnings.map((text) => note(text, 'warn')),
 		h('ul.says', sentences(record, running).map((it) => h('li', it))),
 		h('details', { id: 'all' }, h('summary', 'Everything that forage doctor reports'), Object.keys(record).filter((key) => !['problems', 'warnings', 'usable', 'error', 'code'].includes(key))
 			.map((key) => h('section', h('h2', key[0].toUpperCase() + spoken(key.slice(1))), valueNode(record[key], key))))];
@@ -1419,7 +1509,9 @@ function diagnosis(record) {
 
 /** The state of the installation, one sentence for each part. */
 function sentences({ versions, roots, configuration, tools, models, index, sandbox, clients, caches }, running) {
-	const on = tools.filter((it) => it.on).map((it) => it.name);
+	// Without a model, keyword_search fails, unless a ranking takes the model's part.
+	const needsModel = ({ tool }) => tool === 'keyword_search' && !models.chosen?.filter?.length && configuration.changed?.['filter.mode']?.value !== 'lexical';
+	const on = tools.filter((it) => it.on).map((it) => `${it.name}${needsModel(it) ? ' (needs a model)' : ''}`);
 	const chosen = [...models.named?.models ?? [], ...Object.values(models.chosen ?? {}).flat()];
 	const setUp = clients.filter((it) => it.state === 'set_up');
 	const agent = (it) => `${agentOf(it)} (process ${it.pid ?? it.process})`;
@@ -1431,12 +1523,12 @@ function sentences({ versions, roots, configuration, tools, models, index, sandb
 	return [
 		running.length ? `${plural(running.length, 'agent is', 'agents are')} connected: ${listed(running.map(agent))}.` : 'No agent is connected now.',
 		...roots.roots.map((it) => (it.problem ? [mono(it.root), ` can't be searched: ${it.problem}`] : ['Searches from here cover ', mono(it.root), '.'])),
-		...index.roots.map(({ root, index: it }) => (it.problem ? [mono(root), ` has no index: ${it.problem}`] : [mono(root), it.state === 'there' ? ` has an index of ${bytes(it.bytes)} on disk.` : ' has no index on disk: the first question builds one.'])),
+		...index.roots.map(({ root, index: it }) => (it.problem ? [mono(root), ` has no index: ${it.problem}`] : [mono(root), it.state === 'there' ? ` has an index of ${bytes(it.bytes)} on disk.` : [' has no index on disk: small trees need none; ', h('code', 'forage index build'), ' makes one.']])),
 		`Agents are offered ${listed(on)}.`,
 		models.problem ?? (chosen.length ? `Models: ${listed([...new Set(chosen)].slice(0, 4))}.` : 'No model is configured. Only keyword_search and ask need one.'),
 		sandbox.mode === 'off' ? 'The sandbox is off.' : `The sandbox is on: ${sandbox.detail}.`,
 		[configuration.exists ? 'The configuration is in ' : 'There is no configuration file; it would be ', mono(configuration.file), '.'],
-		...setUp.length ? setUp.map(client) : ['No agent is set up on this machine: run ', h('code', 'forage setup --write'), '.'].map((it, at, all) => (at ? null : all)).filter(Boolean),
+		...setUp.length ? setUp.map(client) : [[h('code', 'forage setup'), ' has set up no agent here. An agent that was set up by hand can still be connected.']],
 		caches && (caches.problem ?? ['Caches take ', bytes(caches.bytes ?? 0), ' in ', mono(caches.directory), '.']),
 		`Forage ${versions.forage}${versions.commit ? `, commit ${versions.commit}` : ''}, for ${versions.target}.`,
 	].filter(Boolean);
@@ -1481,7 +1573,7 @@ async function showView() {
 		const isCurrent = link.hash === `#${view}` || (view === 'call' && link.hash === '#session');
 		isCurrent ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
 	}
-	document.title = `${view[0].toUpperCase()}${view.slice(1)} · Forage`;
+	document.title = `${view === 'advanced' ? 'Ranking' : upper(view)} · Forage`;
 	await VIEWS[view](page.view, argument);
 }
 

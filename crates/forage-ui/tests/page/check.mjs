@@ -141,6 +141,9 @@ async function otherOrigin(browser) {
 const codePoint = (character) => `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}›`;
 const visible = (text) => String(text).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, codePoint);
 const squeezed = (text) => text.replace(/\s+/g, ' ');
+/** Backticks mark code in our messages, and the page makes elements of them. */
+const plain = (text) => squeezed(text).replaceAll('`', '');
+const lineCount = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'line' : 'lines'}`;
 const ended = (call) => call.began_us + call.elapsed_us;
 const place = (call, file) => JSON.stringify([call.process, call.roots[file.root], file.path]);
 
@@ -182,22 +185,32 @@ function readersOf(call, calls) {
   return calls.filter((it) => next.includes(it));
 }
 
+const findings = new Map();
+
 /** The title of the finding that a call must have, or '' for none. */
 function wanted(call, calls) {
+  if (!findings.has(call)) findings.set(call, finding(call, calls));
+  return findings.get(call);
+}
+
+function finding(call, calls) {
   const before = calls.slice(0, calls.indexOf(call));
   if (call.status === 'error') return call.code === 'path' ? 'Wrong path' : 'Failed';
   if (['cancelled', 'partial'].includes(call.status)) return 'Stopped early';
-  if (call.hidden_matches.length) return 'Hidden';
-  const loose = (it) => it.tool + ordered(it.arguments).toLowerCase().split('').sort().join('');
-  const same = before.findLast((it) => it.tool === call.tool && ordered(it.arguments) === ordered(call.arguments));
-  if (same ? call.depends_on_session || (same.results === call.results && isDeepStrictEqual(same.shown, call.shown)) : before.some((it) => loose(it) === loose(call))) return 'Repeated';
+  if (call.hidden_matches.length) return 'Excluded';
+  // Only questions in words may differ in case and order: patterns, paths and options mean something else then.
+  const words = (text) => String(text).toLowerCase().split(/\s+/).filter(Boolean).sort().join(' ');
+  const loose = (it) => (['search_index', 'keyword_search'].includes(it.tool) ? ordered({ ...it.arguments, query: words(it.arguments.query) }) : ordered(it.arguments));
+  const alike = before.filter((it) => it.tool === call.tool);
+  const same = alike.findLast((it) => ordered(it.arguments) === ordered(call.arguments)) ?? alike.findLast((it) => loose(it) === loose(call));
+  if (same && (call.depends_on_session || (same.results === call.results && isDeepStrictEqual(same.shown, call.shown)))) return 'Repeated';
   const has = (it, file, line) => ended(it) <= call.began_us && it.shown.some((other) => other.kind === 'read' && place(it, other) === place(call, file) && other.ranges.some(([from, to]) => from <= line && line <= to));
   const isReread = call.shown.length && call.shown.every((file) => file.kind === 'read' && file.ranges.every(([from, to]) => before.some((it) => has(it, file, from) && has(it, file, to))));
   if (isReread) return 'Repeated';
   const shown = call.shown.reduce((sum, file) => sum + file.matches, 0);
   const isLimited = call.text_cut || (call.truncated_by && !['search_index', 'keyword_lookup'].includes(call.tool));
   const isWhole = call.results_of === 'matches' && !call.at_least && shown >= call.results;
-  const goesOn = (it) => it.tool === call.tool && it.status !== 'error' && ['pattern', 'query'].some((name) => call.arguments[name] && it.arguments[name] === call.arguments[name]);
+  const goesOn = (it) => it.tool === call.tool && it.status !== 'error' && ordered(it.arguments) !== ordered(call.arguments) && ['pattern', 'query'].some((name) => call.arguments[name] && it.arguments[name] === call.arguments[name]);
   if (isLimited && !isWhole && !calls.slice(calls.indexOf(call) + 1).some(goesOn)) return 'Cut';
   return call.status === 'nothing' ? 'Nothing found' : '';
 }
@@ -264,26 +277,27 @@ async function oneSession(page, own) {
   await go(page, sessionAddress(own));
   const name = `session ${visible(own[0].id)}`;
   const rows = await page.$$eval('.call', (all) => all.map((it) => {
-    const [lane, think, run] = ['.lane', '.think', '.run'].map((part) => it.querySelector(part).getBoundingClientRect());
+    const [lane, gap, run] = ['.lane', '.gap', '.run'].map((part) => it.querySelector(part).getBoundingClientRect());
     return { id: it.dataset.id, text: it.textContent, chip: it.querySelector('.chip')?.textContent ?? '', from: it.querySelector('.thread')?.getAttribute('href') ?? null,
-      left: (run.left - lane.left) / lane.width, think: think.width / lane.width, lane: lane.width };
+      left: (run.left - lane.left) / lane.width, gap: gap.width / lane.width, lane: lane.width, came: it.querySelector('.came').textContent };
   }));
   const shown = own.slice(0, 500);
   tell(`${name}: a row for each call, in order`, isDeepStrictEqual(rows.map((it) => it.id), shown.map((it) => it.id)), `${rows.length} rows for ${own.length} calls`);
   const span = Math.max(...own.map(ended)) - own[0].began_us;
-  const wrong = { tool: [], findings: [], thread: [], axis: [], thinking: [] };
+  const wrong = { tool: [], findings: [], outcome: [], thread: [], axis: [], gap: [] };
   const from = threads(own);
   let end = own[0].began_us;
   shown.forEach((call, at) => {
     const row = rows[at];
     if (!squeezed(row.text).includes(squeezed(visible(call.tool)))) wrong.tool.push(call.id);
     if (row.chip !== wanted(call, own)) wrong.findings.push(`${call.id}: ${row.chip}, expected ${wanted(call, own)}`);
+    if (call.results_of === 'matches' && wanted(call, own) === 'Cut' && !row.came.startsWith(`${shownMatches(call).toLocaleString('en')} of ${call.results.toLocaleString('en')}`)) wrong.outcome.push(`${call.id}: ${row.came}`);
     const answer = from.get(call.id);
     if (row.from !== (answer ? `#call=${encodeURIComponent(answer.id)}` : null)) wrong.thread.push(`${call.id}: ${row.from}, expected ${answer?.id}`);
     // A mark at the end is moved in by its own width.
     const pixel = 5 / row.lane;
     if (Math.abs(row.left - (call.began_us - own[0].began_us) / span) > pixel) wrong.axis.push(`${call.id} at ${row.left}`);
-    if (Math.abs(row.think - Math.max(0, call.began_us - end) / span) > pixel) wrong.thinking.push(`${call.id}: ${row.think}`);
+    if (Math.abs(row.gap - Math.max(0, call.began_us - end) / span) > pixel) wrong.gap.push(`${call.id}: ${row.gap}`);
     end = Math.max(end, ended(call));
   });
   for (const [what, list] of Object.entries(wrong)) tell(`${name}: ${what}`, !list.length, list.length ? list.slice(0, 3).join('; ') : 'right in every row');
@@ -291,9 +305,21 @@ async function oneSession(page, own) {
   const heading = await page.textContent('#look h2');
   const items = await page.$$eval('.findings > li', (all) => all.map((it) => it.textContent.length));
   tell(`${name}: each finding is listed with its consequence`, heading.startsWith(number ? `${number.toLocaleString('en')} to check` : 'Nothing to check') && items.length === number && items.every((it) => it > 30), `${heading}, ${items.length} items`);
-  const read = new Set(own.flatMap((call) => call.shown.filter((file) => file.kind === 'read').map((file) => place(call, file)))).size;
-  const looked = await page.textContent('#looked');
-  tell(`${name}: where it looked`, looked.includes(`${read.toLocaleString('en')} file`), looked);
+  const { read, shown: lined } = seenFiles(own);
+  const looked = squeezed(await page.textContent('#looked'));
+  const missed = [fileCount(read, 'file'), `${fileCount(lined, 'other file')} shown, not read`].filter((it) => !looked.includes(it));
+  if (own.some((call) => call.hidden_matches.length) && !looked.includes('Only excluded files had matches for call')) missed.push('the calls with matches in excluded files');
+  tell(`${name}: where it looked`, !missed.length, missed.length ? `lacks ${missed.join(' | ')}: ${looked}` : looked);
+}
+
+const shownMatches = (call) => call.shown.reduce((sum, file) => sum + file.matches, 0);
+const fileCount = (number, name) => `${number.toLocaleString('en')} ${name}${number === 1 ? '' : 's'}`;
+
+/** Numbers of files that calls read, and of those that they only showed lines of. */
+function seenFiles(calls, isCounted = () => true) {
+  const files = (kind) => new Set(calls.flatMap((call) => call.shown.filter((file) => file.kind === kind && isCounted(call, file)).map((file) => place(call, file))));
+  const read = files('read');
+  return { read: read.size, shown: [...files('lines')].filter((it) => !read.has(it)).length };
 }
 
 /** What a shell makes of the command: the words after `forage`. */
@@ -313,9 +339,10 @@ function some(calls) {
 async function oneCall(page, call, calls) {
   const name = `call ${visible(call.id)}`;
   await go(page, `call=${encodeURIComponent(call.id)}`);
-  const text = squeezed(await page.textContent('#view'));
-  const lacks = [call.tool, call.error ?? '', ...call.not_entered, ...call.hidden_matches, ...Object.values(call.skipped).map((it) => `${it.toLocaleString('en')} left out`),
-    ...call.funnel.map((it) => it.files.toLocaleString('en'))].filter((it) => !text.includes(squeezed(visible(it))));
+  const text = plain(await page.textContent('#view'));
+  const listed = await page.$$eval('.of-call > div > section:first-child li', (all) => all.map((it) => it.textContent));
+  const lacks = [call.tool, call.error ?? '', ...call.not_entered, ...call.hidden_matches, ...call.funnel.map((it) => it.files.toLocaleString('en'))].filter((it) => !text.includes(plain(visible(it))));
+  lacks.push(...Object.entries(call.skipped).filter(([, number]) => !listed.some((it) => it.startsWith(`${number.toLocaleString('en')} `))).map(([reason]) => reason));
   tell(`${name}: all that is known of it`, !lacks.length, lacks.length ? `lacks ${lacks.join(' | ')}` : `${call.funnel.length} steps, ${Object.keys(call.skipped).length} reasons`);
   const files = await page.$$eval('.files-of a.mono', (all) => all.map((it) => it.textContent));
   tell(`${name}: files in the order of the answer`, isDeepStrictEqual(files, call.shown.map((file) => visible(file.path))), `${files.length} files`);
@@ -334,12 +361,14 @@ async function oneCall(page, call, calls) {
 async function seenText(page, call, name) {
   const first = await page.textContent('#view section h2');
   const shown = await page.textContent('#view section');
+  // Only a text with the same bytes is what the agent saw.
+  const title = (reply) => (reply.type === 'error' ? 'The answer' : reply.same === true ? 'What the agent saw' : 'The answer now');
   if (call.status === 'error') return tell(`${name}: opens with the error`, first === 'What the agent saw' && shown.includes(visible(call.error)), call.error);
   const reply = await api('text', { id: call.id });
   const lines = (reply.text ?? '').replace(/\r\n/g, '\n').split('\n').map((it) => visible(it).replaceAll('‹U+0009›', '\t'));
   const isThere = reply.type === 'error' ? shown.toLowerCase().includes(visible(reply.error).toLowerCase()) : shown.includes(lines.join('\n').trimEnd());
   const isMarked = reply.same === true ? shown.includes('the same bytes') : reply.same === false ? shown.includes('not what the agent saw') : true;
-  tell(`${name}: opens with the text that the agent saw`, first === 'What the agent saw' && isThere && isMarked, reply.type === 'error' ? reply.error : `${reply.bytes} bytes, same: ${reply.same}`);
+  tell(`${name}: opens with the text that the agent saw`, first === title(reply) && isThere && isMarked, reply.type === 'error' ? reply.error : `${reply.bytes} bytes, same: ${reply.same}`);
 }
 
 /** Lines that the calls read, showed and named, counted one by one. */
@@ -377,8 +406,20 @@ async function map(page, calls) {
   const expected = shadesOf(tree, own);
   const legend = await page.$$eval('.legend [data-shade]', (all) => Object.fromEntries(all.map((it) => [it.dataset.shade, it.textContent])));
   for (const shade of ['read', 'shown', 'named', 'never']) {
-    tell(`map: lines ${shade}`, legend[shade]?.endsWith(` ${expected[shade].toLocaleString('en')}`), `${legend[shade]}, counted ${expected[shade]} of ${expected.all}`);
+    tell(`map: lines ${shade}`, legend[shade]?.endsWith(` · ${lineCount(expected[shade])}`), `${legend[shade]}, counted ${expected[shade]} of ${expected.all}`);
   }
+  const counted = seenFiles(own, (call, file) => call.roots[file.root] === root && tree.paths.includes(file.path));
+  const share = squeezed(await page.textContent('#share'));
+  const rest = tree.paths.length - counted.read - counted.shown;
+  const says = rest ? `no line of the ${rest === tree.paths.length ? '' : 'other '}${rest === 1 ? 'searchable file' : `${rest.toLocaleString('en')} searchable files`}.` : `It saw lines of ${tree.paths.length === 1 ? 'the only searchable file' : `all ${fileCount(tree.paths.length, 'searchable file')}`}.`;
+  const isRead = rest === tree.paths.length || share.includes(`in ${fileCount(counted.read, 'file')} and`);
+  tell('map: files as the session counts them', isRead && share.includes(says), `${share} Expected: ${says}`);
+  const absent = new Set(own.flatMap((call) => call.shown.filter((file) => call.roots[file.root] === root && !tree.paths.includes(file.path)).map((file) => file.path)));
+  const noted = await page.$$eval('#legend .note', (all) => all.map((it) => it.textContent));
+  const excluded = [...absent].filter((path) => tree.unsearched.some((it) => path === it.path || path.startsWith(`${it.path}/`)));
+  tell('map: files of answers that are not on it', (absent.size > 0) === noted.some((it) => it.includes('not on this map')) && (excluded.length > 0) === noted.some((it) => it.includes('(not searched by default)')), `${absent.size}, ${excluded.length} of them excluded: ${noted.join(' ') || 'no note'}`);
+  const bare = await page.$$eval('#lists h2', (all) => all.filter((it) => !it.nextElementSibling?.textContent).map((it) => it.textContent));
+  tell('map: no list is empty', !bare.length, bare.join(', ') || 'none');
   const [area, covered] = await page.$eval('#plan', (plan) => [plan.clientWidth * plan.clientHeight, [...plan.querySelectorAll('.leaf')].reduce((sum, it) => sum + it.offsetWidth * it.offsetHeight, 0)]);
   tell('map: it is drawn', covered > area / 3, `${Math.round((100 * covered) / area)} % of it are files, ${tree.paths.length} in all`);
   const seen = [...expected.files].filter(([, marks]) => marks.includes(3)).map(([path]) => visible(path));
@@ -414,7 +455,7 @@ async function mapByKeys(page) {
 async function file(page, root, path, marks) {
   await go(page, `map=${encodeURIComponent(path)}`);
   const stretches = await page.$$eval('#stretches li', (all) => all.map((it) => it.textContent));
-  tell('map: the stretches of a file', stretches.length > 0 && stretches.every((it) => /read|shown/.test(it)), `${visible(path)}: ${stretches.join(' | ')}`);
+  tell('map: the stretches of a file', stretches.length > 0 && stretches.every((it) => /: (read|shown) by call \d/.test(it)), `${visible(path)}: ${stretches.join(' | ')}`);
   await page.waitForSelector('.lines, #text .note');
   const shown = await page.$$eval('.lines div', (all) => all.map((it) => ({ number: Number(it.querySelector('b').textContent), shade: it.querySelector('i').className, text: it.querySelector('code').firstChild?.data ?? '' })));
   if (!shown.length) {
@@ -441,7 +482,8 @@ async function advanced(page, calls) {
   await page.fill('[name=expected]', expected?.path ?? '');
   if (await page.$('[name=root]')) await page.selectOption('[name=root]', root);
   await page.press('[name=query]', 'Enter');
-  await page.waitForFunction(() => document.querySelector('.ranked li, #ranked .note'), null, { timeout: 60_000 });
+  // The question of the last call is ranked at once, without a file that is expected.
+  await page.waitForFunction((selector) => document.querySelector(selector), expected ? '#expected' : '.ranked li, #ranked .note', { timeout: 60_000 });
   if (reply.type === 'error') return tell('advanced: why there is no ranking', (await page.textContent('#ranked')).includes(visible(reply.error)), reply.error);
   const shown = await page.$$eval('.ranked > li', (all) => all.map((it) => ({ text: it.textContent, isOpen: it.querySelector('details').open })));
   const wrong = files.filter((it, at) => !shown[at]?.text.includes(visible(it.path)) || it.reasons.some(({ rule }) => !shown[at].text.includes(rule)) || shown[at].isOpen);
@@ -472,9 +514,12 @@ async function cost(page, calls) {
   own.forEach((call, nth) => call.shown.forEach((file, at) => file.kind !== 'named' && sizes.set(place(call, file), told[nth].file_bytes[at])));
   const patterns = told.filter((it) => it.grep_bytes !== null);
   const expected = [sum(own.filter((call) => call.shown.some((file) => file.kind !== 'named')), (call) => call.bytes), sum([...sizes.values()], (it) => it),
-    sum(own.filter((_, at) => told[at].grep_bytes !== null), (call) => call.bytes), sum(patterns, (it) => it.grep_bytes), sum(patterns, (it) => it.context_bytes)].map((it) => `≈ ${tokens(it)}`);
+    sum(own.filter((_, at) => told[at].grep_bytes !== null), (call) => call.bytes), sum(patterns, (it) => it.grep_bytes), sum(patterns, (it) => it.context_bytes)].map((it) => `≈ ${tokens(it)} tokens`);
   const bars = await page.$$eval('.bars b', (all) => all.map((it) => it.textContent));
   tell('cost: beside whole files and rg', isDeepStrictEqual(bars, expected), `${bars.join(', ')}; expected ${expected.join(', ')}`);
+  const compared = `${patterns.length.toLocaleString('en')} of ${told.filter((it) => it.line_search).length.toLocaleString('en')} line search`;
+  const costs = await page.textContent('#costs');
+  tell('cost: line searches compared', costs.includes(compared), compared);
   const byTool = await page.$$eval('#costs table', ([first]) => [...first.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent)));
   const wrong = [...new Set(own.map((call) => call.tool))].filter((tool) => byTool.find(([name]) => name === visible(tool))?.[1] !== own.filter((call) => call.tool === tool).length.toLocaleString('en'));
   tell('cost: calls by tool', !wrong.length, byTool.map((row) => row.slice(0, 3).join(' ')).join(' | '));
@@ -486,9 +531,9 @@ async function health(page) {
   await go(page, 'health');
   await page.waitForSelector('.says', { timeout: 60_000 });
   const says = await page.$$eval('.says li', (all) => all.map((it) => it.textContent));
-  const text = await page.textContent('#state');
-  const lacks = [record.versions.forage, ...record.problems, ...record.warnings, ...record.roots.roots.map((it) => it.root), ...record.clients.map((it) => it.file)].filter((it) => !text.includes(visible(it)));
-  const odd = says.filter((it) => !/^[\p{Lu}\d/].*[.:!]?$/su.test(it) || it.split(' ').length < 3 || /undefined|null|NaN|\[object/.test(it));
+  const text = plain(await page.textContent('#state'));
+  const lacks = [record.versions.forage, ...record.problems, ...record.warnings, ...record.roots.roots.map((it) => it.root), ...record.clients.map((it) => it.file)].filter((it) => !text.includes(plain(visible(it))));
+  const odd = says.filter((it) => !/^([\p{Lu}\d/]|forage ).*[.:!]?$/su.test(it) || it.split(' ').length < 3 || /undefined|null|NaN|\[object/.test(it));
   tell('health: sentences, and all that doctor says', !lacks.length && !odd.length && says.length > 5, [...lacks, ...odd].join(' | ') || `${says.length} sentences, ${record.problems.length} problems, ${record.warnings.length} warnings`);
 }
 
@@ -524,7 +569,7 @@ async function keyboard(page, calls) {
     const stops = await focusStops(page);
     // Wherever that ended: a digit belongs to a field that has the focus.
     await page.evaluate(() => document.activeElement.blur());
-    tell(`keyboard: ${view}`, hash === `#${view}` && focused === 'H1' && current.toLowerCase() === view && !stops.unseen.length && stops.number > 6, `${stops.number} stops; without a mark of focus: ${stops.unseen.join(', ') || 'none'}`);
+    tell(`keyboard: ${view}`, hash === `#${view}` && focused === 'H1' && current === (view === 'advanced' ? 'Ranking' : view[0].toUpperCase() + view.slice(1)) && !stops.unseen.length && stops.number > 6, `${stops.number} stops; without a mark of focus: ${stops.unseen.join(', ') || 'none'}`);
   }
   await page.keyboard.press('?');
   const opened = await page.evaluate(() => document.getElementById('keys').open);
@@ -532,6 +577,15 @@ async function keyboard(page, calls) {
   tell('keyboard: ? lists the keys, Escape closes', opened && !await page.evaluate(() => document.getElementById('keys').open), opened);
   const own = sessionsOf(calls).at(-1) ?? [];
   if (own.length < 2) return;
+  await page.keyboard.press('3');
+  await settled(page);
+  await page.keyboard.press('s');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Enter');
+  await settled(page);
+  tell('keyboard: another session keeps the view', await page.evaluate(() => location.hash) === '#cost', await page.evaluate(() => location.hash));
+  await page.keyboard.press('1');
+  await settled(page);
   await page.keyboard.press('s');
   const listed = await page.evaluate(() => document.activeElement.closest('#sessions') !== null);
   await page.keyboard.press('Home');
@@ -616,12 +670,24 @@ async function looks(browser, calls) {
       await dressed(page, view, calls);
       const needed = await page.evaluate(() => document.documentElement.scrollWidth);
       tell(`no sideways scrolling: ${where}`, needed <= width, `${needed} of ${width}`);
+      await drawn(page, where);
       await accessible(page, where);
       await hostile(page, where);
       if (given.screenshots) await page.screenshot({ path: `${given.screenshots}/${view}-${width}-${colorScheme}.png` });
     }
     await page.context().close();
   }
+}
+
+/** Nothing below the view, no bar for zero, and no mark-up as text. */
+async function drawn(page, where) {
+  const found = await page.evaluate(() => ({
+    height: document.documentElement.scrollHeight,
+    end: Math.ceil(Math.max(innerHeight, scrollY + document.querySelector('.frame').getBoundingClientRect().bottom)),
+    bars: [...document.querySelectorAll('.meter i')].filter((it) => !parseFloat(it.style.width)).length,
+    raw: [...document.querySelectorAll('.note, .findings li')].filter((it) => it.textContent.includes('`')).map((it) => it.textContent),
+  }));
+  tell(`nothing blank below, no bar for zero, no backtick: ${where}`, found.height <= found.end + 2 && !found.bars && !found.raw.length, JSON.stringify(found));
 }
 
 /** What a reader would ask of a view before looking at it. */
@@ -641,6 +707,9 @@ async function otherLooks(browser) {
     const page = await open(browser, options);
     await go(page, 'map');
     const moving = await page.evaluate(() => document.getAnimations().length);
+    const underlines = await page.$$eval('#views a', (all) => all.map((it) => [it.hasAttribute('aria-current'), getComputedStyle(it).borderBottomColor]));
+    const [[, own]] = underlines.filter(([isCurrent]) => isCurrent);
+    tell(`${name}: only the current view is underlined`, underlines.every(([isCurrent, color]) => isCurrent === (color === own)), underlines.join(' '));
     tell(`${name}: nothing moves, and the map is there`, moving === 0, `${moving} animations`);
     if (given.screenshots) await page.screenshot({ path: `${given.screenshots}/map-1440-${name}.png` });
     await page.context().close();

@@ -269,6 +269,55 @@ fn the_page_answers_what_it_asks() {
     }
 }
 
+/// A search with `rg` has the options of the call, and `grep_search` regards case where `rg -S` does not.
+#[test]
+fn cost_compares_with_the_same_search() {
+    let project = project();
+    project.write("src/more.rs", "// Retry, or not.\n// retrying\nfn more() { retry(1) }\n");
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    let page = Page::start(&project, &[]);
+    // Each call, and the arguments of `rg` for the same search, if it is a line search that `rg` can make.
+    let searches: [(Value, Option<&[&str]>); 9] = [
+        (json!({ "pattern": "retr" }), Some(&["retr"])),
+        (json!({ "pattern": "RETRY", "ignore_case": true }), Some(&["-i", "RETRY"])),
+        (json!({ "pattern": "retry", "-w": true }), Some(&["-w", "retry"])),
+        (json!({ "pattern": "retry(1", "fixed_strings": true }), Some(&["-F", "retry(1"])),
+        (
+            json!({ "pattern": "retry", "glob": "m*.rs,!main.rs" }),
+            Some(&["-g", "m*.rs", "-g", "!main.rs", "retry"]),
+        ),
+        (json!({ "pattern": "retry", "path": "src/retry.rs" }), Some(&["-H", "retry", "src/retry.rs"])),
+        (json!({ "pattern": "only_in_target", "include_ignored": true }), Some(&["-uu", "only_in_target"])),
+        (json!({ "pattern": "retry", "multiline": true }), None),
+        (json!({ "pattern": "retry", "output": "files" }), None),
+    ];
+    for (nth, (arguments, _)) in searches.iter().enumerate() {
+        pipes.ask(&call(REVISION, nth as u64, "grep_search", arguments.clone()));
+    }
+    pipes.ask(&call(REVISION, 20, "read_file", json!({ "path": "src/main.rs" })));
+    let calls = page.calls(10);
+    std::fs::remove_file(project.root.join("src/main.rs")).unwrap();
+    let ids: Vec<&str> = calls.iter().map(|call| call["id"].as_str().unwrap()).collect();
+    let cost = page.ask(&format!("/api/cost?ids={}", ids.join(",")));
+    let field =
+        |name: &str| json!(cost["calls"].as_array().unwrap().iter().map(|it| &it[name]).collect::<Vec<_>>());
+    assert_eq!(field("line_search"), json!([true, true, true, true, true, true, true, true, false, false]));
+    assert_eq!(field("grep_bytes"), json!([105, 137, 79, 37, 63, 42, 39, null, null, null]));
+    assert_eq!(cost["calls"][9]["file_bytes"], json!([null]), "the file is gone");
+    let rg = std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into());
+    for (nth, (arguments, options)) in searches.iter().enumerate() {
+        let Some(options) = options else { continue };
+        let mut command = Command::new(&rg);
+        command.args(["--no-config", "--no-require-git", "--no-heading", "-n"]).args(*options);
+        let Ok(output) = command.current_dir(&project.root).stdin(Stdio::null()).output() else {
+            assert!(std::env::var_os("FORAGE_REQUIRE_PEERS").is_none(), "rg is not installed");
+            return;
+        };
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(cost["calls"][nth]["grep_bytes"], printed.len(), "{arguments}: {printed}");
+    }
+}
+
 /// Paths in any root but the first are relative to their own root.
 #[test]
 fn files_of_several_roots_are_told_from_their_roots() {
@@ -590,6 +639,16 @@ mod browser {
             ("grep_search", json!({ "pattern": "retry" })),
             ("read_file", json!({ "path": "../<svg onload=alert(1)>" })),
             ("list_directory", json!({})),
+            // Another pattern than above, as the case of letters counts.
+            ("grep_search", json!({ "pattern": "RETRY" })),
+            ("search_index", json!({ "query": "how often does it retry" })),
+            ("search_index", json!({ "query": "How often it does retry" })),
+            ("grep_search", json!({ "pattern": "fn ", "max_results": 2 })),
+            (
+                "grep_search",
+                json!({ "pattern": "only_in_target", "include_ignored": true, "output": "files" }),
+            ),
+            ("read_file", json!({ "path": "src/long.rs" })),
         ];
         for round in 0..rounds {
             for (nth, (tool, arguments)) in calls.iter().enumerate() {
@@ -602,6 +661,7 @@ mod browser {
         let project = project();
         project.write("src/\u{202e}evil\u{2066}.rs", "fn retry_hidden() {}\n");
         project.write("binary.bin", "a\0b");
+        project.write("src/long.rs", &"fn long() {}\n".repeat(900));
         project
     }
 
@@ -612,7 +672,7 @@ mod browser {
         let mut pipes = Pipes::connect(&project, &[], REVISION);
         let page = Page::start(&project, &[]);
         hostile_calls(&mut pipes, 1);
-        page.calls(11);
+        page.calls(17);
         // Another server that makes one call and exits.
         let messages: [Value; 3] = [
             json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -642,9 +702,9 @@ mod browser {
         let project = session();
         let mut pipes = Pipes::connect(&project, &[], REVISION);
         let page = Page::start(&project, &[]);
-        hostile_calls(&mut pipes, 46);
+        hostile_calls(&mut pipes, 30);
         let until = std::time::Instant::now() + PATIENCE;
-        while page.calls(500).len() < 506 {
+        while page.calls(500).len() < 510 {
             assert!(std::time::Instant::now() < until);
         }
         check(&driver, &page, &["--calls", "4"]);
