@@ -253,3 +253,19 @@ fn a_named_model_without_a_key_names_the_variable() {
         );
     }
 }
+
+#[test]
+fn why_says_how_to_search_an_excluded_file() {
+    let project = project();
+    project.configure("[search]\nexclude = [\"src\"]\n");
+    project.write(".git/description", "needle\n");
+    for (path, remedy) in [
+        ("src/lib.rs", "Change `search.exclude`, or name its path."),
+        (".git/description", "`forage grep` searches it if you name its path."),
+    ] {
+        let run = project.run(&["why", path]);
+        assert!(run.status == 1 && run.stdout.contains(remedy), "{run:?}");
+        // The remedy works.
+        assert_eq!(project.run(&["grep", "needle", path]).status, 0, "{path}");
+    }
+}

@@ -228,7 +228,7 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
         (2, &["cursor", "--write"]),
         (2, &["cursor", "--remove"]),
         (2, &["claude-desktop", "--scope", "project"]),
-        (0, &["gemini"]),
+        (2, &["gemini"]),
         (0, &["other"]),
         (2, &["gemini", "--write"]),
         (2, &["gemini-cli", "--write", "--remove"]),

@@ -104,7 +104,14 @@ fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> SetupE
 /// Shows the snippets for a client that we do not know.
 pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let snippets = general_snippets(command);
-    let is_unknown = name != "other";
+    let unknown = (name != "other").then(|| {
+        let similar = similar(name);
+        let meant = match similar.is_empty() {
+            true => ".".to_owned(),
+            false => format!("; did you mean {}?", similar.join(" or ")),
+        };
+        sanitize(&format!("`{name}` is not a client that Forage knows{meant}"))
+    });
     if output.wants_json() && !acts {
         output.record(&OtherClient {
             client: name,
@@ -115,19 +122,9 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
             snippets: snippets.into(),
             http: http_snippet(),
         })?;
-        return Ok(if is_unknown { Status::Failed } else { Status::Found });
+        return unknown.map_or(Ok(Status::Found), |text| bail!(text));
     }
-    let mut text = match name {
-        "other" => String::new(),
-        name => {
-            let similar = similar(name);
-            let meant = match similar.is_empty() {
-                true => ".".to_owned(),
-                false => format!("; did you mean {}?", similar.join(" or ")),
-            };
-            format!("`{name}` is not a client that Forage knows{meant}\n")
-        }
-    };
+    let mut text = unknown.as_ref().map_or_else(String::new, |text| format!("{text}\n"));
     writeln!(
         text,
         "A client runs `{command} mcp` and talks to it over standard input and output. Usually, one of these goes into"
@@ -144,7 +141,7 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
         "\nA client can also connect to a server, such as `{command} mcp --http 127.0.0.1:8930` or that of a team. For a"
     )?;
     writeln!(text, "server without tokens, leave `headers` out.\n\n{}", http_snippet().trim_end())?;
-    if acts || is_unknown {
+    if acts || unknown.is_some() {
         bail!("{}", sanitize(&text).trim_end());
     }
     output.text(&sanitize(&text))?;
