@@ -1,4 +1,4 @@
-//! Prints the packages' methods and errors, for their type definitions.
+//! Prints the methods and errors of the packages as JSON. `cargo xtask generate` creates their types from it.
 #![expect(clippy::disallowed_macros, reason = "it prints what it is asked for")]
 
 use forage_bindings::{error_classes, methods};

@@ -1,4 +1,6 @@
-//! Prints the median microseconds of a call through the toolbox, for `bench/python.py`: TREE TOOL ARGUMENTS ROUNDS.
+//! Prints the median time of a call through the toolbox in microseconds, for `bench/python.py`.
+//!
+//! The arguments are TREE TOOL ARGUMENTS ROUNDS.
 #![expect(clippy::disallowed_macros, reason = "it prints what it is asked for")]
 
 use std::time::Instant;

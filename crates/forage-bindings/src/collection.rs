@@ -19,7 +19,7 @@ use crate::settings::check_range;
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectionSettings {
-    /// A local directory of collections.
+    /// A local directory that contains collections.
     pub directory: Option<PathBuf>,
     /// The address of a server. Its port is that of the REST API, 6333 by default.
     pub url: Option<String>,
@@ -33,7 +33,8 @@ pub struct CollectionSettings {
     pub shard_key: Option<String>,
     /// Timeout of a lookup in milliseconds: 100 to 300000.
     pub timeout_ms: u64,
-    /// The name of the sparse vector. If the collection has only one with another name, that one is searched.
+    /// The name of the sparse vector. If the collection has only one, we search it even if it has another
+    /// name.
     pub vector: String,
     /// The source of term weights for a collection without the IDF modifier: `auto` lets Forage query the
     /// document frequencies, `stored` gives all terms equal weight.
@@ -44,9 +45,9 @@ pub struct CollectionSettings {
     pub language: Option<String>,
     /// True if words were indexed without stemming.
     pub disable_stemmer: bool,
-    /// Results of a lookup that does not request a number: 1 to 100.
+    /// Number of results if a lookup does not request one: 1 to 100.
     pub top_k: u64,
-    /// Payload fields that are shown; `*` for all.
+    /// Payload fields to show. `*` means all.
     pub payload: Vec<String>,
     /// The payload field that contains the text.
     pub text_field: String,
@@ -82,7 +83,7 @@ impl std::fmt::Debug for CollectionSettings {
 }
 
 impl CollectionSettings {
-    /// Creates the lookup settings. Nothing connects to the collection before the first lookup.
+    /// Creates the lookup settings. This does not connect to a server: the first lookup will.
     pub(crate) fn open(&self) -> Result<LookupSettings, BindingError> {
         let refused = |why: &dyn std::fmt::Display| {
             BindingError::new(ErrorCode::Argument, format_args!("`collection` can't be used: {why}"))
@@ -144,7 +145,7 @@ impl CollectionSettings {
         }
     }
 
-    /// Returns the encoder of queries, or `None` for `auto`.
+    /// Selects the encoder of queries. `None` means `auto`: the encoder that the collection names.
     fn encoder(&self, prose: Prose) -> Result<Option<Arc<dyn Encoder>>, String> {
         let Some(name) = self.encoder.as_deref().filter(|name| *name != "auto") else { return Ok(None) };
         encoder_named(name, prose).map(Some).ok_or_else(|| {
@@ -153,7 +154,8 @@ impl CollectionSettings {
         })
     }
 
-    /// Returns the treatment of words, or `None` if neither setting is given.
+    /// Computes the treatment of words, or `None` if neither setting is given. An unknown language is an
+    /// error even if stemming is disabled.
     fn prose(&self) -> Result<Option<Prose>, String> {
         let parsed = |name: &str| {
             Language::parse(name).map(Prose::Stemmed).ok_or_else(|| format!("there is no language {name:?}"))

@@ -8,7 +8,7 @@ use forage_tools::{ErrorCode, ToolError, ToolNames, sanitize};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Error of a call.
+/// An error that packages report for a failed call.
 #[derive(Clone, Debug)]
 pub struct BindingError {
     /// Stable code for programs.
@@ -38,17 +38,17 @@ impl BindingError {
         Self::new(ErrorCode::Internal, "the call panicked, which is a fault of Forage; please report it")
     }
 
-    /// Creates the error of a call for which the system has no thread.
+    /// Creates the error of a call for which no thread can be started.
     pub(crate) fn no_thread(error: &std::io::Error) -> Self {
         Self::new(ErrorCode::Failed, format_args!("the system has no thread for the call: {error}"))
     }
 
-    /// Creates the error of a request that can't be parsed, such as invalid JSON from a model.
+    /// Creates the error of a request that can't be parsed, e.g. invalid JSON from a model.
     pub fn unreadable(what: &str) -> Self {
         Self::new(ErrorCode::Request, what)
     }
 
-    /// Creates the error of reading a closed stream.
+    /// Creates the error of reading a stream that was closed before its end.
     pub(crate) fn closed_early() -> Self {
         Self::new(ErrorCode::Cancelled, "the search was ended before everything was returned")
     }
@@ -66,7 +66,7 @@ impl BindingError {
         self.refusal.clone().unwrap_or_else(|| self.to_string())
     }
 
-    /// Returns the code's serialized name, for example `pattern`.
+    /// Serializes the code, for example as `pattern`.
     pub fn code_name(&self) -> String {
         serde_json::to_value(self.code)
             .ok()
@@ -97,7 +97,7 @@ impl From<AskError> for BindingError {
     }
 }
 
-/// The class of the errors with one code.
+/// An error class. Packages must define one for each code.
 #[derive(Clone, Debug, Serialize)]
 pub struct ErrorClass {
     /// Serialized name of the code.
@@ -108,7 +108,7 @@ pub struct ErrorClass {
     pub description: String,
 }
 
-/// Returns the class of each code.
+/// Lists the class of each code. We read them from the schema, so a new code can't be forgotten here.
 pub fn error_classes() -> Vec<ErrorClass> {
     let schema = schema_of::<ErrorCode>();
     let codes = schema["oneOf"].as_array().into_iter().flatten();
@@ -121,10 +121,10 @@ pub fn error_classes() -> Vec<ErrorClass> {
     codes.map(class).collect()
 }
 
-/// Returns the name of the class of a code: `NoModelError` for `no_model`.
+/// Converts a code to the name of its class, e.g. `no_model` to `NoModelError`.
 fn class_name(code: &str) -> String {
     if code == "index" {
-        // `IndexError` is a class of Python itself.
+        // Python has a built-in class `IndexError`, which we must not shadow.
         return "SearchIndexError".to_owned();
     }
     let capitalized = |word: &str| {

@@ -1,9 +1,9 @@
-//! Documentation of the methods for people, and their differences from the tools. The descriptions of the
-//! tools are written for models.
+//! Documentation of the methods for people. We can't use the descriptions of the tools here, which are
+//! written for models. This also defines where methods and tools differ.
 
 use serde_json::Value;
 
-/// Columns of a docstring's paragraph.
+/// Maximum number of columns in a paragraph of a docstring.
 const COLUMNS: usize = 96;
 
 /// Documentation of a method.
@@ -12,24 +12,26 @@ pub(crate) struct Guide {
     pub(crate) tool: &'static str,
     /// Purpose in one line.
     pub(crate) summary: &'static str,
-    /// What else a caller should know.
+    /// Further details that a caller should know.
     pub(crate) details: &'static str,
-    /// Field of the answer over which an iteration runs.
+    /// The answer's field that is iterated over.
     pub(crate) items: &'static str,
-    /// Arguments and the names of their parameters, where these differ so that methods agree on a name.
+    /// Pairs of a tool's argument and the method's parameter, where their names differ. Tools may use
+    /// different names for the same thing, but methods should agree on one.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
-    /// Example in Python, as a doctest in the tree of the package's tests.
+    /// Example in Python. It must pass as a doctest in the directory tree of the package's tests.
     pub(crate) python: &'static str,
     /// Example in TypeScript.
     pub(crate) typescript: &'static str,
 }
 
-/// Returns the guide of a tool.
+/// Looks up the guide of a tool.
 pub(crate) fn guide(tool: &str) -> Option<&'static Guide> {
     GUIDES.iter().find(|guide| guide.tool == tool)
 }
 
-/// Returns a docstring for Python: the summary, the details and each parameter, as Google's style has them.
+/// Formats a Python docstring in Google style, with the summary, the details and all parameters. Positional
+/// parameters come first: the required ones, then `path`.
 pub(crate) fn docstring(summary: &str, details: &str, parameters: &Value) -> String {
     let mut text = summary.to_owned();
     if !details.is_empty() {
@@ -47,7 +49,7 @@ pub(crate) fn docstring(summary: &str, details: &str, parameters: &Value) -> Str
     text
 }
 
-/// Breaks a text into lines, of which all but the first are indented.
+/// Wraps a text at [`COLUMNS`], and indents all lines but the first.
 fn wrapped(text: &str, indent: &str) -> String {
     let (mut lines, mut column) = (String::new(), 0);
     for word in text.split_whitespace() {
@@ -64,7 +66,7 @@ fn wrapped(text: &str, indent: &str) -> String {
     lines
 }
 
-/// Descriptions of parameters that need other words for people than for models.
+/// Parameters whose descriptions for people should differ from those for models.
 pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     ("cursor", "`next_cursor` of the previous answer to the same call, to continue after it."),
     ("languages", "Languages of the files, such as \"rust\" (default: all)."),
@@ -74,7 +76,7 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Parameters that accept one text or a list.
+/// Parameters that accept a string or a list of strings.
 pub(crate) const TEXT_OR_LIST: &[&str] = &["file_pattern"];
 
 const GUIDES: &[Guide] = &[

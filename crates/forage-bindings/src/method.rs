@@ -17,9 +17,9 @@ pub struct Method {
     pub tool: String,
     /// Purpose in one line.
     pub summary: String,
-    /// What else a caller should know; empty if there is nothing.
+    /// Further details that a caller should know; may be empty.
     pub details: String,
-    /// Docstring for Python: both of these and the parameters.
+    /// Docstring for Python: the summary, the details and the parameters.
     pub docstring: String,
     /// Example in Python, as a doctest; empty if there is none.
     pub python: String,
@@ -27,9 +27,10 @@ pub struct Method {
     pub typescript: String,
     /// JSON schema of the parameters.
     pub arguments: Value,
-    /// JSON schema of the answer's records. Answers of other roots refer to `#/$defs/Answer`.
+    /// JSON schema of the answer's records. This may refer to itself as `#/$defs/Answer` for the answers of
+    /// further roots.
     pub answer: Value,
-    /// Field of the answer over which an iteration runs; empty if there is none.
+    /// The answer's field that is iterated over; empty if there is none.
     pub items: String,
     /// The method that streams all results, if there is one.
     pub each: Option<EachMethod>,
@@ -46,7 +47,7 @@ pub struct EachMethod {
     pub piece: Value,
 }
 
-/// Formats calls as the methods of a package.
+/// Formats calls in a package's syntax, for example to suggest how to continue.
 #[derive(Clone, Copy, Debug)]
 pub enum MethodCalls {
     /// `read(path="a.rs")`.
@@ -60,7 +61,7 @@ impl MethodCalls {
         self.cased(TOOLS.iter().find(|tool| tool.id() == id).map_or(name, |tool| tool.method()))
     }
 
-    /// Converts a name to the language's case.
+    /// Converts a name to the language's case, for example `file_pattern` to `filePattern` in JavaScript.
     pub(crate) fn cased(self, name: &str) -> String {
         match self {
             Self::Python => name.to_owned(),
@@ -75,7 +76,8 @@ impl MethodCalls {
         }
     }
 
-    /// Replaces the names of a tool's arguments in a message by those of the parameters.
+    /// Replaces a tool's argument names in a message with the method's parameter names. Note that this
+    /// replaces only names in backquotes.
     pub(crate) fn in_parameters(self, tool: &dyn AnyTool, message: &str) -> String {
         let schema = tool.whole_schema();
         let arguments = schema["properties"].as_object().into_iter().flatten();
@@ -89,7 +91,7 @@ impl MethodCalls {
     }
 }
 
-/// Returns the parameter for a tool's argument.
+/// Looks up the parameter for a tool's argument. Most have the same name.
 fn parameter_of<'a>(id: &str, argument: &'a str) -> &'a str {
     let renamed = guide(id).map_or(&[][..], |guide| guide.renamed);
     renamed.iter().find(|(own, _)| *own == argument).map_or(argument, |(_, parameter)| parameter)
@@ -146,7 +148,7 @@ impl Manner for MethodCalls {
     }
 }
 
-/// Returns a method for each tool, in the order of the registry.
+/// Lists a method for each tool, in the order of the registry.
 pub fn methods() -> Vec<Method> {
     TOOLS.iter().map(|tool| method_of(*tool)).collect()
 }

@@ -1,5 +1,5 @@
-//! Tracks open workspaces with indexes. They are closed when the program ends so that the files read so far
-//! are written to the index.
+//! Tracks open workspaces with indexes. We must close them before the program ends so that the files read so
+//! far are written to the index.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ struct OpenWorkspace {
 
 static OPEN: Mutex<Option<HashMap<u64, OpenWorkspace>>> = Mutex::new(None);
 
-/// Registers an owner's workspace and returns its number.
+/// Registers a workspace for an owner, and returns the number under which it is registered.
 pub(crate) fn add(workspace: &Workspace, owner: u64) -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -30,7 +30,8 @@ pub(crate) fn add(workspace: &Workspace, owner: u64) -> u64 {
     number
 }
 
-/// Closes a workspace. It stays registered until it is closed, so a program that ends meanwhile waits for it.
+/// Closes a workspace, then unregisters it. In this order, a program that ends in the meantime will still
+/// wait for it.
 pub(crate) fn end(number: u64, workspace: Workspace) {
     workspace.close();
     if let Some(all) = lock_unless_forked(&OPEN).as_mut().and_then(|all| all.as_mut()) {
@@ -38,8 +39,8 @@ pub(crate) fn end(number: u64, workspace: Workspace) {
     }
 }
 
-/// Ends the background work of all workspaces (or those of one owner) in parallel, within 1.5 seconds. Calls
-/// are still answered.
+/// Ends the background work of all workspaces, or of those of one owner. We close them in parallel, so this
+/// takes 1.5 seconds at most. Workspaces still answer calls after this.
 pub fn end_all(owner: Option<u64>) {
     let process = std::process::id();
     let is_own =
@@ -51,7 +52,7 @@ pub fn end_all(owner: Option<u64>) {
     thread::scope(|scope| {
         for workspace in own {
             let end = || catch_unwind(AssertUnwindSafe(|| workspace.close())).is_ok();
-            // If no thread can be started, the index is rebuilt the next time.
+            // If no thread can be started, the index will be rebuilt the next time.
             let _ = thread::Builder::new().spawn_scoped(scope, end);
         }
     });

@@ -13,10 +13,10 @@ use crate::error::BindingError;
 use crate::toolbox::Toolbox;
 use crate::workers::{guarded, run_apart};
 
-/// Maximum number of buffered pieces. A slow reader blocks the search.
+/// Maximum number of buffered pieces. When the buffer is full, the search must wait for the reader.
 const AHEAD: usize = 64;
 
-/// Interval at which a reader checks if the search was closed.
+/// Interval at which a waiting reader checks whether the search was closed.
 const LOOK: Duration = Duration::from_millis(20);
 
 enum Told {
@@ -29,7 +29,7 @@ enum Progress {
     Open(Receiver<Told>),
     /// A reader is waiting for pieces.
     Reading,
-    /// The search failed. The next read returns the error.
+    /// The search failed. The next read will return the error.
     Failed(BindingError),
     /// Everything was read.
     Over,
@@ -37,13 +37,14 @@ enum Progress {
     Closed,
 }
 
-/// Results of a search that runs while they are read. Dropping this cancels the search.
+/// Results of a search, which runs on another thread while we read them. Dropping this cancels the search.
 pub struct Pieces {
     stop: Stop,
     progress: Mutex<Progress>,
     /// Held by the current reader so that other readers wait.
     turn: Mutex<()>,
-    /// The process that began the search. A search does not survive a fork.
+    /// The process that began the search. A search does not survive a fork, so we must not wait for it in
+    /// another process.
     process: u32,
 }
 
@@ -63,7 +64,7 @@ impl Pieces {
     ///
     /// # Errors
     ///
-    /// Returns an error if the thread can't be started.
+    /// Fails if the thread can't be started.
     pub fn begin(
         toolbox: &Arc<Toolbox>,
         method: String,
@@ -85,11 +86,12 @@ impl Pieces {
         Ok(Self { stop, progress, turn: Mutex::default(), process: std::process::id() })
     }
 
-    /// Waits up to `wait` for pieces. Returns all buffered pieces, and the answer if it comes next.
+    /// Waits up to `wait` for a piece, then takes the buffered pieces. If the answer follows them, the batch
+    /// includes it. After the end, batches are empty.
     ///
     /// # Errors
     ///
-    /// Returns an error if the call failed (after its last piece), the search was closed, or it belongs to
+    /// Fails with the error of the call (after its last piece), or if the search was closed or belongs to
     /// another process.
     pub fn read(&self, wait: Duration) -> Result<PieceBatch, BindingError> {
         if self.process != std::process::id() {
@@ -117,11 +119,11 @@ impl Pieces {
         batch
     }
 
-    /// Waits for pieces or the answer. Returns `None` after the end.
+    /// Waits without a limit for pieces or the answer. Returns `None` after the end.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Pieces::read`].
+    /// Fails with the same errors as [`Pieces::read`].
     pub fn wait(&self) -> Result<Option<PieceBatch>, BindingError> {
         loop {
             let batch = self.read(LOOK)?;
@@ -133,7 +135,7 @@ impl Pieces {
         }
     }
 
-    /// Ends the search without waiting for a reader. A concurrent read then fails within its own waiting
+    /// Cancels the search without waiting for a reader. A concurrent read will fail within its own waiting
     /// time.
     pub fn close(&self) {
         if self.process != std::process::id() {
@@ -152,7 +154,8 @@ impl Pieces {
     }
 }
 
-/// Waits up to `wait` for pieces. Returns all buffered pieces and the new state.
+/// Waits up to `wait` for a piece, then takes the buffered pieces, up to [`AHEAD`]. Also computes the new
+/// state. An error that follows pieces is kept for the next read so that they are not lost.
 fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, BindingError>, Progress) {
     let mut pieces = Vec::new();
     while pieces.len() < AHEAD {
@@ -168,7 +171,7 @@ fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, Binding
             }
             Err(RecvTimeoutError::Timeout) => break,
             Ok(Told::End(Err(error))) => error,
-            // The thread has panicked outside of the call if it ends without an answer.
+            // A thread that ends without an answer must have panicked outside of the call.
             Err(RecvTimeoutError::Disconnected) => BindingError::panicked(),
         };
         return match pieces.is_empty() {

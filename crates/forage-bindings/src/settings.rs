@@ -18,14 +18,15 @@ use serde::Deserialize;
 use crate::collection::CollectionSettings;
 use crate::error::BindingError;
 
-/// Settings of a workspace. Omitted settings have the same defaults as on the command line.
+/// Settings of a workspace. The defaults are those of the command line.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolboxSettings {
-    /// True to use indexes for faster calls, in the same directory as the command line, or the path of
-    /// another directory. With `false`, nothing is written to disk.
+    /// True to use indexes for faster calls. They are shared with the command line, unless this is the path
+    /// of another directory. With `false`, we write nothing to disk.
     pub index: IndexSetting,
-    /// True to watch the tree and keep its index in memory, for long-running programs. This needs an `index`.
+    /// True to watch the tree and keep its index in memory. Long-running programs should set this. It needs
+    /// an `index`.
     pub watch: bool,
     /// The models for `keyword_search` and `ask`, in order of preference.
     pub models: Vec<ModelSettings>,
@@ -35,7 +36,7 @@ pub struct ToolboxSettings {
     pub without_model: bool,
     /// The filter settings of `keyword_search`.
     pub filter: KeywordSettings,
-    /// Shows secrets, which are otherwise redacted.
+    /// Disables the redaction of secrets.
     pub show_secrets: bool,
     /// Maximum bytes of a text answer: 2000 to 100000.
     pub text_bytes: Option<usize>,
@@ -56,7 +57,7 @@ impl ToolboxSettings {
     ///
     /// # Errors
     ///
-    /// Returns an error if the JSON or a setting is invalid.
+    /// Fails if the JSON or a setting is invalid.
     pub fn parse(json: &str) -> Result<Self, BindingError> {
         serde_json::from_str(json).map_err(|error| unreadable(&error))
     }
@@ -73,7 +74,7 @@ impl ToolboxSettings {
     }
 }
 
-/// Returns an error if a number is outside of its range.
+/// Checks that a setting is in its range.
 pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     name: &str,
     number: T,
@@ -85,7 +86,7 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     }
 }
 
-/// Creates the error for settings that can't be parsed. It contains no values because one may be a key.
+/// Creates the error for settings that can't be parsed. It must not contain values, for example an API key.
 fn unreadable(error: &serde_json::Error) -> BindingError {
     let told = error.to_string();
     let what = match told.split_once(", expected ") {
@@ -138,7 +139,8 @@ pub struct KeywordSettings {
     pub evidence: EvidenceForm,
     /// Form of the model's answer: `paths` or `ids`.
     pub answer: FilterAnswer,
-    /// Number of model calls among which a large body of evidence is divided; needs `ids`.
+    /// Number of model calls among which a large body of evidence is divided. This needs `answer` to be
+    /// `ids`.
     pub shards: Option<usize>,
     /// Maximum tokens of compact evidence.
     pub evidence_tokens: Option<usize>,
@@ -201,15 +203,15 @@ impl KeywordSettings {
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
-    /// A known provider such as `openai`; with `base_url`, any name for use in messages.
+    /// A known provider, e.g. `openai`. With `base_url`, this may be any name, which we use in messages.
     pub provider: Option<String>,
     /// The provider's id of the model.
     pub model: String,
-    /// The endpoint's address; by default that of the provider.
+    /// The address of the endpoint. The default is the provider's.
     pub base_url: Option<String>,
-    /// The API key; by default the value of the provider's environment variable.
+    /// The API key. By default, we read the provider's environment variable.
     pub api_key: Option<String>,
-    /// The wire protocol; by default that of the provider, or OpenAI's.
+    /// The wire protocol. The default is the provider's, or OpenAI's if the provider is unknown.
     pub wire: Option<Wire>,
     /// Allows plain `http` to another machine.
     pub allow_insecure: bool,

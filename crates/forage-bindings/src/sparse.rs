@@ -9,15 +9,16 @@ use forage_tools::ErrorCode;
 use crate::error::BindingError;
 use crate::workers::guarded;
 
-/// BM25 with the same weights as FastEmbed's.
+/// A BM25 encoder with the same weights as FastEmbed's.
 pub struct Bm25(FastEmbedBm25);
 
 impl Bm25 {
-    /// Creates an encoder for a language. If `stems` is false, words are not stemmed.
+    /// Creates an encoder for a language. If `stems` is false, words are not stemmed, but the language must
+    /// still be valid.
     ///
     /// # Errors
     ///
-    /// Returns an error if FastEmbed does not support the language.
+    /// Fails if FastEmbed does not support the language.
     pub fn open(language: &str, stems: bool) -> Result<Self, BindingError> {
         let Some(known) = Language::parse(language) else {
             let all: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
@@ -27,11 +28,12 @@ impl Bm25 {
         Ok(Self(FastEmbedBm25::with_prose(if stems { Prose::Stemmed(known) } else { Prose::AsWritten })))
     }
 
-    /// Encodes `texts` in order on up to `threads` threads (0 means one per processor).
+    /// Encodes `texts` in order on up to `threads` threads. 0 means one per processor, and more than four per
+    /// processor are never used.
     ///
     /// # Errors
     ///
-    /// Returns an error if a text can't be encoded.
+    /// Fails if a text can't be encoded.
     pub fn documents(&self, texts: &[String], threads: usize) -> Result<Vec<SparseVector>, BindingError> {
         /// Texts per batch.
         const BATCH: usize = 64;
@@ -45,11 +47,11 @@ impl Bm25 {
         Ok(vectors.into_iter().flatten().collect())
     }
 
-    /// Returns the vector of a query.
+    /// Encodes a query.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Self::documents`].
+    /// Fails with the same errors as [`Self::documents`].
     pub fn query(&self, text: &str) -> Result<SparseVector, BindingError> {
         self.0.query(text).map_err(failed)
     }

@@ -26,27 +26,28 @@ use crate::open;
 use crate::settings::{IndexSetting, ToolboxSettings};
 use crate::workers::run_apart;
 
-/// Timeout of a call that streams all results, unless the settings give one. In effect, this is no limit.
+/// Timeout of a call that streams all results, unless the settings give one. This is effectively no limit.
 const EACH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Directories and the tools that search them. Calls may be made from several threads at once.
+/// Directories and the tools that search them. You can call tools from several threads at once.
 pub struct Toolbox {
     workspace: Workspace,
     /// The tools that are advertised to agents.
     selection: ToolSelection,
     observers: CallObservers,
     models: Vec<Arc<dyn ChatModel>>,
-    /// Formats the calls that answers of methods suggest, for a package of another language.
+    /// The syntax of calls that answers suggest, for a package of another language.
     calls: Option<&'static MethodCalls>,
     /// True if the settings give a timeout for calls.
     is_timed: bool,
-    /// The process that opened this toolbox. Background work does not survive a fork.
+    /// The process that opened this toolbox. Only this process may call tools, because background work does
+    /// not survive a fork.
     process: u32,
     /// True once calls are refused.
     is_closed: AtomicBool,
-    /// Set once the background work has ended.
+    /// Set once the background work has ended, so that we end it only once.
     ended: OnceLock<()>,
-    /// The number among the open workspaces with indexes.
+    /// The number under which this workspace is registered, if it has an index.
     number: Option<u64>,
 }
 
@@ -59,11 +60,11 @@ pub struct Asked {
 }
 
 impl Toolbox {
-    /// Opens directories. There may be none if the settings name a collection.
+    /// Opens directories. If the settings name a collection, you can pass none.
     ///
     /// # Errors
     ///
-    /// Returns an error if a path is not a directory or is too broad, or a setting is invalid.
+    /// Fails if a path is not a directory or is too broad, or a setting is invalid.
     pub fn open(directories: &[PathBuf], settings: ToolboxSettings) -> Result<Self, BindingError> {
         Self::open_for(0, directories, settings)
     }
@@ -72,7 +73,7 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Toolbox::open`].
+    /// Fails with the same errors as [`Toolbox::open`].
     pub fn open_for(
         owner: u64,
         directories: &[PathBuf],
@@ -142,17 +143,17 @@ impl Toolbox {
         self
     }
 
-    /// Reports each call to `to`.
+    /// Reports each call to `to`. Each event will name the package, e.g. `python`, as its `surface`.
     pub fn with_telemetry(mut self, to: Arc<dyn Telemetry>, surface: &'static str) -> Self {
         self.observers = CallObservers::new(Some(to), surface);
         self
     }
 
-    /// Calls a tool by its name, as a model does.
+    /// Calls a tool by name, with the tool's own argument names, as a model does.
     ///
     /// # Errors
     ///
-    /// Returns an error if the tool failed, or was stopped before it found anything.
+    /// Fails with the tool's error, or if the tool was stopped before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         self.check()?;
         let context = self.context(stop);
@@ -163,11 +164,11 @@ impl Toolbox {
         finished(tool, &context, arguments, answer)
     }
 
-    /// Calls a tool as a method, with the names of its parameters.
+    /// Calls a tool as a method, with the method's parameter names.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Toolbox::call`].
+    /// Fails with the same errors as [`Toolbox::call`].
     pub fn call_method(&self, method: &str, parameters: Value, stop: &Stop) -> Result<Answer, BindingError> {
         let (tool, context) = self.begin_method(method, stop)?;
         let arguments = arguments_of(tool.id(), parameters);
@@ -176,12 +177,13 @@ impl Toolbox {
         self.finished_method(tool, &context, arguments, answer)
     }
 
-    /// Calls a tool as a method for all results and streams them to `receive` until that returns `Break`.
-    /// There is no time limit unless the settings give one.
+    /// Calls a tool as a method and streams all results to `receive`, until it returns `Break`. There is no
+    /// time limit unless the settings give one.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Toolbox::call`], and an error if the time was over.
+    /// Fails with the same errors as [`Toolbox::call`], or if the search ended early, for example at the time
+    /// limit.
     pub fn each(
         &self,
         method: &str,
@@ -191,7 +193,7 @@ impl Toolbox {
     ) -> Result<Answer, BindingError> {
         let (tool, mut context) = self.begin_method(method, stop)?;
         let arguments = arguments_of(tool.id(), parameters);
-        // The reader sets the pace, so the usual timeout does not fit.
+        // The usual timeout does not fit because the search must wait for the reader.
         if !self.is_timed {
             limit_time(&mut context, EACH_TIMEOUT);
         }
@@ -213,11 +215,11 @@ impl Toolbox {
         }
     }
 
-    /// Answers a question with an agent that uses the tools. `watch` receives its events.
+    /// Answers a question with an agent that uses the tools. `watch` receives the agent's events.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no model or no answer.
+    /// Fails if there is no model or no answer.
     pub fn ask(
         &self,
         question: &str,
@@ -253,7 +255,7 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// Returns an error if the format or a tool is unknown.
+    /// Fails if the format or a tool is unknown.
     pub fn definitions(&self, format: &str, only: Option<&[String]>) -> Result<Vec<Value>, BindingError> {
         let Some(shape) = SchemaFormat::ALL.iter().find(|shape| shape.name() == format) else {
             let known: Vec<&str> = SchemaFormat::ALL.iter().map(|shape| shape.name()).collect();
@@ -282,7 +284,7 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// Returns an error if the index can't be written or the work was stopped.
+    /// Fails if the index can't be written or the work was stopped.
     pub fn build_index(&self, stop: &Stop) -> Result<(), BindingError> {
         self.check()?;
         let workspace = self.workspace.stopped_by(stop.clone());
@@ -300,8 +302,8 @@ impl Toolbox {
         self.is_closed.store(true, Ordering::Release);
     }
 
-    /// Refuses further calls, and ends background work. Waits up to 1.5 seconds for an index that is being
-    /// written.
+    /// Refuses further calls, and ends background work. If an index is being written, this waits up to 1.5
+    /// seconds for it.
     pub fn close(&self) {
         self.refuse();
         if let Some(number) = self.own_number() {
@@ -309,7 +311,8 @@ impl Toolbox {
         }
     }
 
-    /// Returns the number of this workspace, but only in the process that opened it.
+    /// Returns the number of this workspace, but only in the process that opened it. A forked process must
+    /// not end it.
     fn own_number(&self) -> Option<u64> {
         self.number.filter(|_| self.process == std::process::id())
     }
@@ -324,7 +327,7 @@ impl Toolbox {
         }
     }
 
-    /// Returns the tool of a method and the context of a call, in which methods are named.
+    /// Looks up the tool of a method, and creates a context in which answers suggest methods, not tools.
     fn begin_method(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
         self.check()?;
         let mut context = self.context(stop);
@@ -342,7 +345,7 @@ impl Toolbox {
         Ok((tool, context))
     }
 
-    /// Converts the outcome of a method's call, whose errors name the parameters.
+    /// Converts the outcome of a call of a method. Its errors name parameters, not the tool's arguments.
     fn finished_method(
         &self,
         tool: &dyn AnyTool,
@@ -368,7 +371,7 @@ impl Toolbox {
         if tool.is_about_roots() { self.need_root() } else { Ok(()) }
     }
 
-    /// Returns the context of a call.
+    /// Creates the context of a call.
     fn context(&self, stop: &Stop) -> Context {
         let mut context = self.workspace.stopped_by(stop.clone()).context().clone();
         context.observers = self.observers.clone();
@@ -386,17 +389,17 @@ impl Toolbox {
 }
 
 impl Drop for Toolbox {
-    /// Does not wait, because a garbage collector may call this.
+    /// Ends background work without waiting for it, because a garbage collector may call this.
     fn drop(&mut self) {
         if let (Some(number), None) = (self.own_number(), self.ended.get()) {
             let workspace = self.workspace.clone();
-            // If no thread can be started, the background work ends with the program.
+            // If no thread can be started, the background work will end with the program.
             let _ = run_apart(move || open::end(number, workspace));
         }
     }
 }
 
-/// Converts the outcome of a call.
+/// Converts the outcome of a call, and removes secrets from an error message.
 fn finished(
     tool: &dyn AnyTool,
     context: &Context,
@@ -412,7 +415,7 @@ fn finished(
         }
     })?;
     match &answer.problem {
-        // A failed lookup is not an error: without its store it has no results, and its answer says so.
+        // A failed lookup is not an error. We return its answer, which has no results and says why.
         Some(problem) if problem.code != ErrorCode::Collection => {
             let refusal = Some(answer.text.clone());
             Err(BindingError { refusal, ..BindingError::new(problem.code, &problem.text) })
@@ -441,12 +444,12 @@ fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingE
     Ok(())
 }
 
-/// Sets the timeout of all tools, including the separate one of `Search`.
+/// Sets the timeout of all tools. Note that `Search` has its own, which must be set too.
 fn limit_time(context: &mut Context, timeout: Duration) {
     (context.timeout, context.search.timeout) = (timeout, timeout);
 }
 
-/// Converts an event to a record.
+/// Converts an event of an agent to JSON.
 fn told(event: &AgentEvent<'_>) -> Value {
     match event {
         AgentEvent::Asking { turn, turns, model, last } => {

@@ -1,4 +1,4 @@
-//! Thread pool for calls: starting a thread takes longer than a small call.
+//! Thread pool for calls. We reuse threads because starting one takes longer than a small call.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::BindingError;
 
-/// Maximum number of concurrent calls. Each call has its own search threads; further calls are queued.
+/// Maximum number of concurrent calls. Further calls are queued, since each call has its own search threads.
 const AT_ONCE: usize = 64;
 
 /// Maximum number of idle threads.
@@ -22,11 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time for which an idle thread spins before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
 
-/// Time for which a caller spins before it sleeps. A small call is answered by then, and waking up would
-/// double its time.
+/// Time for which a caller spins before it sleeps. A small call should be answered by then, and waking up
+/// would double its time.
 pub const LONE: Duration = Duration::from_micros(300);
 
-/// [`run`] or [`run_apart`].
+/// The type of [`run`] and [`run_apart`] for a boxed job.
 pub type RunCall = fn(Box<dyn FnOnce() + Send>) -> Result<(), BindingError>;
 
 struct CallJob {
@@ -36,7 +36,7 @@ struct CallJob {
 }
 
 struct Workers {
-    /// The owning process. Threads don't survive a fork.
+    /// The process to which the threads belong. They don't survive a fork.
     process: u32,
     /// Idle threads, by number.
     waiting: Vec<(u64, Sender<CallJob>)>,
@@ -53,20 +53,21 @@ impl Workers {
 
 static WORKERS: Mutex<Workers> = Mutex::new(Workers::for_process(0));
 
-/// Runs a job on an idle thread or a new one. If `AT_ONCE` jobs are in progress, the job is queued.
+/// Runs a job on an idle thread or a new one. If `AT_ONCE` jobs are in progress, this queues the job.
 ///
 /// # Errors
 ///
-/// Returns an error if a thread can't be started.
+/// Fails if a thread can't be started.
 pub fn run(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: true })
 }
 
-/// Runs a job that waits for others, for example for the reader of its results. It is never queued.
+/// Runs a job that may have to wait for others, for example for the reader of its results. Such a job is not
+/// counted or queued, so that it can't block calls.
 ///
 /// # Errors
 ///
-/// Returns the same errors as [`run`].
+/// Fails with the same errors as [`run`].
 pub fn run_apart(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: false })
 }
@@ -82,7 +83,7 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
             while let Some((_, worker)) = workers.waiting.pop() {
                 match worker.send(job) {
                     Ok(()) => return Ok(()),
-                    // The thread has ended meanwhile.
+                    // This thread has ended in the meantime.
                     Err(back) => job = back.0,
                 }
             }
@@ -99,20 +100,20 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
     })
 }
 
-/// Converts a panic of a call to an error.
+/// Makes a call, and converts a panic to an error that packages can report.
 ///
 /// # Errors
 ///
-/// Returns the error of the call, or an error for its panic.
+/// Fails with the error of the call, or an error for its panic.
 pub fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, BindingError> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
 }
 
-/// Receives from another thread: spins for `awake`, then sleeps.
+/// Receives from another thread: spins for `awake`, then sleeps for up to `wait`.
 ///
 /// # Errors
 ///
-/// Returns an error if the time is over or the sender is gone.
+/// Fails if the time is over or the sender is gone.
 pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Result<T, RecvTimeoutError> {
     let began = Instant::now();
     while began.elapsed() < awake {
@@ -125,8 +126,8 @@ pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Re
     receiver.recv_timeout(wait)
 }
 
-/// Locks a mutex that is never held for long. Returns `None` if it was locked during a fork, because it then
-/// stays locked in this process.
+/// Locks a mutex that must never be held for long. If another thread held it during a fork, it stays locked
+/// in the new process forever. In this case, we give up and return `None`.
 pub(crate) fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     const TRIES: usize = 10_000;
     for _ in 0..TRIES {
@@ -162,9 +163,10 @@ fn work(mut job: CallJob) {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let (own, (sender, jobs)) = (NUMBERS.fetch_add(1, Ordering::Relaxed), channel());
     loop {
-        // A job reports its own panic, see `guarded`.
+        // We ignore panics here because jobs should report their own, see `guarded`.
         let _ = catch_unwind(AssertUnwindSafe(job.work));
-        // A job that is not counted may have begun while the lock was unavailable.
+        // `hand` also clears `is_counted` if the lock was held during a fork. We must not wait for the lock
+        // in this case.
         let workers = if job.is_counted { Some(of_this_process()) } else { locked() };
         let Some(mut workers) = workers else { return };
         if job.is_counted {
@@ -186,8 +188,8 @@ fn work(mut job: CallJob) {
     }
 }
 
-/// Waits for the next job. If a caller has already taken this thread off the idle list, it will send one,
-/// however late.
+/// Waits for the next job. If another thread has already taken this one off the idle list, a job will follow,
+/// so we must wait for it even after the time is over.
 fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
     if let Ok(job) = receive(jobs, AWAKE, PATIENCE) {
         return Some(job);

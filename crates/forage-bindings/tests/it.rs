@@ -1,4 +1,4 @@
-//! Tests the toolbox in the way that packages of other languages use it.
+//! Tests the toolbox as packages of other languages use it.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -69,7 +69,7 @@ fn methods_are_documented_for_people() {
     }
 }
 
-/// What is the same in two methods has the same name and type, and what has the same name is the same.
+/// Parameters that mean the same must have the same name and type in all methods.
 #[test]
 fn methods_agree_on_the_names_of_parameters() {
     let methods = methods();
@@ -201,7 +201,7 @@ fn all_there_is_takes_more_time_than_a_call_has() {
         for tool in ["search", "grep"] {
             let toolbox = &toolbox;
             scope.spawn(move || {
-                // A call has a timeout of 20 s.
+                // An ordinary call would time out after 20 s.
                 let answer = all_with_pause(toolbox, tool, Duration::from_secs(21)).unwrap();
                 assert_eq!(answer.records()["match_count"], 301, "{tool}");
                 assert_eq!(answer.text.lines().next(), Some("Found 301 matches in 2 files."), "{tool}");
@@ -262,7 +262,7 @@ fn every_code_is_described() {
     assert!(classes.len() > 15);
     for class in &classes {
         assert!(!class.code.is_empty() && !class.description.is_empty(), "{class:?}");
-        // A built-in class of Python has this name.
+        // Python has a built-in class `IndexError`.
         assert!(class.name.ends_with("Error") && class.name != "IndexError", "{class:?}");
     }
     let error = Toolbox::open(&["/no/such/directory".into()], ToolboxSettings::default()).err().unwrap();
@@ -287,7 +287,7 @@ fn so_many_calls_are_worked_on_at_once_and_all_end() {
     let mut all: Vec<i32> = (0..300).map(|_| ended.recv_timeout(Duration::from_secs(30)).unwrap()).collect();
     all.sort_unstable();
     assert_eq!(all, (0..300).collect::<Vec<_>>());
-    // Other tests use some of the threads.
+    // We can't expect all 64 because other tests use some of the threads.
     assert!((32..=64).contains(&most.load(Ordering::SeqCst)), "{most:?}");
 }
 
@@ -348,7 +348,7 @@ impl Telemetry for Events {
     }
 }
 
-/// A subdirectory of a repository opens the whole repository, and paths may be relative to either.
+/// Opening a subdirectory of a repository opens the whole repository. Paths may then be relative to either.
 #[test]
 fn a_part_of_a_repository_is_opened_as_the_whole() {
     let tree = tree();
@@ -369,7 +369,7 @@ fn a_part_of_a_repository_is_opened_as_the_whole() {
     assert_eq!(count("src", json!({ "pattern": "needle", "path": "deep" })), (path("."), 1));
 }
 
-/// An invalid pattern with only one possible meaning is searched with that meaning, as everywhere.
+/// An invalid pattern should be corrected if it can have only one meaning, as everywhere else.
 #[test]
 fn a_pattern_is_taken_as_it_is_meant() {
     let tree = tree();
@@ -382,7 +382,7 @@ fn a_pattern_is_taken_as_it_is_meant() {
     assert_eq!(refused.code, ErrorCode::Pattern);
 }
 
-/// Tests the keys of `[filter]` from the configuration.
+/// The `filter` setting must accept the keys of `[filter]` in the configuration.
 #[test]
 fn the_filter_is_set() {
     let tree = tree();
@@ -406,7 +406,7 @@ fn the_filter_is_set() {
         let error = search(json!({ "without_model": true, "filter": filter })).err().unwrap();
         assert!(error.code == ErrorCode::Argument && error.message.contains(said), "{}", error.message);
     }
-    // Checks the request that a model receives.
+    // The request to a model must contain the prompt.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = std::thread::spawn(move || {

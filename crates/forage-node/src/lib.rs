@@ -1,6 +1,7 @@
-//! The native part of the Node package: a toolbox whose calls are promises, and pieces that are waited for.
+//! The native part of the Node package: a toolbox whose calls return promises, and iteration over results.
 //!
-//! It hands JSON to and fro. Objects, methods and errors are made of it by the package's JavaScript.
+//! Arguments and results are passed as JSON. The package's JavaScript code converts them to objects, methods
+//! and errors.
 
 mod promise;
 
@@ -22,81 +23,81 @@ use serde_json::{Value, json};
 
 use self::promise::{Promised, Settled, promised, told};
 
-/// Ends a call.
+/// Cancels calls.
 #[napi]
 pub struct NodeStop(Stop);
 
 #[napi]
 impl NodeStop {
-    /// One that is not cancelled.
+    /// Creates one that is not cancelled.
     #[napi(constructor)]
     #[allow(clippy::new_without_default, reason = "JavaScript makes it")]
     pub fn new() -> Self {
         Self(Stop::never())
     }
 
-    /// Ends the calls that have it.
+    /// Cancels all calls that were started with this.
     #[napi]
     pub fn cancel(&self) {
         self.0.cancel();
     }
 }
 
-/// Why a call has no answer, of which the package makes an exception.
+/// Error of a call. The package converts it to an exception.
 #[napi(object)]
 pub struct NodeError {
-    /// What programs know it by.
+    /// Stable code for programs.
     pub code: String,
-    /// What happened, in a sentence.
+    /// Message of one sentence.
     pub message: String,
-    /// What a model that wrote the call is told.
+    /// The text for the model that wrote the call.
     pub text: String,
-    /// What can be done about it.
+    /// The next step, unless the message names it.
     pub hint: Option<String>,
-    /// The transcript of a question without an answer, in JSON.
+    /// The transcript of a question that got no answer, as JSON.
     pub transcript: Option<String>,
 }
 
-/// An answer, whose records are written when they are asked for.
+/// An answer. Its records are serialized only on request.
 #[napi]
 pub struct NodeAnswer(Answer);
 
 #[napi]
 impl NodeAnswer {
-    /// For a model or a person.
+    /// Returns the text for a model or a person.
     #[napi(getter)]
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether anything was found.
+    /// Returns whether anything was found.
     #[napi(getter)]
     pub fn found(&self) -> bool {
         self.0.found
     }
 
-    /// The records as JSON.
+    /// Serializes the records as JSON.
     #[napi]
     pub fn records(&self) -> String {
         self.0.records().to_string()
     }
 }
 
-/// What a question came to.
+/// The answer to a question.
 #[napi(object)]
 pub struct NodeAsked {
-    /// For people: the answer, and what must be known of it.
+    /// The answer and its notes, for people.
     pub text: String,
-    /// The transcript in JSON.
+    /// The transcript as JSON.
     pub records: String,
 }
 
-/// What was read of a search at once.
+/// A batch of pieces that were read together.
 #[napi(object, object_from_js = false)]
 pub struct NodeBatch {
-    /// Pieces in JSON.
+    /// The pieces as JSON.
     pub pieces: Vec<String>,
-    /// The answer behind the last of them.
+    /// The final answer, if this is the last batch.
     pub answer: Option<NodeAnswer>,
 }
 
@@ -106,7 +107,7 @@ pub struct NodePieces(Arc<Pieces>);
 
 #[napi]
 impl NodePieces {
-    /// Waits for the next pieces; `null` behind the last of them.
+    /// Waits for the next batch. After the last one, the result is `null`.
     #[napi]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, Option<NodeBatch>>> {
         let pieces = Arc::clone(&self.0);
@@ -119,20 +120,20 @@ impl NodePieces {
         })
     }
 
-    /// Ends the search.
+    /// Cancels the search.
     #[napi]
     pub fn close(&self) {
         self.0.close();
     }
 }
 
-/// Directories and their tools.
+/// See [`Toolbox`].
 #[napi]
 pub struct NodeToolbox(Arc<Toolbox>);
 
 #[napi]
 impl NodeToolbox {
-    /// Opens directories with settings in JSON, for an environment.
+    /// Opens directories with settings in JSON. `owner` is the number of the environment, see [`owner()`].
     #[napi]
     pub fn open(owner: u32, directories: Vec<String>, settings: String) -> Settled<NodeToolbox> {
         let open = || {
@@ -144,7 +145,7 @@ impl NodeToolbox {
         told(guarded(open))
     }
 
-    /// Calls a tool with arguments in JSON.
+    /// Calls a tool by name with arguments in JSON.
     #[napi]
     pub fn call<'env>(
         &self,
@@ -157,7 +158,7 @@ impl NodeToolbox {
         promised(env, run, move || toolbox.call(&tool, parsed(&arguments)?, &stop).map(NodeAnswer))
     }
 
-    /// Calls a method by its name with parameters in JSON.
+    /// Calls a method by name with parameters in JSON.
     #[napi]
     pub fn call_method<'env>(
         &self,
@@ -170,14 +171,14 @@ impl NodeToolbox {
         promised(env, run, move || toolbox.call_method(&method, parsed(&parameters)?, &stop).map(NodeAnswer))
     }
 
-    /// The results of a method that streams them.
+    /// Calls a method that streams its results.
     #[napi]
     pub fn each(&self, method: String, parameters: String) -> Settled<NodePieces> {
         let begin = || Pieces::begin(&self.0, method, parsed(&parameters)?, Stop::never());
         told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
     }
 
-    /// Answers a question. `watch` is told of events in JSON, and of `null` behind the last of them.
+    /// Answers a question. `watch` receives events in JSON, then `null`.
     #[napi]
     pub fn ask<'env>(
         &self,
@@ -196,26 +197,26 @@ impl NodeToolbox {
         })
     }
 
-    /// The definitions of tools in JSON, or of `only` those that are named.
+    /// Lists the definitions of the advertised tools, or of those in `only`, as JSON.
     #[napi]
     pub fn definitions(&self, format: String, only: Option<Vec<String>>) -> Settled<String> {
         told(self.0.definitions(&format, only.as_deref()).map(|definitions| json!(definitions).to_string()))
     }
 
-    /// Makes the index of lines, or brings it up to date.
+    /// Builds or updates the line index.
     #[napi]
     pub fn build_index<'env>(&self, env: &'env Env, stop: &NodeStop) -> napi::Result<Promised<'env, ()>> {
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, run, move || toolbox.build_index(&stop))
     }
 
-    /// The directories.
+    /// Returns the directories as they appear in answers.
     #[napi(getter)]
     pub fn roots(&self) -> Vec<String> {
         self.0.roots()
     }
 
-    /// Refuses calls from now on, and ends what goes on in the background.
+    /// Refuses further calls, and ends background work on another thread so that we don't block JavaScript.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, ()>> {
         self.0.refuse();
@@ -232,20 +233,22 @@ fn parsed(json: &str) -> Result<Value, BindingError> {
         .map_err(|error| BindingError::unreadable(&format!("the arguments are not a JSON object: {error}")))
 }
 
-/// A number for an environment: of the main thread, or of a worker.
+/// Returns a new number for an environment. Node's main thread and each worker have their own.
 #[napi]
 pub fn owner() -> u32 {
     static OWNERS: AtomicU32 = AtomicU32::new(1);
     OWNERS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Ends what the workspaces of an environment, or of all, have in the background, when that ends.
+/// Ends the background work of all workspaces, or of one environment's. This must be called when the
+/// environment exits.
 #[napi(js_name = "endAll")]
 pub fn end_all_of(owner: Option<u32>) {
     end_all(owner.map(u64::from));
 }
 
-/// Tells JavaScript of events in JSON, and of `null` behind the last of them, whatever comes of the question.
+/// Passes events in JSON to JavaScript. Dropping this passes `null`, so that the last event is marked even if
+/// the question fails.
 struct Watch(Option<WatchFunction>);
 
 type WatchFunction = ThreadsafeFunction<Option<String>, (), Option<String>, Status, false>;
@@ -264,13 +267,13 @@ impl Drop for Watch {
     }
 }
 
-/// The methods of a workspace in JSON.
+/// Lists the methods of a workspace as JSON.
 #[napi(js_name = "methods")]
 pub fn all_methods() -> String {
     json!(methods()).to_string()
 }
 
-/// The classes of errors in JSON.
+/// Lists the error classes as JSON.
 #[napi(js_name = "errorClasses")]
 pub fn all_error_classes() -> String {
     json!(error_classes()).to_string()

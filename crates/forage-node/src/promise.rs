@@ -1,4 +1,4 @@
-//! Promises of what another thread works out.
+//! Promises for results that are computed on another thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,33 +10,35 @@ use napi::{Env, JsDeferred};
 
 use crate::NodeError;
 
-/// What JavaScript is told of: an error is made an exception there, where its class is.
+/// A result for JavaScript, which defines the error classes and so must create the exceptions itself.
 pub(crate) type Settled<T> = Either<NodeError, T>;
 
-/// What there is already, or a promise of it.
+/// A result that is already available, or a promise for it.
 pub(crate) type Promised<'env, T> = Either<Settled<T>, Object<'env>>;
 
 type Resolver<T> = Box<dyn FnOnce(Env) -> napi::Result<Settled<T>> + Send>;
 
 type Deferred<T> = JsDeferred<Settled<T>, Resolver<T>>;
 
-/// How far a call is.
+/// State of a call.
 enum PromisedCall<T: ToNapiValue> {
-    /// It is worked on, and is looked at.
+    /// In progress. The caller is still waiting and may not need a promise.
     Begun,
-    /// It is worked on, and whoever waits wants to be told.
+    /// In progress. The worker must resolve this promise.
     Awaited(Deferred<T>),
     Ended(Result<T, BindingError>),
     Told,
 }
 
-/// Works in another thread and returns what comes of it, or a promise of that.
+/// Runs `work` on another thread, and returns a promise for its result. If no other call is in progress, we
+/// first spin for up to [`LONE`], because a small call should not have to wait for the event loop. If the
+/// result is available by then, this returns it without a promise.
 pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
     env: &Env,
     run: RunCall,
     work: impl FnOnce() -> Result<T, BindingError> + Send + 'static,
 ) -> napi::Result<Promised<'_, T>> {
-    /// Calls that are worked on.
+    /// Number of calls in progress.
     static WORKING: AtomicUsize = AtomicUsize::new(0);
     let progress = Arc::new(Mutex::new(PromisedCall::Begun));
     let of_work = Arc::clone(&progress);
@@ -56,7 +58,7 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
         return Ok(Either::A(told(Err(error))));
     }
     while is_alone && began.elapsed() < LONE {
-        // A lock that is looked at without end is hardly to be had by who works.
+        // We pause between checks so that the worker can acquire the lock.
         (0..32).for_each(|_| std::hint::spin_loop());
         if matches!(*locked(&progress), PromisedCall::Ended(_)) {
             break;
@@ -75,7 +77,7 @@ fn locked<T: ToNapiValue>(progress: &Mutex<PromisedCall<T>>) -> MutexGuard<'_, P
     progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An answer, or why there is none.
+/// Converts a result for JavaScript.
 pub(crate) fn told<T>(answer: Result<T, BindingError>) -> Settled<T> {
     answer.map_or_else(
         |error| {

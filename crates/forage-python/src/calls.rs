@@ -1,4 +1,4 @@
-//! Calls while Python goes on.
+//! Runs calls without holding Python's lock, and reports results to Python from other threads.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -13,14 +13,19 @@ use serde_json::Value;
 
 use crate::raised;
 
-/// Time between two looks for signals.
+/// Interval at which a waiting thread checks for signals.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
-/// Time that a call which was ended is waited for.
+/// Maximum time to wait for a cancelled call to return.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Makes a call and waits for it without Python's lock. Signals are handled on the main thread alone, which looks for them while
-/// another thread works; an exception that a handler raises ends the call.
+/// Runs a call and waits for it without holding Python's lock. Python handles signals only on its main
+/// thread, so this thread checks for them while another one runs the call. If a handler raises an exception,
+/// for example on Ctrl-C, the call is cancelled.
+///
+/// # Errors
+///
+/// Fails with the exception of a signal handler.
 pub(crate) fn wait<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
@@ -46,7 +51,8 @@ pub(crate) fn wait<T: Send + 'static>(
                 Err(RecvTimeoutError::Timeout) => {
                     if let Err(interrupted) = Python::attach(|py| py.check_signals()) {
                         stop.cancel();
-                        // Its work ends with it, unless it waits for its turn behind others.
+                        // The call should end soon, but we must not wait long because it may still be
+                        // queued.
                         let _ = answer.recv_timeout(ENDING);
                         return Err(interrupted);
                     }
@@ -56,14 +62,15 @@ pub(crate) fn wait<T: Send + 'static>(
     })
 }
 
-/// Whether the interpreter ends: from then on nobody is told of anything.
+/// True once the interpreter is shutting down. After that, we must not call into Python.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Threads that tell somebody something.
+/// Number of threads that are calling a Python function.
 static TELLING: AtomicUsize = AtomicUsize::new(0);
 
-/// Waits until nobody is being told of something, after which nobody is: a thread that comes to an interpreter which ends is ended
-/// by it, in the middle of what it does. Whoever does not return when told is not waited for without end.
+/// Prevents further callbacks and waits for those in progress. This is necessary because an interpreter that
+/// shuts down terminates any thread that calls into it, even in the middle of its work. A callback that does
+/// not return is abandoned after 2 seconds.
 pub(crate) fn end(py: Python<'_>) {
     const PATIENCE: Duration = Duration::from_secs(2);
     ENDED.store(true, Ordering::SeqCst);
@@ -75,16 +82,17 @@ pub(crate) fn end(py: Python<'_>) {
     });
 }
 
-/// Begins anew in a process that was forked off: of its threads only the one that forked is there.
+/// Resets the state in a forked process, where only the thread that called `fork` exists.
 pub(crate) fn forked() {
     ENDED.store(false, Ordering::SeqCst);
     TELLING.store(0, Ordering::SeqCst);
 }
 
-/// Begins a call whose end is told, unless nobody will be told.
+/// Starts a job that reports its result to a callback.
 ///
 /// # Errors
-/// The interpreter ends, or the system has no thread.
+///
+/// Fails if the interpreter is shutting down or a thread can't be started.
 pub(crate) fn begin(run: RunCall, job: impl FnOnce() + Send + 'static) -> PyResult<()> {
     if ENDED.load(Ordering::SeqCst) {
         return Err(PyRuntimeError::new_err("the interpreter ends: a call can't be awaited any more"));
@@ -92,7 +100,8 @@ pub(crate) fn begin(run: RunCall, job: impl FnOnce() + Send + 'static) -> PyResu
     run(Box::new(job)).map_err(|error| Python::attach(|py| raised(py, &error)))
 }
 
-/// Calls Python from a thread of this package's, unless the interpreter ends.
+/// Calls into Python from one of our threads, unless the interpreter is shutting down. There is no caller to
+/// return an exception to, so it goes to `sys.unraisablehook`.
 fn told(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
     TELLING.fetch_add(1, Ordering::SeqCst);
     if !ENDED.load(Ordering::SeqCst) {
@@ -105,7 +114,7 @@ fn told(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
     TELLING.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Tells a Python function of an answer, or of an error as its second argument.
+/// Calls `done` with the answer and `None`, or with `None` and the error.
 pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
     done: Py<PyAny>,
     answer: Result<T, BindingError>,
@@ -117,7 +126,7 @@ pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
     });
 }
 
-/// Tells a Python function of an event.
+/// Passes an event to `watch` as JSON.
 pub(crate) fn watch(watch: Option<&Py<PyAny>>, event: &Value) {
     if let Some(watch) = watch {
         told(|py| watch.call1(py, (event.to_string(),)));

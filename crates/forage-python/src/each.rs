@@ -1,4 +1,4 @@
-//! All there is, piece by piece.
+//! Iteration over all results of a search.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl PyPieces {
 
 #[pymethods]
 impl PyPieces {
-    /// Waits for the next pieces, in JSON, and returns all that are there; behind the last of them comes the answer. `None`
-    /// behind that.
+    /// Waits for pieces and returns all that are buffered, as JSON. The last batch also contains the answer.
+    /// After that, this returns `None`.
     fn next(&self, py: Python<'_>) -> PyResult<Option<(Vec<String>, Option<PyAnswer>)>> {
         loop {
             let read = py.detach(|| self.0.read(calls::LOOK)).map_err(|error| raised(py, &error))?;
@@ -43,7 +43,7 @@ impl PyPieces {
         }
     }
 
-    /// The same, told to `done` from another thread.
+    /// Like `next`, but passes the result to `done` on another thread.
     fn start(&self, done: Py<PyAny>) -> PyResult<()> {
         let pieces = Arc::clone(&self.0);
         calls::begin(run_apart, move || {
@@ -53,7 +53,7 @@ impl PyPieces {
         })
     }
 
-    /// Ends the search.
+    /// Cancels the search.
     fn close(&self) {
         self.0.close();
     }

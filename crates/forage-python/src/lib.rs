@@ -1,6 +1,8 @@
-//! The native part of the Python package: a toolbox, calls that Ctrl-C ends, and pieces that are iterated over.
+//! The native part of the Python package: a toolbox, calls that can be cancelled with Ctrl-C, and iteration
+//! over results.
 //!
-//! It hands JSON to and fro. Objects, methods and errors are made of it by the package's Python.
+//! Arguments and results are passed as JSON. The package's Python code converts them to objects, methods and
+//! exceptions.
 
 mod calls;
 mod each;
@@ -21,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 use self::each::PyPieces;
 
-/// Ends a call from another thread.
+/// Cancels a call from another thread.
 #[pyclass(frozen, name = "Stop", module = "forage._forage")]
 #[derive(Clone)]
 struct PyStop(Stop);
@@ -38,7 +40,7 @@ impl PyStop {
     }
 }
 
-/// An answer, whose records are written when they are asked for.
+/// An answer. Its records are serialized only on request.
 #[pyclass(frozen, name = "RawAnswer", module = "forage._forage")]
 struct PyAnswer {
     answer: Answer,
@@ -56,13 +58,13 @@ impl PyAnswer {
         self.answer.found
     }
 
-    /// The records as JSON.
+    /// Serializes the records as JSON.
     fn records(&self, py: Python<'_>) -> String {
         py.detach(|| self.answer.records().to_string())
     }
 }
 
-/// What a question came to.
+/// The answer to a question, with its transcript as `records`.
 #[pyclass(frozen, name = "RawAsked", module = "forage._forage")]
 struct RawAsked {
     #[pyo3(get)]
@@ -77,7 +79,7 @@ impl RawAsked {
     }
 }
 
-/// A function that is told of calls.
+/// Passes telemetry events to a Python function.
 struct PyTelemetry(Py<PyAny>);
 
 impl Telemetry for PyTelemetry {
@@ -86,13 +88,14 @@ impl Telemetry for PyTelemetry {
     }
 }
 
-/// Directories and their tools.
+/// See [`Toolbox`].
 #[pyclass(frozen, name = "RawToolbox", module = "forage._forage")]
 struct RawToolbox(Arc<Toolbox>);
 
 #[pymethods]
 impl RawToolbox {
-    /// `settings` are JSON. `telemetry` is called with an event in JSON for each call, on the thread that makes it.
+    /// Opens directories with `settings` in JSON. For each call, `telemetry` receives an event in JSON on the
+    /// thread that runs the call.
     #[new]
     fn open(
         py: Python<'_>,
@@ -110,8 +113,8 @@ impl RawToolbox {
         })))
     }
 
-    /// Calls a tool, or a method by its name, with arguments in JSON, and waits. A call of the main thread looks for signals
-    /// meanwhile.
+    /// Calls a tool or method by name with arguments in JSON, and waits for the answer. If `main` is true,
+    /// the caller is Python's main thread, so it must check for signals in the meantime.
     #[pyo3(signature = (name, arguments, stop, main, is_method=false))]
     fn call(
         &self,
@@ -128,7 +131,7 @@ impl RawToolbox {
         answer.map(|answer| PyAnswer { answer }).map_err(|error| raised(py, &error))
     }
 
-    /// The same, which passes the answer or the error to `done` on another thread.
+    /// Like `call`, but returns immediately and passes the answer or error to `done` on another thread.
     #[pyo3(signature = (name, arguments, stop, done, is_method=false))]
     fn start(
         &self,
@@ -146,12 +149,13 @@ impl RawToolbox {
         })
     }
 
-    /// The results of a method that streams them.
+    /// Calls a method that streams its results.
     fn each(&self, py: Python<'_>, method: String, arguments: &str, stop: &PyStop) -> PyResult<PyPieces> {
         PyPieces::begin(py, &self.0, method, parsed(py, arguments)?, stop.0.clone())
     }
 
-    /// Answers a question. `watch` is told of events in JSON, on the thread that asks.
+    /// Answers a question and waits for the answer. `watch` receives events in JSON on the thread that runs
+    /// the agent.
     fn ask(
         &self,
         py: Python<'_>,
@@ -168,7 +172,7 @@ impl RawToolbox {
             .map_err(|error| raised(py, &error))
     }
 
-    /// The same, told as by `start`.
+    /// Like `ask`, but returns immediately and passes the answer or error to `done`, as `start` does.
     fn start_ask(
         &self,
         question: String,
@@ -184,7 +188,7 @@ impl RawToolbox {
         })
     }
 
-    /// The definitions of tools in JSON, or of `only` those that are named.
+    /// Lists the definitions of the advertised tools, or of those in `only`, as JSON.
     fn definitions(&self, py: Python<'_>, format: &str, only: Option<Vec<String>>) -> PyResult<String> {
         let definitions = self.0.definitions(format, only.as_deref()).map_err(|error| raised(py, &error))?;
         Ok(json!(definitions).to_string())
@@ -224,7 +228,8 @@ fn parsed(py: Python<'_>, json: &str) -> PyResult<Value> {
     })
 }
 
-/// An error as an exception of the package, which makes it of a code, a sentence, a hint and a transcript in JSON.
+/// Converts an error to an exception of the package. The class depends on the code, so the package's Python
+/// code creates the exception.
 fn raised(py: Python<'_>, error: &BindingError) -> PyErr {
     let transcript = error.transcript.as_ref().map(|transcript| transcript.to_string());
     let made = || -> PyResult<Bound<'_, PyAny>> {
@@ -240,35 +245,35 @@ fn raised(py: Python<'_>, error: &BindingError) -> PyErr {
     made().map_or_else(|failed| failed, PyErr::from_value)
 }
 
-/// The methods of a workspace in JSON.
+/// Lists the methods of a workspace as JSON.
 #[pyfunction(name = "methods")]
 fn all_methods() -> String {
     json!(methods()).to_string()
 }
 
-/// The classes of errors in JSON.
+/// Lists the error classes as JSON.
 #[pyfunction(name = "error_classes")]
 fn all_error_classes() -> String {
     json!(error_classes()).to_string()
 }
 
-/// Called when the interpreter ends.
+/// Ends background work and callbacks. This is registered with `atexit`.
 #[pyfunction]
 fn end(py: Python<'_>) {
     py.detach(|| end_all(None));
     calls::end(py);
 }
 
-/// Called in a process that was forked off.
+/// Resets the state in a forked process. This is registered with `os.register_at_fork`.
 #[pyfunction]
 fn forked() {
     calls::forked();
 }
 
-/// Refuses a second interpreter of the process, as types are made once in it.
+/// Fails in a second interpreter of this process, because our types are created only once per process.
 fn claim(py: Python<'_>) -> PyResult<()> {
     static MODULES: OnceLock<usize> = OnceLock::new();
-    // Each interpreter has modules of its own.
+    // Each interpreter has its own `sys.modules`, so we can tell interpreters apart by its address.
     let own = py.import("sys")?.getattr("modules")?.as_ptr() as usize;
     match *MODULES.get_or_init(|| own) == own {
         true => Ok(()),
@@ -292,7 +297,7 @@ fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let end = wrap_pyfunction!(end, module)?;
     module.py().import("atexit")?.call_method1("register", (end,))?;
     let os = module.py().import("os")?;
-    // Where processes can be forked.
+    // This function exists only where processes can fork, so e.g. not on Windows.
     if let Ok(register) = os.getattr("register_at_fork") {
         let forked = wrap_pyfunction!(forked, module)?;
         register.call((), Some(&[("after_in_child", forked)].into_py_dict(module.py())?))?;

@@ -1,4 +1,4 @@
-//! Sparse vectors as bytes, which numpy has arrays of without copying them one by one.
+//! Sparse vectors as bytes, so that numpy can convert them to arrays as a whole.
 
 use forage_bindings::{Bm25, guarded};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use crate::raised;
 
 type Vectors<'py> = Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>;
 
-/// An encoder.
+/// See [`Bm25`].
 #[pyclass(frozen, name = "RawBm25", module = "forage._forage")]
 pub(crate) struct RawBm25(Bm25);
 
@@ -19,14 +19,14 @@ impl RawBm25 {
         Bm25::open(language, stems).map(Self).map_err(|error| raised(py, &error))
     }
 
-    /// The ids (32 bits, unsigned) and the weights (32 bits, floating) of each document.
+    /// Encodes each document as the bytes of its ids (`u32`) and weights (`f32`), in native byte order.
     fn documents<'py>(&self, py: Python<'py>, texts: Vec<String>, threads: usize) -> PyResult<Vectors<'py>> {
         let vectors = py.detach(|| guarded(|| self.0.documents(&texts, threads)));
         let vectors = vectors.map_err(|error| raised(py, &error))?;
         Ok(vectors.iter().map(|vector| pair(py, vector.ids(), vector.weights())).collect())
     }
 
-    /// Those of a query.
+    /// Encodes a query in the same form as a document.
     fn query<'py>(
         &self,
         py: Python<'py>,

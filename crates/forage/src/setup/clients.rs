@@ -45,7 +45,7 @@ impl FileFormat {
     }
 }
 
-/// For whom a client is set up.
+/// The scope of a set-up: all projects of one user, or all users of one project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SetupScope {
     /// For you, in every project
