@@ -265,7 +265,7 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     other.sparse_vectors = ["sparse", "title"].map(|name| (name.to_owned(), facts)).into();
     describe(Some(other));
     let message = refused(&retriever(&store));
-    assert!(message.ends_with("no sparse vector `text-sparse`, but sparse, title"), "{message}");
+    assert!(message.ends_with("no sparse vector `text-sparse`; it has: sparse, title"), "{message}");
     assert_eq!(hint(&retriever(&store)), Some(Hint::ChooseVector));
     describe(Some(described(Some(Contract::from_metadata("bm42:doc=embed;query=query_embed:v1")))));
     let message = refused(&retriever(&store));

@@ -74,9 +74,9 @@ fn unspecific_patterns_are_refused() {
     let error =
         |pattern: &str, edits| Pattern::new(pattern, &within(edits)).map(|_| ()).unwrap_err().to_string();
     let message = error("foo|a*", 1);
-    assert!(message.contains("has length 0") && message.contains("distance of 1 "), "{message}");
+    assert!(message.contains("has length 0") && message.contains("distance of 1;"), "{message}");
     let message = error("été", 3);
-    assert!(message.contains("has length 3") && message.contains("distance of 3 "), "{message}");
+    assert!(message.contains("has length 3") && message.contains("distance of 3;"), "{message}");
     assert!(error("needle", 5).contains("over the limit of 4"), "{}", error("needle", 5));
     assert!(error("[ab]{5000}", 4).contains("too large for a distance of 4"));
     assert!(error(&"x".repeat(5_000), 4).contains("too large"));
