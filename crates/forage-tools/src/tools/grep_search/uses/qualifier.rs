@@ -73,7 +73,7 @@ fn bare(pattern: &str) -> &str {
 /// Parses the name of an operator in C++ or C#, e.g. `operator[]` or `Slice::operator<`.
 fn operator(pattern: &str) -> Option<(&str, Option<&str>)> {
     let pattern = pattern.trim();
-    let start = pattern.find("operator")?;
+    let start = pattern.rfind("operator")?;
     let (qualifier, name) = pattern.split_at(start);
     let signs = &name["operator".len()..];
     if signs.is_empty() || !signs.chars().all(|c| "+-*/%^&|~!=<>()[],".contains(c)) {
@@ -320,6 +320,7 @@ mod tests {
             ("leveldb::Slice::operator[]", Some(("operator[]", Some("Slice")))),
             ("Call::operator()", Some(("operator()", Some("Call")))),
             ("operator->", Some(("operator->", None))),
+            ("my_operator::operator==", Some(("operator==", Some("my_operator")))),
             ("my_operator", Some(("my_operator", None))),
             ("cooperator<T>", None),
             ("a b", None),
