@@ -57,6 +57,9 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{}`", sanitize_line(&clip(text, limits::QUOTED_BYTES)))
 }
 
+/// Prefixes of a name that is also a keyword, in Rust and in C#.
+pub(crate) const KEYWORD_PREFIXES: [&str; 2] = ["r#", "@"];
+
 /// Quotes a query for an answer: like [`quoted`], with spaces in place of line breaks.
 pub(crate) fn quoted_query(query: &str) -> String {
     quoted(&query.split(['\n', '\r']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))

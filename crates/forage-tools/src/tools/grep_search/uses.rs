@@ -43,7 +43,7 @@ use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::outlines::Parsed;
-use crate::text::{clip, count, grouped, quoted};
+use crate::text::{KEYWORD_PREFIXES, clip, count, grouped, quoted};
 use crate::tool::Tool as _;
 
 /// A definition of the name, or of a type that implements or extends it.
@@ -660,10 +660,10 @@ fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, u
 }
 
 /// Checks whether a definition has this name. In PHP, Perl and Ruby, uses of a name may have a sigil (`$` or
-/// `@`) that its definition lacks. A name that is also a keyword has a prefix in Rust and in C#.
+/// `@`) that its definition lacks. A name that is also a keyword has a prefix in some languages.
 fn is_called(definition: &Definition, name: &str) -> bool {
     let defined = definition.name.as_str();
-    let is_raw = ["r#", "@"].iter().any(|prefix| defined.strip_prefix(prefix) == Some(name));
+    let is_raw = KEYWORD_PREFIXES.iter().any(|prefix| defined.strip_prefix(prefix) == Some(name));
     defined == name || is_raw || defined == name.trim_start_matches(['$', '@'])
 }
 

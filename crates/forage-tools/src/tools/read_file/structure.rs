@@ -25,7 +25,7 @@ use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{clip, count, grouped, quoted, quoted_name};
+use crate::text::{KEYWORD_PREFIXES, clip, count, grouped, quoted, quoted_name};
 
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -592,8 +592,7 @@ fn spellings(symbol: &str) -> Vec<String> {
             .map(str::to_owned)
             .into();
     all.extend(bare.strip_prefix("operator ").map(|operator| format!("operator{}", operator.trim())));
-    // In Rust and in C#, a name that is also a keyword has a prefix.
-    all.extend(["r#", "@"].map(|prefix| format!("{prefix}{bare}")));
+    all.extend(KEYWORD_PREFIXES.map(|prefix| format!("{prefix}{bare}")));
     all.retain(|spelling| !spelling.is_empty());
     all
 }
