@@ -17,7 +17,7 @@ struct BenchRun<'a> {
 }
 
 /// Builds the programs with the release profile and runs the benchmarks. Writes the results as data, and the
-/// tables of the README from them.
+/// tables of bench/results.md from them.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
     let BenchRun { names, tree, runs } = BenchRun::parse(arguments)?;
     peers::install(workspace, false)?;

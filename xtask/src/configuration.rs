@@ -107,7 +107,7 @@ fn inner(value: &Value) -> Option<&Value> {
     table["properties"].is_object().then_some(table)
 }
 
-/// Formats the description of a key, with its possible values, its environment variable and its option.
+/// Formats the description of a key, with its possible values, its range and its environment variable.
 fn about(value: &Value) -> Option<String> {
     let text = value["description"].as_str()?.replace("\n\n", ". ");
     let mut about = escaped(text.trim_end_matches('.'));

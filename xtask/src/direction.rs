@@ -10,7 +10,7 @@ use crate::cargo::Workspace;
 /// The prefix of this workspace's library crates. Each of them must have a rule.
 const HOUSE: &str = "forage-";
 
-/// The products, on which no crate may depend.
+/// The products. No crate depends on them, so they have no rule.
 const PRODUCTS: [&str; 3] = ["forage-cli", "forage-python", "forage-node"];
 
 /// The crates that may directly depend on each crate.

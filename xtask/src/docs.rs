@@ -42,7 +42,7 @@ fn spelling(workspace: &Workspace) -> Result<(), String> {
     succeed(&mut command, "typos")
 }
 
-/// Lists the names of the pages in order, without duplicates.
+/// Lists the names of the pages in the order of the summary. It is an error if the summary lacks a page.
 fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     let summary = workspace.read(&workspace.path("docs/SUMMARY.md"))?;
     let pages: Vec<String> =
@@ -129,6 +129,7 @@ fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<()
 /// Formats `llms.txt`: the pages, grouped by the parts of the summary.
 fn list_for_agents(summary: &str, texts: &BTreeMap<&str, String>) -> Result<String, String> {
     let mut list = LLMS.to_owned();
+    // The first line is the title of the summary itself.
     for line in summary.lines().skip(1) {
         if let Some(part) = line.strip_prefix("# ") {
             let _ = write!(list, "\n## {part}\n\n");

@@ -201,8 +201,8 @@ fn client_section<'a>(
     Some(())
 }
 
-/// Generates the reference of the tools from their definitions with all arguments. The second definitions are
-/// those that models see, and the third those that are enabled by default.
+/// Generates the reference of the tools. `tools` must be the definitions with all arguments. The second
+/// argument must be those that models see, and `on` those of the tools that are enabled by default.
 fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String> {
     let array = |tools: &Value| {
         tools.as_array().cloned().ok_or("`forage tools --format mcp` does not print an array")

@@ -8,7 +8,7 @@
 //!   these.
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
 //! - `cargo xtask bench --tree DIR`: runs all benchmarks, or those that you name. Writes the results as data,
-//!   and the tables of the README from them.
+//!   and the tables of `bench/results.md` from them.
 //! - `cargo xtask bench compare A B --tree DIR`: compares two commits or programs pairwise.
 //! - `cargo xtask package`: builds the wheel, the npm packages, the archive, the bundle and the container's
 //!   context from one build, in `target/package`. With `--check`, also installs and uses each of them, and

@@ -69,11 +69,11 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     std::fs::write(site.join("tests/page.ts"), page).map_err(|error| error.to_string())?;
     std::fs::write(site.join("tests/strict/documented.ts"), documented(workspace)?)
         .map_err(|error| error.to_string())?;
-    // We compile the same program as an ES module and as CommonJS.
     let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
     for (from, to) in moved {
         std::fs::rename(site.join(from), site.join(to)).map_err(|error| format!("{from}: {error}"))?;
     }
+    // We compile the same program as an ES module and as CommonJS.
     std::fs::copy(site.join("tests/types.ts"), site.join("tests/types.cts"))
         .map_err(|error| error.to_string())?;
     let archives = std::fs::read_dir(&site).map_err(|error| error.to_string())?.flatten();

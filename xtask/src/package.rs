@@ -18,7 +18,7 @@ const OUT: &str = "package";
 /// The folder with additional files of the wheel. maturin finds it by the name of the module.
 const WHEEL_DATA: &str = "forage._forage.data";
 
-/// The newest glibc that a program for Linux may require. Every distribution since 2014 has it.
+/// The newest glibc that a program for Linux may require. Distributions with glibc have had it since 2014.
 const GLIBC: &str = "2.17";
 
 /// A build, and where its files are.
@@ -68,6 +68,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     let maturin = |folder: &str, out: &Path| {
         let mut command = workspace.program(tool("maturin"));
         command.args(["build", "--locked", "--profile", "dist", "--target", &release.target, "--out"]);
+        // zig links against this old glibc, no matter which one the machine has.
         if release.is_linux() {
             command.arg(out).args([
                 "--zig",
@@ -85,6 +86,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     // maturin adds the files in this folder to the wheel.
     let data = workspace.path(WHEEL_DATA);
     let added = copied(&release.program, &data.join("scripts")).and_then(|()| maturin("", &release.out));
+    // The folder is in the source directory, so we must remove it even if the build failed.
     remove(&data)?;
     added?;
     let mut command = workspace.program("cargo");

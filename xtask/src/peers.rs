@@ -256,7 +256,8 @@ fn folder(workspace: &Workspace) -> PathBuf {
 }
 
 /// Returns the environment variables for every command in the workspace. `PATH` begins with the installed
-/// programs. The others are the locations of the other peers, unless the caller has set them.
+/// programs. If Qdrant's packages for Python are installed, their location follows, unless the caller has set
+/// one.
 pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     let peers = root.join("target/peers");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -332,6 +333,7 @@ fn install_those(
     versions: Versions,
     is_wanted: impl Fn(&Peer) -> bool,
 ) -> Result<(), String> {
+    // If the caller has set all variables of a peer, the tests use the caller's own.
     let is_named = |peer: &Peer| {
         let mut variables = peer.variables.iter();
         !peer.variables.is_empty() && variables.all(|variable| std::env::var_os(variable).is_some())

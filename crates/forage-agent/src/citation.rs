@@ -158,6 +158,7 @@ fn find(text: &str) -> Vec<CitationMatch<'_>> {
     for (at, mark) in text.char_indices() {
         let path = word.before(text, at);
         word.pass(text, at, mark);
+        // In `x.py:12:5`, the column must not become a citation of its own.
         if !matches!(mark, ':' | '#') || found.last().is_some_and(|last| last.at >= at) {
             continue;
         }

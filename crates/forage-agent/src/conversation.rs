@@ -93,6 +93,7 @@ impl Conversation {
                 return false;
             };
             let Some(result) = results.get_mut(place.slot) else { return false };
+            // The placeholder would not be shorter than this result.
             if result.text.as_str().len() <= TAKEN_OUT.len() {
                 return true;
             }

@@ -50,7 +50,7 @@ enum State {
 
 impl Transcript {
     /// Creates the exchange that a later question can follow. Returns `None` if there is no answer. We must
-    /// always redact secrets here, whatever the context's redactor does: a user who lets a model read them
+    /// always redact secrets here, whatever the context's redactor does. A user who lets a model read secrets
     /// has not asked for copies on disk.
     pub fn exchange(&self, context: &Context) -> Option<EarlierExchange> {
         let redactor = Redactor::standard();

@@ -147,8 +147,8 @@ impl Agent {
     }
 
     /// Adds a tool of the program's own. We do not trust its answers: they are redacted and fenced like file
-    /// contents, and cut at [`Context::text_bytes`]. Whatever the tool does, we do not wait for them beyond
-    /// the time for tools.
+    /// contents, and cut at [`Context::text_bytes`]. Whatever the tool does, we do not wait for it beyond the
+    /// time for tools.
     ///
     /// # Errors
     ///

@@ -29,10 +29,10 @@ pub const MODEL_SILENCE: Duration = Duration::from_secs(45);
 /// Maximum number of calls that run at the same time: all calls of a turn.
 pub const PARALLEL: usize = CALLS_PER_TURN;
 
-/// The share of the total time that we reserve for the answer is one over this.
+/// Divisor of the total time. The quotient is reserved for the answer.
 pub const ANSWER_SHARE: u32 = 4;
 
-/// The share of a conversation's bytes that the results of one turn may take together is one over this. A
+/// Divisor of a conversation's bytes. The quotient is the maximum for all results of one turn together. A
 /// full turn therefore never evicts its own results, and the turns before it stay readable.
 pub const TURN_SHARE: usize = 4;
 

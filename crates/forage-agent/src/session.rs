@@ -213,6 +213,7 @@ impl<'a> AgentSession<'a> {
     /// Takes the text of the last turn as the answer. Calls in the same turn are not made.
     fn take_answer(&mut self, answer: ChatAnswer) -> TurnEnd {
         let (finish, text) = (answer.finish, sanitize(answer.text.trim()));
+        // This runs no call, but records each with the reason why it was not run.
         if !answer.calls.is_empty() {
             self.make_calls(answer, true);
         }
@@ -238,6 +239,7 @@ impl<'a> AgentSession<'a> {
     fn close(mut self, ended: TurnEnd, started: Instant) -> Transcript {
         let transcript = &mut self.transcript;
         transcript.stop_reason = ended;
+        // The models failed before there was an answer to warn about.
         let failures = std::mem::take(&mut self.speaker.failures);
         transcript.warnings.splice(0..0, failures);
         if ended != TurnEnd::Answered {

@@ -82,6 +82,7 @@ impl<'a> Speaker<'a> {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
+            // If the call had to end, the model's error is only a consequence.
             if self.stop.is_cancelled() {
                 return Err(Silence::Interrupted);
             }

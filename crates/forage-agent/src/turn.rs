@@ -108,6 +108,7 @@ impl AgentSession<'_> {
             };
         }
         if jobs.len() >= self.budget.calls_left() {
+            // `recall` expects this call to run, but now its result will never be shown.
             self.memory.forget(number);
             return CallPlan::refuse("not run: no calls are left");
         }

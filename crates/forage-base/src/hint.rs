@@ -1,7 +1,7 @@
 //! Hints for resolving errors, as data.
 
-/// An action that may resolve an error. Only the program knows how to perform it (by a command, a setting or
-/// a tool), so the program should choose the words for its reader.
+/// An action that may resolve an error. Only the program knows how to perform it: by a command, a setting or
+/// a tool. The program should therefore choose the words for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// A directory was given instead of a file: list it.

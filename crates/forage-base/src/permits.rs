@@ -70,11 +70,13 @@ impl Permits {
             if is_first && has_room {
                 state.waiting.pop_front();
                 state.used += amount;
+                // There may be room for the next request too.
                 self.changed.notify_all();
                 return Some(Permit { permits: self, amount });
             }
             if stop.check().is_some() {
                 state.waiting.retain(|other| *other != own);
+                // The next request may have waited only for this one.
                 self.changed.notify_all();
                 return None;
             }
@@ -93,6 +95,7 @@ pub struct Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        // This comes first, so that the memory is free when the next request is served.
         if self.amount >= self.permits.releasing {
             release_freed_memory();
         }

@@ -35,6 +35,7 @@ impl Stop {
 
     /// Creates a stop with a deadline `budget` from now.
     pub fn after(budget: Duration) -> Self {
+        // A budget beyond the range of the clock means no deadline.
         Self { deadline: Instant::now().checked_add(budget), ..Self::default() }
     }
 

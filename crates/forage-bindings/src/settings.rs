@@ -190,6 +190,7 @@ impl KeywordSettings {
             let mut text = String::new();
             let file = open_named(path, limits::PROMPT_BYTES)
                 .map_err(|error| refused(format!("`prompt_file`: {error}")))?;
+            // The file may have grown since its size was checked.
             file.take(limits::PROMPT_BYTES)
                 .read_to_string(&mut text)
                 .map_err(|error| refused(format!("`prompt_file` {}: {error}", path.display())))?;

@@ -88,6 +88,7 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
                 }
             }
         }
+        // A fork has left the lock held, so the job can't be counted.
         None => job.is_counted = false,
     }
     let is_counted = job.is_counted;
@@ -144,8 +145,8 @@ fn locked() -> Option<MutexGuard<'static, Workers>> {
     lock_unless_forked(&WORKERS).map(renewed)
 }
 
-/// Locks the workers from one of their own threads. A fork can't have left the lock held, because these
-/// threads don't survive a fork.
+/// Locks the workers where a fork can't have left the lock held: on one of their own threads, which don't
+/// survive a fork, or after [`locked`] has succeeded.
 fn of_this_process() -> MutexGuard<'static, Workers> {
     renewed(WORKERS.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -62,7 +62,8 @@ impl OpenedFile {
         if device == Some(self.device) { None } else { sys::kernel_file_system(&self.file) }
     }
 
-    /// The state of the file when it was opened, or `None` if the system does not provide enough information.
+    /// Returns the state of the file when it was opened, or `None` if the system does not provide enough
+    /// information.
     pub fn state(&self) -> Option<FileState> {
         self.state
     }
@@ -103,7 +104,7 @@ impl OpenedFile {
         sys::status(&self.file).ok()?.state
     }
 
-    /// The size in bytes when the file was opened.
+    /// Returns the size in bytes when the file was opened.
     pub fn size(&self) -> u64 {
         self.size
     }

@@ -13,6 +13,7 @@ pub(crate) fn rewrite(line: &str) -> Option<String> {
     let line = trim_spaces(line);
     let (negation, pattern) = line.strip_prefix('!').map_or(("", line), |pattern| ("!", pattern));
     let (pattern, directory) = pattern.strip_suffix('/').map_or((pattern, ""), |pattern| (pattern, "/"));
+    // As in git, a slash anchors a pattern to the directory of its file.
     let (anchor, pattern) = match pattern.contains('/') {
         true => ("/", pattern.strip_prefix('/').unwrap_or(pattern)),
         false => ("**/", pattern),
@@ -116,6 +117,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
                     Some(name) => {
                         let holds = posix_class(name)?;
                         (0..128_u8).filter(holds).map(char::from).for_each(|one| add(one, one));
+                        // Skip `:name:]`.
                         pattern.nth(name.chars().count() + 2);
                         None
                     }
@@ -138,6 +140,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
     // A class never matches a slash.
     ascii[usize::from(b'/')] = is_negated;
     let members = || (0..128_u8).filter(|&code| ascii[usize::from(code)]).map(char::from);
+    // Within a class, `]` is only literal at the start, and `-` at the end.
     if is_negated {
         glob.push_str("[!");
         glob.extend(members().filter(|member| *member == ']'));

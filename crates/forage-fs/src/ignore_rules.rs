@@ -110,7 +110,7 @@ impl RuleBudget {
         }
     }
 
-    /// The cost so far.
+    /// Returns the cost so far.
     pub(crate) fn taken(&self) -> RuleCost {
         let taken = |taken: &AtomicUsize| taken.load(Ordering::Relaxed);
         RuleCost { rules: taken(&self.rules), bytes: taken(&self.bytes), wildcards: taken(&self.wildcards) }
@@ -138,6 +138,7 @@ impl RuleBudget {
             (&self.wildcards, wildcards, limits::IGNORE_WALK_WILDCARDS),
         ];
         let fits = wanted.map(|(used, more, max)| used.fetch_add(more, Ordering::Relaxed) + more <= max);
+        // Only the budget of a whole walk has limits. The others merely count.
         let all = fits.into_iter().all(|fits| fits) || !matches!(self.bound, Bound::OfWalk);
         if !all {
             for (used, more, _) in wanted {
@@ -297,6 +298,7 @@ fn compile(
     };
     let mut builder = GitignoreBuilder::new(".");
     let (mut rules, mut wildcards) = (0, 0);
+    // Like git, we skip a byte-order mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
     for (number, line) in text.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -60,7 +60,7 @@ impl PrivatePlace {
         joined
     }
 
-    /// The path with its links unresolved.
+    /// Returns the path with its links unresolved.
     pub fn path(&self) -> PathBuf {
         self.below.iter().fold(self.base.clone(), |path, name| path.join(name))
     }
@@ -88,6 +88,7 @@ impl PrivatePlace {
         for ancestor in resolved.clone().ancestors().collect::<Vec<_>>().into_iter().rev().skip(1) {
             system::make_directory(ancestor).map_err(|source| io_error(ancestor, source))?;
         }
+        // Components that were missing before have not been checked yet.
         resolved = system::resolve(&self.base)?;
         self.descend(resolved, |directory, name| directory.make(name))
     }
@@ -104,6 +105,7 @@ impl PrivatePlace {
         let open = if self.below.is_empty() { system::open_directory } else { system::open_for_names };
         let handle = open(&base).map_err(|source| io_error(&base, source))?;
         let mut directory = PrivateDirectory { handle, path: base };
+        // Otherwise the base need not be private: `resolve` has checked that no other user can replace it.
         if self.below.is_empty() {
             directory.judge()?;
         }
@@ -162,7 +164,8 @@ impl PrivateEntry {
 }
 
 impl PrivateDirectory {
-    /// The path of the directory. No component is a link, and only this user and the system may replace one.
+    /// Returns the path of the directory. No component is a link, and only this user and the system may
+    /// replace one.
     pub fn path(&self) -> &Path {
         &self.path
     }

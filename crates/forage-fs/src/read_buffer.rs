@@ -62,7 +62,7 @@ impl ReadBuffer {
         *self = Self { bytes, start };
     }
 
-    /// The number of bytes that can be appended without allocating.
+    /// Returns the number of bytes that can be appended without allocating.
     pub(crate) fn room(&self) -> usize {
         self.bytes.capacity() - self.bytes.len()
     }

@@ -34,7 +34,7 @@ pub enum RelPathError {
 pub struct RelPath(Arc<[u8]>);
 
 impl RelPath {
-    /// The path of the root itself.
+    /// Returns the path of the root itself.
     pub fn root() -> Self {
         Self(Arc::from(&[][..]))
     }
@@ -66,6 +66,7 @@ impl RelPath {
         if bytes.contains(&0) {
             return Err(RelPathError::Nul);
         }
+        // On Windows, `C:name` is on another drive, and `name:stream` is a stream of a file.
         if bytes.first() == Some(&b'/') || (cfg!(windows) && bytes.contains(&b':')) {
             return Err(RelPathError::Absolute);
         }
@@ -99,7 +100,7 @@ impl RelPath {
         Self(joined)
     }
 
-    /// The bytes of the path, as names joined by `/`.
+    /// Returns the bytes of the path, as names joined by `/`.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -114,17 +115,17 @@ impl RelPath {
         self.0.split(|&b| b == b'/').filter(|name| !name.is_empty())
     }
 
-    /// The number of names.
+    /// Counts the names.
     pub fn depth(&self) -> usize {
         self.names().count()
     }
 
-    /// The last name, which is empty for the root.
+    /// Returns the last name, which is empty for the root.
     pub fn file_name(&self) -> &[u8] {
         &self.0[memchr::memrchr(b'/', &self.0).map_or(0, |slash| slash + 1)..]
     }
 
-    /// The parent directory, or `None` for the root.
+    /// Returns the parent directory, or `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
@@ -140,7 +141,7 @@ impl RelPath {
                 && (self.0.len() == ancestor.0.len() || self.0.get(ancestor.0.len()) == Some(&b'/')))
     }
 
-    /// The part of `self` below `ancestor`, or all of `self` if it is not below it.
+    /// Returns the part of `self` below `ancestor`, or all of `self` if it is not below it.
     pub fn below<'a>(&'a self, ancestor: &RelPath) -> &'a [u8] {
         if ancestor.is_root() || !self.starts_with(ancestor) {
             return &self.0;

@@ -121,17 +121,17 @@ impl Root {
         self.device_with_states.is_ok()
     }
 
-    /// The reason why changes of files can't be detected, or `None` if they can.
+    /// Returns the reason why changes of files can't be detected, or `None` if they can.
     pub fn no_states(&self) -> Option<NoStates> {
         self.device_with_states.err()
     }
 
-    /// The device of the root's files, provided that they have a state.
+    /// Returns the device of the root's files, provided that they have a state.
     pub(crate) fn device_with_states(&self) -> Option<u64> {
         self.device_with_states.ok()
     }
 
-    /// The same device, provided that the state of a directory also reflects changes of its names.
+    /// Returns the same device, provided that the state of a directory also reflects changes of its names.
     pub(crate) fn device_with_directory_states(&self) -> Option<u64> {
         self.device_with_states().filter(|_| self.directories_have_states)
     }
@@ -146,12 +146,12 @@ impl Root {
             && (&self.path, &self.secrets) == (&other.path, &other.secrets)
     }
 
-    /// The root's absolute path, for display.
+    /// Returns the root's absolute path, for display.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The policy that denies access to secret files.
+    /// Returns the policy that denies access to secret files.
     pub fn secrets(&self) -> &SecretPolicy {
         &self.secrets
     }
@@ -427,13 +427,13 @@ impl Roots {
         Self { standing, ..self }
     }
 
-    /// The caller's directory below the first root. If a relative path does not exist, it may be meant
-    /// relative to this directory.
+    /// Returns the caller's directory below the first root. If a relative path does not exist, it may be
+    /// meant relative to this directory.
     pub fn standing(&self) -> &RelPath {
         &self.standing
     }
 
-    /// The first root, to which relative paths refer.
+    /// Returns the first root, to which relative paths refer.
     ///
     /// # Panics
     ///
@@ -442,7 +442,7 @@ impl Roots {
         &self.roots[0]
     }
 
-    /// All roots, the main one first.
+    /// Returns all roots, the main one first.
     pub fn all(&self) -> &[Arc<Root>] {
         &self.roots
     }
@@ -456,13 +456,13 @@ impl Roots {
         Self { roots: vec![Arc::clone(root)], base: below(&self.base), standing: below(&self.standing) }
     }
 
-    /// The other roots that are nested in `root`, as paths relative to it.
+    /// Returns the other roots that are nested in `root`, as paths relative to it.
     pub fn below(&self, root: &Root) -> Vec<RelPath> {
         let path = |other: &Arc<Root>| root.strip_absolute(&os_bytes(other.path().as_os_str())?);
         self.roots.iter().filter_map(path).filter(|path| !path.is_root()).collect()
     }
 
-    /// The working directory, relative to the first root.
+    /// Returns the working directory, relative to the first root.
     pub fn base(&self) -> &RelPath {
         &self.base
     }

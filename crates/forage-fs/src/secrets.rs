@@ -26,7 +26,7 @@ const NAMES: &[&str] = &[
     "service_account_key.json", "terraform.tfvars", "deploy_key", "deploy-key", "keystore.properties", "key.properties",
 ];
 
-/// Extensions of files that contain keys, or state with secrets.
+/// Ends of the names of files that contain keys, or state with secrets.
 #[rustfmt::skip]
 const ENDINGS: &[&str] = &[
     ".pem", ".key", ".p8", ".p12", ".pkcs12", ".pfx", ".jks", ".keystore", ".kdb", ".kdbx", ".ppk", ".agekey", ".ovpn", ".bek",
@@ -139,8 +139,8 @@ pub struct SecretPolicy {
 }
 
 impl SecretPolicy {
-    /// Creates the built-in rules, except for the file names and paths in `allowed`. These must match
-    /// exactly, in lower case.
+    /// Creates the built-in rules, except for the file names and paths in `allowed`. We compare these with
+    /// the whole name and the whole path, ignoring case.
     ///
     /// # Examples
     ///
@@ -191,6 +191,7 @@ impl SecretPolicy {
         }
         let (parents, name) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1));
         let name = trimmed(name);
+        // Few names pass the fast check, but the directories matter for every name.
         let rule = if may_be_secret(name) { closing_rule(parents, name) } else { below(parents, name) };
         let rule = rule.or_else(|| self.below_root(name))?;
         let lower = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
@@ -200,8 +201,8 @@ impl SecretPolicy {
 }
 
 impl SecretPolicy {
-    /// Returns true if the names alone decide about the files in a directory: we can then allow those that
-    /// [`may_be_secret`] rejects.
+    /// Returns true if the names alone decide about the files in a directory: we can then allow all for which
+    /// [`may_be_secret`] returns false.
     pub(crate) fn names_decide_in(&self, directory: &[u8]) -> bool {
         let closes = |parent: &[u8]| BELOW.iter().any(|entry| is_below(entry, parent));
         directory.is_ascii() && self.around.is_empty() && !directory.split(|&b| b == b'/').any(closes)
@@ -351,6 +352,7 @@ const LAST_BYTES: [u64; BUCKETS / 64] = {
     let mut buckets = [0; BUCKETS / 64];
     let tables = [NAMES, ENDINGS, DATA, COPIES, ENVIRONMENTS];
     let mut table = 0;
+    // A constant can't use `for` or iterators.
     while table < tables.len() {
         let mut at = 0;
         while at < tables[table].len() {

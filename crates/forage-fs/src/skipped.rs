@@ -10,7 +10,8 @@ pub enum SkipReason {
     Ignored,
     /// A leading dot in its name. A directory counts once.
     Hidden,
-    /// Its name: a directory of dependencies, build output or version control that is never walked.
+    /// Its name is that of a directory of version control, dependencies, caches or editor files. Another
+    /// worktree of the same repository counts too.
     Pruned,
     /// It contains a NUL byte.
     Binary,
@@ -61,7 +62,7 @@ impl SkipReason {
     /// Reasons why a file that a walk visits is not read.
     pub const UNREAD: [Self; 3] = [Self::Binary, Self::TooLarge, Self::Denied];
 
-    /// The name of this reason in records.
+    /// Returns the name of this reason in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ignored => "ignored",
@@ -111,7 +112,7 @@ impl Skipped {
         }
     }
 
-    /// The count of one reason.
+    /// Returns the count of one reason.
     pub fn get(&self, reason: SkipReason) -> u64 {
         self.0[reason as usize]
     }
@@ -128,7 +129,7 @@ impl Skipped {
 }
 
 impl fmt::Display for Skipped {
-    /// For example `3 ignored, 1 binary`.
+    /// Formats the counts, for example as `3 ignored, 1 binary`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (reason, count)) in self.iter().enumerate() {
             let comma = if i > 0 { ", " } else { "" };

@@ -47,7 +47,7 @@ impl FileState {
     }
 }
 
-/// The current time in the unit of [`FileState`].
+/// Returns the current time in the unit of [`FileState`].
 pub(crate) fn nanoseconds_now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)

@@ -50,7 +50,7 @@ impl Encoding {
         Some(if encoding == encoding_rs::UTF_8 { Self::Utf8 } else { Self::Other(encoding) })
     }
 
-    /// The display name.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -61,7 +61,7 @@ impl Encoding {
         }
     }
 
-    /// The name of the encoding if it was detected from bytes that are not UTF-8.
+    /// Returns the name of the encoding, unless it is UTF-8 or shown by a byte-order mark.
     pub fn detected(self) -> Option<&'static str> {
         matches!(self, Self::Other(_)).then(|| self.name())
     }

@@ -1,4 +1,4 @@
-//! Why the content of a private directory is not used.
+//! Errors of private directories: reasons why their content is not used.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;

@@ -100,7 +100,7 @@ impl FileSet {
         self.files.contains(file)
     }
 
-    /// The files in path order.
+    /// Returns the files in path order.
     pub fn files(&self) -> impl ExactSizeIterator<Item = &RelPath> {
         self.files.iter()
     }
@@ -113,6 +113,7 @@ impl FromIterator<RelPath> for FileSet {
             let mut above = file.parent();
             while let Some(directory) = above {
                 above = directory.parent();
+                // If a directory is known, so are those above it.
                 if !set.directories.insert(directory) {
                     break;
                 }
@@ -159,6 +160,7 @@ impl Globs {
             }
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
+        // Globs count as equal if their sources are, so these must include the base.
         source.push((base.to_string_lossy().into_owned(), false));
         Ok(Self { matcher, source, label: Arc::from("globs"), outside: None, among: None })
     }
@@ -183,7 +185,7 @@ impl Globs {
         Self { label: Arc::from(label), ..self }
     }
 
-    /// The name of their origin as set by [`Globs::labelled`]. The default is `globs`.
+    /// Returns the name of their origin as set by [`Globs::labelled`]. The default is `globs`.
     pub fn label(&self) -> &Arc<str> {
         &self.label
     }
@@ -225,6 +227,7 @@ impl Globs {
             if !among.leads_to(&below, is_directory) {
                 return true;
             }
+            // Without globs, the set alone decides.
             if self.matcher.is_empty() {
                 return false;
             }
@@ -428,7 +431,7 @@ impl WalkOptions {
             && (&self.apart, &self.types) == (&other.apart, &other.types)
     }
 
-    /// The number of worker threads, with 0 replaced by the number of processors.
+    /// Returns the number of worker threads, with 0 replaced by the number of processors.
     pub fn thread_count(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Time for each target's inputs in an ordinary test run. It is short so that all targets together add little
-/// to the run. Over a year's runs, each target still sees its inputs many times.
+/// to the run. `FORAGE_FUZZ_SECONDS` allows more time, and `FORAGE_FUZZ_SEED` selects other inputs.
 pub const TARGET_TIME: Duration = Duration::from_millis(1_000);
 
 /// Maximum time of one input. Inputs are a few kilobytes and take milliseconds. This limit catches endless or

@@ -133,8 +133,8 @@ impl RunWatch {
             while ended.recv_timeout(INPUT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let now = watched.load(Ordering::Relaxed);
                 before = if before.0 == now { (now, before.1 + 1) } else { (now, 0) };
-                // We must wait for at least twice the maximum time: an input that does end gets a better
-                // report from the thread that runs it.
+                // By now, the input has run for at least three times the maximum time. An input that does end
+                // gets a better report from the thread that runs it.
                 if before.1 > 2 {
                     eprintln!("{}:{}: the input of {SEED}={now} does not end", place.file, place.line);
                     std::process::abort();

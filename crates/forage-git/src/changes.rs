@@ -132,7 +132,7 @@ impl FileChange {
 pub struct ChangeSet {
     /// In byte order of their paths, with untracked files last.
     pub files: Vec<FileChange>,
-    /// The commit that is compared.
+    /// The commit that is compared. For a commit without parents, this is the commit itself.
     pub before: ObjectId,
     /// The commit it is compared with; `None` for the working tree.
     pub after: Option<ObjectId>,
@@ -147,8 +147,8 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// Fails if a revision names no commit, an object or the index can't be read, there are too many changes,
-    /// or the call had to end.
+    /// Fails if a revision names no commit, or an object or the index can't be read. Also fails if there are
+    /// too many changes, or if the call had to end.
     pub fn changes(&mut self, comparison: &Comparison) -> Result<ChangeSet, RevisionError> {
         let (before, after) = match comparison {
             Comparison::WorkingTree(revision) => (self.resolve(revision)?, None),
@@ -168,6 +168,7 @@ impl Repository {
             }
             None => self.compare_working_tree(tree)?,
         };
+        // As in `git diff`, an untracked file is never the target of a rename.
         let has_all_renames = self.find_renames(&mut files);
         files.extend(untracked);
         Ok(ChangeSet { files, before, after, has_all_renames, has_all_untracked })
@@ -233,8 +234,9 @@ impl Repository {
         is_whole
     }
 
-    /// Reads a version of a file by its id. Without an id, or if the repository does not have the object,
-    /// this reads the file of the working tree. Returns `None` for a file that can't or must not be read.
+    /// Reads a version of a file by its id. Without an id, or if the object can't be read, this reads the
+    /// file of the working tree. Note that the id of such a file is computed, so the repository may not have
+    /// this object. Returns `None` for a file that can't or must not be read.
     pub fn read_version(&mut self, path: &[u8], id: Option<ObjectId>) -> Option<Rc<[u8]>> {
         let place = RelPath::from_bytes(path, &RelPath::root()).ok()?;
         if self.root().secrets().denies(&place).is_some() {

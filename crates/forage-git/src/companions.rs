@@ -28,12 +28,13 @@ pub struct Companion {
 
 impl Repository {
     /// Finds files outside of `paths` that at least half of the recent commits to one of `paths` have changed
-    /// too. Those that changed together most often come first. We ignore commits with very many files, since
-    /// they say nothing. `from` is the newest commit that counts.
+    /// too. At least [`limits::COMPANION_TIMES`] commits must have changed both. Those that changed together
+    /// most often come first. We ignore commits with very many files, because these files need not be
+    /// related. `from` is the newest commit that counts.
     ///
     /// # Errors
     ///
-    /// Fails if the newest commit can't be read. If the time is over, this will only count fewer commits.
+    /// Fails if the newest commit can't be read. If time runs out, this only counts fewer commits.
     pub fn companions(
         &mut self,
         from: &ObjectId,

@@ -1,5 +1,5 @@
-//! The few settings of a repository that determine the meaning of its names: the upstream of a branch, and
-//! whether git records the permission to execute. We do not read files that `.git/config` includes.
+//! The few settings of a repository that we need: the upstream of a branch, and whether git records the
+//! permission to execute. We do not read files that `.git/config` includes.
 
 use forage_fs::{RelPath, Root};
 
@@ -34,6 +34,7 @@ impl GitConfig {
                     None => head.to_ascii_lowercase(),
                 };
             } else if !line.starts_with(['#', ';']) && !line.is_empty() {
+                // A key without a value means true.
                 let (key, value) = line.split_once('=').unwrap_or((line, "true"));
                 let key = key.trim().to_ascii_lowercase();
                 values.push((section.clone(), key, unquoted(value.trim())));

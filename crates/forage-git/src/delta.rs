@@ -46,6 +46,7 @@ pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, ObjectFault> {
     while let Some((&command, after)) = rest.split_first() {
         rest = after;
         let piece = match command {
+            // The format reserves this command.
             0 => None,
             1..=0x7f => rest.split_at_checked(usize::from(command)).map(|(new, after)| {
                 rest = after;
@@ -55,6 +56,7 @@ pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, ObjectFault> {
                 let from = sparse(&mut rest, command & 0x0f, 4);
                 let length = sparse(&mut rest, command >> 4 & 0x07, 3);
                 from.zip(length).and_then(|(from, length)| {
+                    // The format defines a length of zero as 64 KiB.
                     let length = if length == 0 { 0x1_0000 } else { length };
                     base.get(from..from.checked_add(length)?)
                 })

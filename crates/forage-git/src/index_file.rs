@@ -17,7 +17,7 @@ pub(crate) struct IndexEntry {
     pub(crate) stat: IndexStat,
     /// 0, or the side (1 to 3) of a file with a conflict.
     pub(crate) stage: u8,
-    /// True if we need not look at the file in the work tree.
+    /// True if we need not look at the file in the working tree (`assume-unchanged` or `skip-worktree`).
     pub(crate) is_assumed: bool,
     /// True if this was added with `git add -N`, which does not store the content.
     pub(crate) is_intended: bool,
@@ -97,6 +97,7 @@ impl GitIndex {
     /// Fails with the reason why it can't be read.
     pub(crate) fn parse(file: &[u8], id_bytes: usize) -> Result<Self, &'static str> {
         const DAMAGED: &str = "it is damaged";
+        // The file ends with a checksum, which we do not verify.
         let mut bytes = Bytes { rest: file.get(..file.len().saturating_sub(id_bytes)).unwrap_or_default() };
         let head = bytes.take(4).filter(|signature| signature == b"DIRC").and_then(|_| bytes.u32());
         let version =
@@ -105,13 +106,14 @@ impl GitIndex {
         if count > limits::GIT_INDEX_FILES {
             return Err("it has too many files");
         }
-        // No entry has fewer than 63 bytes, or 43 in version 4 with a shared path.
+        // Each entry takes more than 43 bytes, so a damaged count can't reserve much memory.
         let mut index = Self { entries: Vec::with_capacity(count.min(file.len() / 43)), trees: None };
         let mut path = Vec::new();
         for _ in 0..count {
             let entry = read_entry(&mut bytes, version, id_bytes, &mut path).ok_or(DAMAGED)?;
             index.entries.push(entry);
         }
+        // All look-ups are binary searches.
         if !index.entries.is_sorted_by(|a, b| (&a.path, a.stage) < (&b.path, b.stage)) {
             return Err(DAMAGED);
         }
@@ -172,6 +174,7 @@ fn read_entry(
         TreeEntryKind::Directory => path.strip_suffix(b"/")?,
         TreeEntryKind::File(_) => path,
     };
+    // A path must not lead out of the root.
     let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
     if name.len() > limits::PATH_BYTES || !name.split(|&byte| byte == b'/').all(is_plain) {
         return None;

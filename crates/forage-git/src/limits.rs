@@ -48,7 +48,7 @@ pub const INDEX_WINDOW: u64 = 128;
 /// Maximum size in bytes of a file with references. A hundred thousand references take six million bytes.
 pub const REFS_BYTES: usize = 16 << 20;
 
-/// Maximum number of symbolic references that lead to a commit.
+/// Maximum number of symbolic references to follow to a commit.
 pub const SYMBOLIC_REFS: usize = 5;
 
 /// Maximum size in bytes of the list of commits at which a shallow clone ends.

@@ -10,7 +10,8 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::Repository;
 
-/// Flags of a commit: from which side it can be reached, and whether it is below a common ancestor.
+/// Flags of a commit. `ONE` and `OTHER` are the sides from which it can be reached. `STALE` marks an ancestor
+/// of a common ancestor, and `RESULT` a common ancestor that was found.
 const ONE: u8 = 1;
 const OTHER: u8 = 2;
 const STALE: u8 = 4;
@@ -65,6 +66,7 @@ impl Repository {
         let is_open = |queue: &BinaryHeap<(i64, Reverse<u64>, ObjectId)>, marks: &HashMap<ObjectId, u8>| {
             queue.iter().any(|(.., id)| marks.get(id).is_some_and(|mark| mark & STALE == 0))
         };
+        // We continue after the first result, because it may turn out to be an ancestor of another one.
         while is_open(&queue, &marks) {
             let Some((_, _, id)) = queue.pop() else { break };
             let mark = marks.get(&id).copied().unwrap_or(0);

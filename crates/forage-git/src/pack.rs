@@ -64,6 +64,7 @@ impl Pack {
         let count = u64::from(*fanout.get(255)?);
         let id_bytes = id_bytes as u64;
         let least = NAMES_AT + count * (id_bytes + 4 + 4) + 2 * id_bytes;
+        // `find` subtracts neighboring numbers of the table.
         let is_sound = fanout.is_sorted() && index.size() >= least;
         is_sound.then_some(Self { index, objects, fanout, id_bytes })
     }

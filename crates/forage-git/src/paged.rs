@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use crate::error::ObjectFault;
 use crate::limits;
 
-/// A file with a page cache for clustered random reads.
+/// A file whose blocks are cached, for random reads that are close to each other.
 pub(crate) struct PagedFile {
     file: OpenedFile,
     /// Number of bytes read at once.

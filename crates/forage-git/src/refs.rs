@@ -19,6 +19,7 @@ pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<Obj
         match follow(root, git, &name)? {
             Some(RefValue::Id(id)) => return Ok(Some(id)),
             Some(RefValue::Name(next)) => name = next,
+            // As in git, a file of its own takes precedence over the list.
             None => return packed(root, git, &name),
         }
     }
@@ -61,6 +62,7 @@ fn follow(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<RefValue>, N
         return id.map(|id| Some(RefValue::Id(id))).ok_or_else(unreadable);
     };
     let next = next.trim_ascii().to_vec();
+    // Git writes this `HEAD` if the references are in a reftable.
     if next == b"refs/heads/.invalid" {
         return Err(NoHistory::RefFormat);
     }

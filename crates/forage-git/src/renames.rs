@@ -1,5 +1,5 @@
 //! Finds renames exactly as git does (`diffcore-rename.c`): first files with equal content, then edited files
-//! that keep a unique name. The most similar pairs come last, unless there are too many.
+//! that keep a unique name. Finally, it pairs the remaining files by similarity, unless there are too many.
 
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const SOURCES_PER_FILE: usize = 4;
 /// Number of files with the same content that we consider.
 const SAME_CONTENT: usize = 100;
 
-/// A prime number. Hashes of lines are always smaller.
+/// The modulus of line hashes: a prime number, the same as in git.
 const HASH_BASE: u32 = 107_927;
 
 /// A file that was added or deleted.
@@ -204,6 +204,7 @@ impl<'a> RenameSearch<'a> {
                 }
             }
             pairs.extend(best.into_iter().flatten());
+            // No later pair needs the hashes of this file.
             self.forget((true, after));
         }
         pairs.sort_by_key(rank);
@@ -276,6 +277,7 @@ impl LineHashes {
         let (mut length, mut one, mut two) = (0_u32, 0_u32, 0_u32);
         let hash = |one: u32, two: u32| one.wrapping_add(two.wrapping_mul(0x61)) % HASH_BASE;
         for (at, &byte) in bytes.iter().enumerate() {
+            // As in git, a line has the same hash with both kinds of line end.
             if is_text && byte == b'\r' && bytes.get(at + 1) == Some(&b'\n') {
                 continue;
             }

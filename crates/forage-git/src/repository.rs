@@ -34,8 +34,8 @@ pub struct HistoryState {
     pub ends: u64,
 }
 
-/// The repository whose work tree is a root. Objects are read on demand. We cache those of packs, since they
-/// may be bases of others.
+/// The repository whose working tree is a root. Objects are read on demand. We cache those of packs, since
+/// they may be bases of others.
 pub struct Repository {
     root: Arc<Root>,
     git: RelPath,
@@ -83,7 +83,8 @@ impl Repository {
         Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
     }
 
-    /// Computes a hash of the names of the packs. While it is unchanged, missing objects will stay missing.
+    /// Computes a hash of the names of the packs. As long as it is unchanged, an object that was in no pack
+    /// is still in none.
     ///
     /// # Errors
     ///
@@ -210,7 +211,7 @@ impl Repository {
                 };
                 let (before, after) = (tree(difference.before), tree(difference.after));
                 if before.is_some() || after.is_some() {
-                    // We would have to read all of them.
+                    // Each open directory must be read, so we would exceed the limit.
                     if trees + open.len() > limits::TREES {
                         return Ok(None);
                     }
@@ -472,6 +473,7 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistor
 /// its objects are missing.
 fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> Vec<Pack> {
     let count = names.iter().filter(|name| name.ends_with(b".idx")).count().clamp(1, limits::PACKS) as u64;
+    // The limit applies to all indexes together.
     let kept = limits::KEPT_INDEX_BYTES / count;
     let stems = names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS);
     let open = |stem: &[u8], end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();

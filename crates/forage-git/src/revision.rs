@@ -1,5 +1,5 @@
-//! Resolves revisions as people write them (`gitrevisions`): names of branches, tags and remote branches, ids
-//! and their first digits, `@{upstream}`, and the steps `^`, `~` and `^{…}`.
+//! Resolves revisions as people write them (`gitrevisions`). A revision begins with the name of a branch, a
+//! tag or a remote branch, an id or its first digits, or `@{upstream}`. The steps `^`, `~` and `^{…}` follow.
 
 use crate::config::GitConfig;
 use crate::error::{NoHistory, ObjectError, RevisionError};
@@ -132,7 +132,7 @@ impl Repository {
         if !name.is_empty() && refs::is_safe(name.as_bytes()) {
             for (before, after) in RULES {
                 let full = format!("{before}{name}{after}");
-                // At the top there are references such as `HEAD`, among other files.
+                // At the top of `.git`, only files such as `HEAD` are references, with names in capitals.
                 let is_ref = before.is_empty() && !name.starts_with("refs/");
                 if is_ref && !name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') {
                     continue;
@@ -154,6 +154,7 @@ impl Repository {
     /// Finds the object whose id begins with these digits. If there are several, it must be the only commit.
     fn abbreviated(&mut self, prefix: &IdPrefix, shown: &str) -> Result<ObjectId, RevisionError> {
         let mut found = self.with_prefix(prefix)?;
+        // An object may be in several packs.
         found.sort_unstable();
         found.dedup();
         if found.len() > 1 {

@@ -89,6 +89,7 @@ impl<'a> TreeEntries<'a> {
         let (name, rest) = (&rest[..end], &rest[end + 1..]);
         let (id, rest) = rest.split_at_checked(self.id_bytes)?;
         self.rest = rest;
+        // Such a name could lead to another directory.
         if name.is_empty() || name.contains(&b'/') || matches!(name, b"." | b"..") {
             return None;
         }

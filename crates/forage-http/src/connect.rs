@@ -175,7 +175,7 @@ impl Connector<()> for BudgetConnector {
 }
 
 /// Connects to the first address that accepts. Each address gets half of the remaining time, and the last one
-/// all of it.
+/// all of it, but no address gets more than `most`.
 fn connect_any(addresses: &[SocketAddr], most: Duration, state: &CallState) -> Result<TcpStream, Error> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES)];
     let mut last = Error::HostNotFound;
@@ -211,6 +211,7 @@ fn connect_one(address: SocketAddr, until: Instant, state: &CallState) -> io::Re
 /// Returns true if connecting continues in the background. `EINPROGRESS` has no stable [`io::ErrorKind`], and
 /// Windows reports the same state as "would block".
 fn is_in_progress(error: &io::Error) -> bool {
+    // On Linux, and on macOS and the BSDs.
     const EINPROGRESS: [i32; 2] = [115, 36];
     error.kind() == io::ErrorKind::WouldBlock
         || (cfg!(unix) && error.raw_os_error().is_some_and(|code| EINPROGRESS.contains(&code)))

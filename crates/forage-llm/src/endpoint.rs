@@ -41,6 +41,7 @@ pub struct Price {
 impl Price {
     /// Computes the cost of `usage` in US dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
+        // The counts come from a server, and the subtraction must not overflow.
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let sum = (usage.input_tokens - cached) as f64 * self.input
             + cached as f64 * self.cached_input
@@ -187,6 +188,7 @@ impl Endpoint {
     ///
     /// Returns the errors of [`Self::new`].
     pub fn without_model(settings: EndpointSettings) -> Result<Self, EndpointError> {
+        // This name only has to pass the check.
         let named = EndpointSettings { model: "models".to_owned(), ..settings };
         Self::new(named).map(|endpoint| Self { model: String::new(), ..endpoint })
     }

@@ -224,7 +224,7 @@ impl ChatError {
         }
     }
 
-    /// Creates the error for a call that ended while it was connecting.
+    /// Creates the error for a call that had to end while it was connecting or reading the answer.
     pub(crate) fn halted(model: String, halt: ConnectHalt) -> Self {
         match halt {
             ConnectHalt::Stopped(stopped) => Self::stopped(model, stopped),

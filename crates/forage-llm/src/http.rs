@@ -121,6 +121,7 @@ fn read_answer(
     pieces: Option<BodyPieces<'_>>,
     body: &mut Vec<u8>,
 ) -> Result<(), ChatError> {
+    // If the server announces the size, we need not read up to the limit first.
     if response.body().content_length().is_some_and(|length| length > call.limit as u64) {
         return Err(call.too_large());
     }
@@ -188,6 +189,7 @@ fn read_pieces(mut response: Response<ureq::Body>, mut take: impl FnMut(&[u8]) -
 
 fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
     let model = model.to_owned();
+    // A halt also breaks the connection, so we must check it first.
     if let Some(halt) = state.halt() {
         return ChatError::halted(model, halt);
     }

@@ -83,7 +83,7 @@ pub const MIN_WEAK_CHARS: usize = 16;
 /// less, and one in 1,000 with 16 characters.
 pub const MIN_RANDOM_BITS: f64 = 9.0;
 
-/// Minimum Shannon entropy of an assigned token, in bits per character. This excludes texts that repeat
+/// Minimum Shannon entropy of an assigned token, in bits per byte. This excludes texts that repeat
 /// themselves; [`MIN_RANDOM_BITS`] decides whether a value is random.
 pub const MIN_SECRET_ENTROPY: f64 = 2.5;
 
@@ -101,8 +101,8 @@ pub const MAX_VALUE_BYTES: usize = 8 * 1024;
 /// Maximum number of lines of one value. For example, a key in a YAML block has about 60 lines.
 pub const MAX_BLOCK_LINES: usize = 300;
 
-/// Maximum length of the part of a value whose entropy we compute, in bytes. More would not change the
-/// result, and the limit keeps hostile input linear.
+/// Maximum length of the part of a value that we judge, in bytes. More would not change the result, and the
+/// limit keeps hostile input linear.
 pub const MAX_JUDGED_BYTES: usize = 512;
 
 /// Maximum number of passes of the redaction rules over a text. The last pass is the one that finds nothing,

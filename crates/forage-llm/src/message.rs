@@ -57,8 +57,8 @@ fn reason(value: &Value) -> Option<&str> {
     [&error["message"], error, &value["message"], &value["detail"]].into_iter().find_map(Value::as_str)
 }
 
-/// Returns true if `line` and `text` have `length` successive characters in common, or all of them if there
-/// are fewer. We ignore white space, because sanitizing changes it.
+/// Returns true if `line` contains `length` successive characters of `text`, or all of `text` if it is
+/// shorter. We ignore white space, because sanitizing changes it.
 fn quotes(line: &str, text: &str, length: usize) -> bool {
     let squeeze = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let (line, text) = (squeeze(line), squeeze(text));

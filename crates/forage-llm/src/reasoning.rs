@@ -114,7 +114,8 @@ impl SpokenText {
     /// Adds a piece of text. Returns the part of the answer that is certain now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        // We do not search the held text for white space alone, so that long runs of it stay cheap.
+        // White space alone makes nothing certain. Searching the held text for it would make long runs of
+        // white space quadratic.
         if matches!(self.place, ReasoningField::Answer) && piece.trim().is_empty() {
             return String::new();
         }

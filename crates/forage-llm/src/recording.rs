@@ -231,8 +231,8 @@ impl RequestKey {
         let body = call.body.map_or(Value::Null, |body| {
             let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
-            // A key is plain ASCII, but JSON may escape some of it. We therefore mask the escaped form as
-            // well.
+            // A key is printable ASCII, of which JSON escapes quotes and backslashes. The text can therefore
+            // contain only the escaped form.
             let escaped = Value::String(key.expose().to_owned()).to_string();
             let escaped = escaped.trim_matches('"');
             match text.contains(escaped) {
@@ -397,6 +397,7 @@ impl Recordings {
             }
             _ => reply.body.clone_from(&exchange.body),
         }
+        // As on the network, a reader that has enough does not see a later failure.
         match exchange.failure {
             Some(failure) if !passed_on => Err(failure.error(call)),
             _ => Ok(reply),

@@ -63,6 +63,7 @@ impl EventReader {
     fn end_line(&mut self, events: &mut Vec<Vec<u8>>) -> Result<(), TooLong> {
         let line = std::mem::take(&mut self.line);
         let mut line = line.as_slice();
+        // The stream may begin with a byte order mark, which the standard says to ignore.
         if !std::mem::replace(&mut self.begun, true) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }

@@ -293,6 +293,7 @@ impl ProviderTable {
         replace(&mut roles.exclude, &user.roles.exclude);
         roles.filter.override_with(&user.roles.filter);
         roles.agent.override_with(&user.roles.agent);
+        // Each fact comes from the first entry that sets it, so the user's entries must come first.
         self.facts.splice(0..0, user.model_facts.iter().cloned());
         self.check()?;
         Ok(self)
@@ -347,18 +348,18 @@ impl ProviderTable {
         self.providers.get(name)
     }
 
-    /// Iterates over the names of all providers, in order.
+    /// Iterates over the names of all providers, sorted.
     pub fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
-    /// The environment variables that may contain a provider's key, in order.
+    /// The environment variables that may contain a provider's key. The first one that is set is used.
     pub fn key_variables(&self, name: &str) -> &[String] {
         let provider = self.providers.get(name);
         provider.and_then(|provider| provider.settings.key_env.as_deref()).unwrap_or_default()
     }
 
-    /// Lists the names of all environment variables in the table, in order: those for keys, base URLs and
+    /// Lists the names of all environment variables in the table, sorted: those for keys, base URLs and
     /// hosts.
     pub fn variables(&self) -> Vec<&str> {
         fn of(provider: &Provider) -> impl Iterator<Item = &String> {

@@ -92,6 +92,7 @@ impl FastEmbedBm25 {
     /// FastEmbed treats a lone `_` as punctuation.
     fn is_kept(&self, word: &str) -> bool {
         let most = limits::WORD_CHARACTERS;
+        // A word has at most as many characters as bytes, so we rarely need to count them.
         let is_short = word.len() <= most || word.chars().count() <= most;
         word != "_" && is_short && !self.prose.is_stop_word(word)
     }
@@ -125,8 +126,9 @@ impl Encoder for FastEmbedBm25 {
     }
 
     fn needed(&self, name: &str) -> Vec<u32> {
-        // We skip other letters: their lower case may depend on adjacent characters.
+        // For other letters we can't know the stem: their lower case may depend on adjacent characters.
         let mut stems = if name.is_ascii() { self.stems(name) } else { Vec::new() };
+        // Longer words are usually rarer.
         stems.sort_by_key(|(_, stem)| std::cmp::Reverse(stem.len()));
         stems.into_iter().map(|(id, _)| id).collect()
     }
@@ -141,6 +143,7 @@ pub(crate) fn weight(count: u32, length: usize, average: f64) -> f64 {
 /// Converts a text to lower case, and replaces everything that is not part of a word with a space. We must
 /// convert the text as a whole because the form of a final sigma depends on adjacent characters.
 fn words(text: &str) -> String {
+    // For ASCII, the general rules below come to this, and it takes much less time.
     if text.is_ascii() {
         let mut bytes = text.as_bytes().to_vec();
         for byte in &mut bytes {

@@ -30,6 +30,7 @@ pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
         chunks.extend(
             pieces(&text[begin..end_of(last)]).map(chunk).filter(|chunk| !chunk.text.trim().is_empty()),
         );
+        // This chunk reaches the end of the text. Another one would only repeat its last lines.
         if last + 1 >= begins.len() {
             break;
         }

@@ -89,7 +89,8 @@ pub struct Filled {
     pub files: u64,
     /// Number of files that were already up to date.
     pub unchanged: u64,
-    /// Number of files that were removed because they no longer exist or we may no longer read them.
+    /// Number of files that were removed because they no longer exist, or because we no longer fill them:
+    /// they are excluded, unreadable, too large or binary now.
     pub removed: u64,
     /// Number of points written.
     pub points: u64,
@@ -130,7 +131,7 @@ struct StoredPoints {
     chunks: u64,
     /// The numbers of the points that exist.
     present: Vec<u64>,
-    /// Whether the tree contains the file.
+    /// Whether the walk has found the file and could read it as text.
     is_seen: AtomicBool,
 }
 
@@ -176,8 +177,9 @@ impl Filling<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the collection may not match the tree. Everything written so far is kept, and
-    /// calling this again continues.
+    /// Returns an error if the collection is not suitable, if a request fails, or if the caller has
+    /// cancelled. Everything written so far is kept, and calling this again continues. If the walk ended
+    /// early, [`Filled::report`] says so, and files that no longer exist stay in the collection.
     pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
         self.prepare(stop)?;
         if let Some(filled) = self.unchanged(root, options, stop)? {
@@ -185,6 +187,7 @@ impl Filling<'_> {
         }
         let known = self.known(stop)?;
         let tree = SeenTree::default();
+        // The channel is bounded, so that a slow store slows down the walk instead of filling the memory.
         let (sender, receiver) = mpsc::sync_channel::<PointBatch>(limits::WRITERS);
         let receiver = Mutex::new(receiver);
         let failure: Mutex<Option<FillError>> = Mutex::new(None);
@@ -239,6 +242,7 @@ impl Filling<'_> {
             };
             let report = walk(root, &RelPath::root(), options, stop, ReadBuffer::default, visit, receive);
             let _ = sender.send(batch);
+            // The writers end when the channel is closed.
             drop(sender);
             filled.report = report?;
             Ok(())
@@ -247,7 +251,7 @@ impl Filling<'_> {
             return Err(error);
         }
         filled.unchanged = unchanged.into_inner();
-        // We must not remove files that the walk did not reach.
+        // If the walk did not reach all files, we must not remove those that it missed.
         let is_whole = filled.report.stopped.is_none() && !filled.report.too_many_entries;
         if filled.report.stopped == Some(Stopped::Cancelled) {
             return Err(StoreError::Cancelled.into());
@@ -282,8 +286,8 @@ impl Filling<'_> {
         };
         let place = self.store.place();
         check(&collection, self.encoder, self.using, &place)?;
-        // `reads` is not sufficient here: a query may be used with a richer encoding, but a document must not
-        // be added to it.
+        // `check` accepts every contract that the encoder's queries can use. Documents need exactly the same
+        // contract: for example, those of `fastembed-bm25` would lack the dimensions of code.
         match &collection.contract {
             // The process that created the collection may have ended before it indexed all fields.
             Some(theirs) if *theirs == contract => {
@@ -342,6 +346,7 @@ impl Filling<'_> {
             skipped.merge(&opened);
             return Err(UnreadReason::Left);
         };
+        // This must come before reading, so that a change in between gives another state next time.
         tree.add_opened(&entry.path, &file);
         if self.max_file_bytes.is_some_and(|most| file.size() > most) {
             return Err(leave(SkipReason::TooLarge));
@@ -357,6 +362,7 @@ impl Filling<'_> {
         if let Some(known) = known {
             known.is_seen.store(true, Ordering::Relaxed);
         }
+        // If redaction is switched on or off, all files must be filled again.
         let redaction: &[u8] = if self.redact.is_some() { b"redacted" } else { b"" };
         let contract = self.encoder.contract();
         let content = hash_of(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, &bytes]);
@@ -394,6 +400,7 @@ impl Filling<'_> {
 
     fn write(&self, batch: &PointBatch, stop: &Stop) -> Result<(), StoreError> {
         let points = batch.points.len() as u64;
+        // New points come before removals, so that an interruption leaves no gap in a file.
         if points > 0 {
             again(stop, || self.store.upsert(batch.points.clone(), self.using, stop))?;
             self.written.fetch_add(points, Ordering::Relaxed);
@@ -418,7 +425,7 @@ impl Filling<'_> {
         Ok(unseen.len() as u64)
     }
 
-    /// Computes the id of a chunk, which is the same no matter when and where the chunk is written.
+    /// Computes the id of a chunk. It is always the same, so that writing the chunk again replaces its point.
     fn id(&self, path: &str, chunk: u64) -> PointId {
         let hash = hash_of(&[self.repository.as_bytes(), path.as_bytes(), &chunk.to_le_bytes()]);
         let mut bytes = [0; 16];
@@ -476,7 +483,8 @@ impl PointBatch {
                 full.push(std::mem::take(self));
             }
         }
-        // These must be removed only after the file's new points are written or on their way.
+        // These must not be in an earlier batch than the file's last new points, so that they are removed
+        // only when those are written or being written.
         self.surplus.extend(file.surplus);
         full
     }

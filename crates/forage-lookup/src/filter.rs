@@ -107,7 +107,7 @@ pub enum FilterError {
     /// There is no value, or there are too many.
     #[error("{0:?} has no value, or more than {most}; write FIELD=VALUE", most = limits::FILTER_VALUES)]
     Values(String),
-    /// A quote is not terminated.
+    /// A quoted value is not a JSON string, or other text follows it.
     #[error("{0:?}: a quoted value must be a JSON string: FIELD=\"a|b\"")]
     Quotes(String),
 }
@@ -195,8 +195,8 @@ impl Condition {
     }
 }
 
-/// Suggests the condition that was probably intended with an invalid operator. Returns `None` for operators
-/// without a meaning.
+/// Suggests the condition that was probably intended with an invalid operator. Returns `None` if the operator
+/// points both ways, e.g. `=<>`.
 fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
     let value = value.trim_end();
     let sides = match (sign.contains('>'), sign.contains('<')) {
@@ -217,7 +217,8 @@ fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
     })
 }
 
-/// Returns true for letters, digits, `_` and `-`, with dots between them, and `[]` after a list of objects.
+/// Returns true for a path: keys of letters, digits, `_` and `-`, with dots between them, and `[]` after the
+/// key of a list of objects.
 fn is_field(field: &str) -> bool {
     let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     field.len() <= limits::FILTER_FIELD_BYTES
@@ -227,7 +228,8 @@ fn is_field(field: &str) -> bool {
         })
 }
 
-/// Splits values at bars. Returns `None` if a quote is invalid, and an empty list if a value is empty.
+/// Splits values at bars. Returns `None` if a quote is invalid, and an empty list if a value is empty. A bar
+/// at the end is ignored.
 fn values(text: &str) -> Option<Vec<WantedValue>> {
     let mut values = Vec::new();
     let mut rest = text.trim();
@@ -314,7 +316,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Returns true if the text is parsed as itself, and as nothing else, when it has no quotes.
+/// Returns true if the text needs no quotes: [`Condition::parse`] reads it as this text and as nothing else.
 fn is_bare(text: &str) -> bool {
     let is_other = text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok();
     !text.is_empty()

@@ -38,7 +38,7 @@ pub const FILE_BYTES: usize = 20 << 20;
 pub const PRINTED_TEXT_BYTES: usize = 1 << 20;
 
 /// Maximum number of points written in one request. The embedded store answers no query while it processes a
-/// request, and this many chunks are far below the 4 MB that servers accept by default.
+/// request, and this many chunks are far below the 32 MB that Qdrant accepts by default.
 pub const BATCH_POINTS: usize = 256;
 
 /// Maximum number of text bytes written in one request.
@@ -94,12 +94,13 @@ pub const RARITY_KEPT: std::time::Duration = std::time::Duration::from_secs(60);
 /// Maximum number of dimensions whose document frequencies are cached.
 pub const DIMENSIONS_KEPT: usize = 100_000;
 
-/// Number of points to rescore if each shard contains one value.
+/// Number of points to rescore if the collection is sharded by a field. This is more than
+/// [`RESCORED_POINTS`], because we then know no maximum ratio of the scores and make only one attempt.
 pub const RESCORED_POINTS_KEYED: usize = 256;
 
 /// Number of points to rescore at first.
 pub const RESCORED_POINTS: usize = 32;
-/// Maximum number of points to rescore if others may have better scores. With their vectors, they are two
+/// Maximum number of points to rescore if others may have better scores. With their vectors, they take two
 /// megabytes.
 pub const HITS_RESCORED: usize = 1_000;
 
@@ -109,8 +110,8 @@ pub const RARITY_RATIO: f64 = 2.0;
 /// Maximum length of a name in bytes, as in [`IDENTIFIER_BYTES`].
 pub const NAME_BYTES: usize = 200;
 
-/// Share of the best score below which a result is left out. Such a result shares only a word with the query
-/// that nearly all points have.
+/// Share of the best score below which a result is left out. Such a result contains only words of the query
+/// that nearly all points contain.
 pub const SCORE_SHARE: f32 = 0.01;
 
 /// Maximum number of values in a condition of a filter.
@@ -155,7 +156,7 @@ pub const REST_PORT: u16 = 6333;
 /// Qdrant's port for gRPC, which users often give by mistake.
 pub const GRPC_PORT: u16 = 6334;
 
-/// Maximum size of a server's answer in bytes. The largest answer that we request has 160 MiB:
+/// Maximum size of a server's answer in bytes. The largest answer that we request has about 160 MB:
 /// [`SERVER_PAGE_POINTS`] points with a text of [`CHUNK_BYTES`] each.
 pub const RESPONSE_BYTES: u64 = 256 << 20;
 

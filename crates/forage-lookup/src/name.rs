@@ -51,8 +51,8 @@ impl NameMatch {
 }
 
 /// Returns the name if the query is a single one, without enclosing quotes and a trailing `()`. Returns
-/// `None` if the query consists of words. A plain word is not a name, because it has no parts that could
-/// match instead.
+/// `None` if the query consists of words. A plain word is not a name either: it has no parts that could match
+/// on their own.
 pub(crate) fn name_of(query: &str) -> Option<&str> {
     let mut name = query.trim();
     for quote in ['`', '"', '\''] {
@@ -66,10 +66,12 @@ pub(crate) fn name_of(query: &str) -> Option<&str> {
     (is_one && has_word && is_written_as_one(name)).then_some(name)
 }
 
-/// Returns true if this is written as no word of prose is, e.g. with digits, signs or humps.
+/// Returns true if the name can't be a word of prose, e.g. because it has digits, signs or humps.
 fn is_written_as_one(name: &str) -> bool {
+    // Words of prose may have the excluded signs, as in `don't` and `what?`.
     let is_sign = |it: char| it.is_ascii_punctuation() && !matches!(it, '\'' | ',' | ';' | '?' | '!' | '"');
     let letters = || name.chars().filter(|it| it.is_alphabetic());
+    // A single capital may be a word, and a capital at the beginning may be that of a sentence.
     let is_capitals = letters().count() > 1 && letters().all(char::is_uppercase);
     let has_hump = name.chars().skip(1).any(char::is_uppercase);
     name.chars().any(|it| it.is_numeric() || is_sign(it)) || is_capitals || has_hump
@@ -78,6 +80,7 @@ fn is_written_as_one(name: &str) -> bool {
 /// Returns true if the text contains an identifier with the same letters and digits, regardless of case and
 /// separators.
 fn is_respelled(text: &str, name: &str) -> bool {
+    // Other signs separate names: `foo::bar` is not another spelling of `foobar`.
     if !name.chars().all(|it| is_word_character(it) || it == '-') {
         return false;
     }
@@ -94,8 +97,9 @@ fn has_whole(text: &str, name: &str) -> bool {
     })
 }
 
-/// Returns true if a name continues beyond its last character `edge`. It continues with a letter or digit. It
-/// also continues with a hyphen if the name contains one, or with a dot between digits, if more follows.
+/// Returns true if a name continues beyond `edge`, its first or last character. It continues with a letter or
+/// digit. It also continues with a hyphen if the name contains one, or with a dot between digits, if more
+/// follows.
 fn goes_on(edge: Option<char>, mut beyond: impl Iterator<Item = char>, name: &str) -> bool {
     let (Some(edge), Some(next)) = (edge, beyond.next()) else { return false };
     if !is_word_character(edge) {

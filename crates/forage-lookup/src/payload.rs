@@ -66,6 +66,7 @@ fn select_in(object: &Map<String, Value>, paths: &[&[Step<'_>]]) -> Map<String, 
         let part = if inner.iter().any(|path| path.len() == 1) {
             Some(value.clone())
         } else {
+            // A path with `[]` selects nothing in an object, and a path without it selects nothing in a list.
             let of_list = |wanted: bool| -> Vec<&[Step<'_>]> {
                 inner.iter().filter(|path| path[0].is_list == wanted).map(|path| &path[1..]).collect()
             };

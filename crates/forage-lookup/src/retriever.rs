@@ -84,7 +84,8 @@ pub enum Adapted {
         vector: String,
         /// Whether words were weighted by rarity nevertheless.
         is_weighed: bool,
-        /// Number of dimensions of the query with more points than we count ([`limits::HITS_ASKED`]).
+        /// Number of dimensions of the query with at least [`limits::HITS_ASKED`] points, which is as far as
+        /// we count.
         common: usize,
     },
 }
@@ -371,11 +372,13 @@ impl Retriever {
             Ok(vector) => Ok((encoder, vector)),
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
-        // We first do everything that does not require the store.
+        // A query without words needs no request, so we encode it first if we already know the encoder.
         let encoded = match self.encoder.clone().map(encode).transpose() {
             Ok(encoded) => encoded,
             Err(state) => return nothing(state),
         };
+        // The timeout starts after this: opening and checking the files of a large collection may take
+        // longer.
         if let Err(error) = again(stop, || self.store.prepare(stop)) {
             return self.fails(error).and_then(nothing);
         }
@@ -426,6 +429,7 @@ impl Retriever {
         idf: Idf,
         stop: &Stop,
     ) -> Result<Lookup, StoreError> {
+        // Counting must leave enough time for the lookup itself.
         let weighed = match idf {
             Idf::Stored => Ok(None),
             Idf::Auto => rarity::weighed(self, asked.vector, &stop.within(self.timeout / 2)),
@@ -435,6 +439,7 @@ impl Retriever {
         let (weighed, common) = weighed.unzip();
         let vector = weighed.as_ref().unwrap_or(asked.vector);
         let asked = PointQuery { vector, ..asked.clone() };
+        // These scores do not depend on the shard of a point, so we need no idf across shards.
         let mut lookup = self.found(query, &asked, encoder, ShardLayout::Single, stop)?;
         let (vector, common) = (self.using.clone(), common.unwrap_or_default());
         lookup.adapted.push(Adapted::NoIdf { vector, is_weighed, common });
@@ -510,8 +515,8 @@ impl Retriever {
 
     /// Finds the best points in a deterministic order. Stores order points only by score, and choose
     /// arbitrarily among equal scores at the limit. We therefore request more points than wanted, until the
-    /// limit is between two different scores. At first we request only twice as many, because returning
-    /// payloads takes longer than finding the points.
+    /// last one has a lower score than the last wanted one. At first we request only twice as many, because
+    /// returning payloads takes longer than finding the points.
     fn best(
         &self,
         mut query: PointQuery<'_>,
@@ -593,6 +598,7 @@ fn encoder_of(
     if bm42.reads(contract) && wanted.is_none_or(|wanted| wanted == Prose::default()) {
         return Ok(Arc::new(bm42));
     }
+    // A contract is only a text, so we compare it with those of all encoders in all languages.
     type Make = fn(Prose) -> Arc<dyn Encoder>;
     let known: [Make; 2] = [
         |prose| Arc::new(CodeSuperset::with_prose(prose)),

@@ -93,8 +93,8 @@ pub trait PointStore: PointReader {
         Ok(())
     }
 
-    /// Inserts points, and replaces those with the same ids. The new points must be visible when this
-    /// returns.
+    /// Inserts points, and replaces those with the same ids. When this returns, reads through this store must
+    /// see the new points.
     ///
     /// # Errors
     ///

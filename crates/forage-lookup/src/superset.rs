@@ -12,8 +12,8 @@ use crate::language::{Language, Prose, counts, dimension, is_word_character};
 use crate::limits;
 use crate::vector::SparseVector;
 
-/// The prefix of every code word before hashing. No text that FastEmbed hashes contains a control character,
-/// so it can't collide with one.
+/// The prefix of every code word before hashing. FastEmbed's words contain no control characters, so no code
+/// word equals one of them.
 const NAMESPACE: char = '\u{1f}';
 
 /// The weight of a pair whose two parts were separate words in the query.
@@ -178,13 +178,15 @@ impl Encoder for CodeSuperset {
     }
 
     fn needed(&self, name: &str) -> Vec<u32> {
+        // The lower case of other letters may depend on adjacent characters.
         if !name.is_ascii() {
             return Vec::new();
         }
-        // We leave out hyphenated compounds: such a compound is an identifier of its own only if nothing else
-        // is joined to it.
+        // We leave out hyphenated compounds: a text with more parts joined by hyphens has no dimension for
+        // the compound alone.
         let mut words: Vec<String> =
             identifiers(name).filter(|it| !it.contains('-')).map(|it| parts(it).concat()).collect();
+        // Longer words are usually rarer.
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
         words.dedup();
         words.into_iter().map(|word| dimension(&CodeDimension::Joined.word(&word))).collect()

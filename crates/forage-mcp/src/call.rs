@@ -64,6 +64,7 @@ impl McpServer {
         let answer = self.called(request, context, &is_entered).await;
         let (outcome, bytes) = outcome(&answer);
         watched.end(&outcome, bytes);
+        // A call that reached its tool was entered there, with its arguments.
         if let Some((to, head)) = journaled
             && outcome != "asked"
             && !is_entered.swap(true, Ordering::AcqRel)
@@ -176,6 +177,7 @@ async fn answer(
                 Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
             };
             let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
+            // An answer names its roots only if the previous answer had others.
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
             context.names = names;

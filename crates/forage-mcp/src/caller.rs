@@ -85,8 +85,8 @@ impl Caller {
         Self { name: name.to_owned(), limits, calls: Mutex::default(), share: OnceLock::new(), processing }
     }
 
-    /// Waits until a request other than a call may be processed. Such requests need no permit of the gate, so
-    /// without this limit a token that sends many at once would fill the queue of the processors.
+    /// Waits until a request other than a call may be processed. Such requests need no permit of the gate.
+    /// Without this limit, a token that sends many at once would fill the queue of the processors.
     pub(super) async fn process(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed, so this can't fail.
         Arc::clone(&self.processing).acquire_owned().await.ok()
@@ -114,6 +114,7 @@ impl Caller {
             RequestKind::Other => calls.others >= (*most).max(OTHERS_MIN),
             RequestKind::Stream => false,
         });
+        // This comes first, because such a request must not count towards the limit per minute.
         if let Some(most) = at_once {
             return Err(CallerLimit::AtOnce(most));
         }

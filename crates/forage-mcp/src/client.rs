@@ -35,8 +35,8 @@ pub(super) fn caller(request: &RequestContext<RoleServer>) -> Option<Arc<Caller>
     request.extensions.get::<Parts>()?.extensions.get::<Arc<Caller>>().cloned()
 }
 
-/// Returns true if we may ask the client's model and the question has a deadline. After a handshake, the
-/// server's question has a deadline. Without one, the client alone decides how long it takes.
+/// Returns true if we may ask the client's model and the question has a deadline. This needs a handshake:
+/// otherwise the client alone decides how long the question takes.
 pub(super) fn answers_for_its_model(request: &RequestContext<RoleServer>) -> bool {
     !is_stateless(request)
         && !profile(request).sampling_hangs()

@@ -129,6 +129,7 @@ struct QueuedCall<'a>(&'a AtomicUsize);
 
 impl<'a> QueuedCall<'a> {
     fn among(count: &'a AtomicUsize, most: usize) -> Result<Self, Busy> {
+        // This exists before we count, so that dropping it also uncounts a refused call.
         let waiting = Self(count);
         if count.fetch_add(1, Ordering::Relaxed) < most { Ok(waiting) } else { Err(Busy) }
     }
@@ -156,6 +157,7 @@ impl CallPermit {
     /// Exchanges the permit for one of the calls that wait for a model, if one is free.
     fn leave(&self) {
         if let Ok(asking) = Arc::clone(&self.asking).try_acquire_owned() {
+            // This returns the token's share as well.
             let place = GatePermit { _place: asking, _share: None };
             *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
         }

@@ -141,6 +141,7 @@ pub fn serve<H: ServerHandler + Clone>(
         let refused = |source| HttpError::Listen { address: settings.address, source };
         let listener = listen(settings.address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        // The accepting thread has a runtime of its own.
         let listener = listener.into_std()?;
         let front = Arc::new(HttpGuard::new(handler, settings, address, shutdown));
         let mut requests = RequestsToEnd::listen()?;
@@ -357,8 +358,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         Ok(holder.cloned())
     }
 
-    /// Determines the status with which rmcp judges `Host` and `Origin`. rmcp checks them first, so we send
-    /// it a request with an unsupported method, which makes it check nothing else.
+    /// Determines the status with which rmcp judges `Host` and `Origin`. It checks these headers first. We
+    /// therefore send it a request with an unsupported method, for which it checks nothing else.
     async fn host(&self, head: &Parts) -> StatusCode {
         let mut question = Request::new(Full::<Bytes>::default());
         *question.method_mut() = Method::TRACE;
@@ -376,6 +377,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let Ok(stream) = TcpStream::from_std(stream) else { return };
         let _ = stream.set_nodelay(true);
         let (input, output) = stream.into_split();
+        // The first request begins with the bytes that were read to admit it.
         let stream = tokio::io::join(Cursor::new(read).chain(input), output);
         let answer = |request| {
             let (front, place) = (Arc::clone(&self), place.clone());
@@ -465,6 +467,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         place: &ConnectionPermit,
     ) -> Result<Response<Body>, ShortAnswer> {
         let (mut head, body) = request.into_parts();
+        // Only the first request of a connection was admitted before, and others may have another token.
         let caller = self.admits(&head).await?;
         let collected =
             tokio::time::timeout(limits::HTTP_READ, Limited::new(body, limits::REQUEST_BYTES).collect());

@@ -64,8 +64,9 @@ pub const READINESS_TIME: Duration = Duration::from_secs(3);
 /// Time for which the result of a readiness check is reused.
 pub const READINESS_KEPT: Duration = Duration::from_secs(2);
 
-/// Time that a client on pipes waits for its last answers after it has closed stdin: 20 s for a search and 60
-/// s for a model, plus a margin. Calls have their own deadlines; this limit covers anything that those miss.
+/// Time that a client on pipes waits for its last answers after it has closed stdin. A search takes up to
+/// 20 s and a model 60 s; the rest is a margin. Calls have their own deadlines; this limit covers anything
+/// that those miss.
 pub const LAST_ANSWERS: Duration = Duration::from_secs(90);
 
 /// Time that `tools/list` waits until we know whether a model is available. This is also the interval between

@@ -116,6 +116,7 @@ pub(super) struct WatchedCall<'a> {
 impl<'a> WatchedCall<'a> {
     pub(super) fn begin(shared: &'a Shared, tool: &'a str, token: Option<&'a str>, client: &'a str) -> Self {
         shared.metrics.0.running.inc();
+        // This outcome remains if the call is dropped before its end.
         let (outcome, bytes, elapsed) = ("cancelled", 0, Duration::ZERO);
         let call = EndedCall { tool, token, client, outcome, bytes, elapsed };
         Self { shared, began: Instant::now(), call }

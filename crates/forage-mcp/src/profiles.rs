@@ -20,11 +20,11 @@ pub struct Profile {
     names_server: bool,
     /// True if the client reads files and lists directories itself.
     has_files: bool,
-    /// True if the client passes records to a program, whatever the model, so that they cost no tokens
-    /// because it calls tools from code. A client that shows the model records instead of the text, or counts
-    /// both towards a limit, gets only text. No client qualifies yet. Codex 0.169.0 passes both to the code
-    /// of models that write code (e.g. gpt-6-sol), but shows other models (e.g. gpt-5.5) the records instead
-    /// of the text. A server can't tell which model is used.
+    /// True if the client calls tools from code, whatever the model, so that records reach a program and cost
+    /// no tokens. A client that shows the model records instead of the text, or counts both towards a limit,
+    /// gets only text. No client qualifies yet. Codex 0.169.0 passes both to the code of models that write
+    /// code (e.g. gpt-6-sol), but shows other models (e.g. gpt-5.5) the records instead of the text. A server
+    /// can't find out which model is used.
     reads_records: bool,
     /// True if the client asks its user before its model answers a server's question, or never answers.
     sampling_hangs: bool,

@@ -236,6 +236,7 @@ impl McpServer {
             }),
             known: Arc::default(),
         };
+        // An invalid definition must fail here, not when a client lists the tools.
         for tool in &all {
             server
                 .shared
@@ -405,6 +406,7 @@ impl ServerHandler for McpServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        // `can_filter` reads the client's name and capabilities from the peer.
         context.peer.set_peer_info(request.clone());
         let (can_filter, _) = self.shared.can_filter(&context).await;
         let mut info = self.negotiate_initialize(&request)?;

@@ -189,6 +189,7 @@ impl StdinLines {
         if ending.unwritten.0 != unwritten {
             ending.unwritten = (unwritten, now);
         }
+        // If nothing was written for this long, the client has stopped reading.
         let is_read = now - ending.unwritten.1 < limits::SHUTDOWN / 2;
         let is_written = unwritten == 0 || !is_read;
         let is_answered = self.open.iter().all(|id| self.cancelled.contains(id) || self.lasting.contains(id));

@@ -103,6 +103,7 @@ pub(crate) fn begin(run: RunCall, job: impl FnOnce() + Send + 'static) -> PyResu
 /// Calls into Python from one of our threads, unless the interpreter is shutting down. There is no caller to
 /// return an exception to, so it goes to `sys.unraisablehook`.
 fn told(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
+    // We count first, then check the flag. `end` does it the other way round, so it misses no callback.
     TELLING.fetch_add(1, Ordering::SeqCst);
     if !ENDED.load(Ordering::SeqCst) {
         Python::try_attach(|py| {

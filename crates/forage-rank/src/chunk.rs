@@ -53,13 +53,13 @@ pub(crate) struct FileChunk {
 /// The structure of a file, as used by the index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outline {
-    /// One per line.
+    /// The kind of each line.
     pub lines: Vec<LineKind>,
     /// All definitions, ordered by line.
     pub symbols: Vec<ChunkSymbol>,
     /// Chunks that cover all lines.
     pub chunks: Vec<FileChunk>,
-    /// There are further symbols after [`limits::OUTLINE_DEFINITIONS`].
+    /// True if symbols after the first [`limits::OUTLINE_DEFINITIONS`] are missing.
     pub has_more: bool,
 }
 
@@ -87,6 +87,7 @@ pub(crate) fn outline_with<'t>(
     let mut starts: Vec<(u32, u32)> = Vec::new();
     for (number, line) in lines(text).enumerate() {
         let number = number as u32;
+        // We must ask this first, because the line may end the string.
         let within_string = reader.is_in_string();
         let kind = reader.read(line);
         each(line, kind, within_string);
@@ -106,6 +107,7 @@ pub(crate) fn outline_with<'t>(
                     is_documented = number > 0 && is_documentation(line.trim_start());
                 }
                 lead.get_or_insert(number);
+                // In Lua, comments such as `---@class Name` define types.
                 if language.style == CommentStyle::Lua && line.starts_with("---@") {
                     push(&mut outline, definition(line, language), number, 0);
                 }
@@ -310,6 +312,7 @@ fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
         return Some(rest);
     }
     if start.starts_with('"') || start.starts_with('\'') {
+        // Prefixes of strings in Python.
         let quoted = trimmed.trim_start_matches(['r', 'b', 'u', 'R']);
         if let Some(rest) = quoted.strip_prefix(start) {
             return Some(rest);
@@ -328,8 +331,8 @@ fn is_directive(trimmed: &str, language: &LanguageRow) -> bool {
 }
 
 /// Splits a file before its definitions. A chunk should be long enough to understand and short enough to
-/// read. So a chunk shorter than [`limits::SHORT_CHUNK`] also takes the following definitions at the same
-/// depth or deeper.
+/// read. So a definition only begins a new chunk if the current one has at least [`limits::SHORT_CHUNK`]
+/// lines. A definition that is indented deeper than the start of the chunk needs twice as many.
 fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     let total = outline.lines.len() as u32;
     let mut cuts: Vec<u32> = vec![0];
@@ -362,8 +365,8 @@ fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     chunks
 }
 
-/// Chooses the line at which to split a chunk that is too long: after the last blank line that leaves at
-/// least half of it.
+/// Chooses the line at which to split a chunk that is too long: after the last blank line in the second half
+/// of [`limits::LONG_CHUNK`] lines, or after all of them.
 fn blank_before(outline: &Outline, start: u32) -> u32 {
     let longest = start + limits::LONG_CHUNK;
     let shortest = start + limits::LONG_CHUNK / 2;

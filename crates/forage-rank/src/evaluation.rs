@@ -1,8 +1,9 @@
 //! Measures the quality of a ranking, on queries with known answers.
 //!
-//! This follows semble's benchmark: a result is a chunk. The rank of a target is that of the first result in
-//! its file that overlaps its lines, if there is one. Relevant and secondary targets count the same.
-//! [`Places`] defines how we count a target that isn't in the index.
+//! This follows semble's benchmark, in which a result is a chunk. Ours is the first chunk of each file. The
+//! rank of a target is that of the first result in its file that overlaps its lines, if there is one.
+//! Relevant and secondary targets count the same. [`Places`] defines how we count a target that isn't in the
+//! index.
 //!
 //! We answer the queries of a set only once ([`answer`]). After that, trying other weights of the rules only
 //! takes arithmetic ([`ablate`]), because the rules order candidates but don't choose them.
@@ -190,7 +191,7 @@ impl KnownQuery {
 }
 
 /// Computes the normalised discounted cumulative gain of the first `cut` results (Järvelin and Kekäläinen,
-/// 2002), given `expected` targets that could be found.
+/// 2002), given `expected` targets that could be found. Several targets with the same rank count once.
 #[must_use]
 pub fn ndcg(ranks: &[usize], expected: usize, cut: usize) -> f64 {
     let gain = |rank: usize| 1.0 / ((rank + 1) as f64).log2();

@@ -34,12 +34,12 @@ impl From<std::io::Error> for HaltReason {
     }
 }
 
-/// The cost of checking a path against filters, in steps. This must count because a query checks thousands of
-/// paths.
+/// The cost of checking a path against filters, in steps. We must count it because a query with filters
+/// checks thousands of paths.
 pub(crate) const PATH_STEPS: usize = limits::STOP_STEPS / 4;
 
-/// Checks whether the search must stop. This only happens every few thousand steps because the callback may
-/// read a clock.
+/// Asks the caller every few thousand steps whether the search must stop. The callback may read a clock, so
+/// asking at every step would be too slow.
 pub(crate) struct HaltPace<'a> {
     stop: &'a (dyn Fn() -> bool + Sync),
     /// Steps since the last check.

@@ -148,7 +148,7 @@ impl TextNumbers {
 
     /// Returns the sorted texts, and the new number of each.
     fn sorted(self) -> (SortedTexts, Vec<u32>) {
-        // Most differ in their first eight bytes, which a single comparison covers.
+        // Most texts differ in their first eight bytes, so comparing one integer is enough to order them.
         let first_bytes = |text: &str| {
             let mut first = [0; 8];
             let count = text.len().min(first.len());
@@ -193,6 +193,7 @@ impl HistoryBuilder {
         let numbers;
         (history.paths, numbers) = paths.sorted();
         history.files.iter_mut().for_each(|file| *file = numbers[*file as usize]);
+        // The file format stores differences, so the numbers must be ascending.
         for commit in &history.commits {
             history.files[commit.files.clone()].sort_unstable();
             history.counts[commit.counts.clone()].sort_unstable();
@@ -209,6 +210,7 @@ fn message_words(message: &str) -> HashMap<String, u16> {
         let times: &mut u16 = found.entry_ref(word).or_default();
         *times = times.saturating_add(1);
     };
+    // The first line is the subject, even if it looks like a trailer.
     let lines = message.lines().enumerate().filter(|(nth, line)| *nth == 0 || !is_trailer(line));
     let all = lines.map(|(_, line)| line).flat_map(|line| words(line).map(|(_, word)| word));
     for word in all.take(limits::MESSAGE_WORDS) {

@@ -125,6 +125,7 @@ impl JoinedIndexes {
         let mut means = [0.0; FIELD_COUNT];
         for (nth, mean) in means.iter_mut().enumerate() {
             let total: u64 = segments.iter().map(|(_, segment)| segment.totals[nth]).sum();
+            // Lengths are divided by this, so it must not be 0.
             *mean = (total as f32 / files.max(1) as f32).max(1.0);
         }
         let mut latent = LatentSum::default();
@@ -156,7 +157,7 @@ impl RankIndex {
     ///
     /// # Errors
     ///
-    /// Returns an error if the engine fails.
+    /// None at present.
     pub fn in_memory() -> Result<Self, IndexError> {
         Ok(Self::empty(Files::in_memory()))
     }
@@ -189,6 +190,7 @@ impl RankIndex {
             to.copy(&from, file)?;
         }
         to.copy_history(&from);
+        // The manifest must come last: it makes the copy an index.
         Ok(to.replace_manifest(FORMAT, &manifest)?)
     }
 
@@ -275,8 +277,8 @@ impl RankIndex {
     /// root. Messages of commits are evidence of the files that they changed.
     ///
     /// If nothing has changed, this only opens a few files. Otherwise it takes part of the time that is left,
-    /// and the next call continues where this one stopped. To measure a part of a root, pass the directory
-    /// that the index covers as `below`.
+    /// and the next call continues where this one stopped. If the index covers only a part of the root, pass
+    /// that directory as `below`.
     pub fn read_project(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
         self.read_commits(root, below, stop);
         self.read_evidence(root, below, stop);
@@ -305,6 +307,7 @@ impl RankIndex {
     pub(crate) fn read_evidence(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
         let (state, before) = (self.state(), self.evidence());
         let head = Repository::state_of(root).ok().map(|state| state.head);
+        // The weak reference keeps the address from being reused, so the pointers can be compared.
         if before.head == head && std::ptr::eq(before.state.as_ptr(), Arc::as_ptr(&state)) {
             return;
         }
@@ -550,6 +553,7 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
     let mut symbols = outline.symbols.iter().peekable();
     for (number, (line, kind)) in forage_fs::lines(text).zip(&outline.lines).enumerate() {
         let number = number as u32;
+        // A chunk may begin with a blank line, so this must precede the check for one.
         if let Some(chunk) = chunks.next_if(|chunk| chunk.start_line == number + 1) {
             record.push_chunk(chunk, position);
         }

@@ -1,10 +1,10 @@
 //! Classifies files by their paths and by what else is in the project.
 //!
-//! [`PATH_RULES`] lists all signs. A word in a path only counts as a sign if the project bears it out. For
-//! example, `build/` holds sources if git tracks it, and YAML is the project's language if a fifth of all
-//! files are YAML. [`path_signs`] reads a single path when a file is indexed, [`ProjectEvidence`] is gathered
-//! over all paths of an index, and [`kinds`] combines both. The ranking, the choice of candidates and the
-//! choice of files to leave out of an answer must all use [`kinds`].
+//! [`PATH_RULES`], [`EXTENSION_RULES`] and [`NAME_RULES`] list all signs. Some of them only count if the
+//! project bears them out. For example, `build/` holds sources if git tracks it, and YAML is the project's
+//! language if a fifth of all files are YAML. [`path_signs`] reads a single path when a file is indexed,
+//! [`ProjectEvidence`] is gathered over all paths of an index, and [`kinds`] combines both. The ranking, the
+//! choice of candidates and the choice of files to leave out of an answer must all use [`kinds`].
 
 mod evidence;
 mod table;
@@ -133,7 +133,8 @@ pub(crate) enum Needs {
     NamedTests,
     /// The directory must not contain a test directory of its own. A testing library does.
     NoOwnTests,
-    /// The group must be less than [`FAIR_SHARE`](crate::limits::FAIR_SHARE) of the project's files.
+    /// The group must be less than [`FAIR_SHARE`](crate::limits::FAIR_SHARE) of the project's files, or fewer
+    /// than [`FAIR_SHARE_FILES`](crate::limits::FAIR_SHARE_FILES).
     Minority(ShareGroup),
 }
 
@@ -294,12 +295,13 @@ pub struct PathFinding {
     pub is_borne_out: bool,
 }
 
-/// Returns what each rule finds among the files of a project, to measure the rules. Pass `is_tracked` if git
-/// tracks all of the files; otherwise there must be no repository.
+/// Returns the findings of each rule among the files of a project, to measure the rules. Pass `is_tracked` if
+/// git tracks all of the files; otherwise there must be no repository.
 #[must_use]
 pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
     let signs: Vec<(&str, PathSigns)> = paths.iter().map(|path| (*path, path_signs(path))).collect();
     let doubtful = signs.iter().filter(|(_, signs)| signs.is_doubtful()).map(|(path, _)| *path);
+    // As in the index, where only other files have the terms of groups.
     let counts = ShareGroup::ALL.map(|(group, _)| {
         signs.iter().filter(|(_, signs)| !signs.sure.is_aside() && signs.has_group(group)).count()
     });

@@ -173,6 +173,7 @@ impl LatentQuery {
         if place.is_nowhere() {
             return 0.0;
         }
+        // Eight separate sums let the compiler use vector instructions.
         let (mut along, mut square) = ([0.0_f32; 8], [0.0_f32; 8]);
         let parts = self.direction.as_chunks::<8>().0.iter().zip(self.middle.as_chunks::<8>().0);
         for ((direction, middle), place) in parts.zip(place.0.as_chunks::<8>().0) {

@@ -10,6 +10,7 @@ pub const LANGUAGE_HEAD_BYTES: usize = 256 << 10;
 pub const MENTION_BYTES: usize = 16 << 10;
 
 /// Minimum length of a chunk, in lines, before a definition may begin a new one. Shorter chunks are extended.
+/// A definition that is indented deeper needs twice as many.
 pub const SHORT_CHUNK: u32 = 12;
 
 /// Maximum length of a chunk, in lines. A longer one is split at blank lines.
@@ -118,7 +119,7 @@ pub const QUERY_WORDS: usize = 256;
 /// Number of these that count. We keep the rarest ones.
 pub const KEPT_WORDS: usize = 48;
 
-/// Threads that write an index.
+/// Maximum number of threads that write an index.
 pub const WRITER_THREADS: usize = 8;
 
 /// Maximum bytes that a thread buffers before it writes a segment. With less, there are many small segments,
@@ -204,7 +205,7 @@ pub const COMMENT_LINES: u32 = 12;
 /// One part in this many of an answer's tokens may remain unused.
 pub const PASSAGE_LEFT_PART: usize = 100;
 
-/// Bytes of an index's manifest. It lists about eight files for each of a few dozen segments.
+/// Maximum bytes of an index's manifest. It lists about eight files for each of a few dozen segments.
 pub const MANIFEST_BYTES: u64 = 4 << 20;
 
 /// Bytes of an index that we hash between looks at the clock. This takes less than a millisecond in memory,
@@ -251,7 +252,8 @@ pub const COMMITS: RangeInclusive<usize> = 1_000..=4_000;
 /// files, and found nothing more.
 pub const COMMITS_PER_FILE: usize = 3;
 
-/// Commits that we visit for this. They include merges and commits that changed too many files.
+/// Maximum number of commits that we visit to find these. They include merges and commits that changed too
+/// many files.
 pub const WALKED_COMMITS: usize = 12_000;
 
 /// Maximum number of files in a commit whose message we use. A larger commit moves, renames or formats files.
@@ -279,7 +281,7 @@ pub const HISTORY_TIME: Duration = Duration::from_secs(5);
 /// A call may spend one part in this many of its time on reading commits.
 pub const HISTORY_PART: u32 = 4;
 
-/// Bytes of a stored history.
+/// Maximum bytes of a stored history.
 pub const HISTORY_BYTES: u64 = 64 << 20;
 
 /// Minimum share of a project's files for their kind to count as what the project is written in.

@@ -43,6 +43,7 @@ impl QueryWords {
         let mut parts = TokenParts::default();
         let mut meet = |token: &str| {
             let Some(&(concept, worth)) = self.words.get(token) else { return };
+            // Tokens of the same concept, e.g. synonyms, count once.
             match met.iter_mut().find(|(other, _)| *other == concept) {
                 Some(known) => known.1 = known.1.max(worth),
                 None => met.push((concept, worth)),

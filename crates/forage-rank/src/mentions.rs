@@ -85,6 +85,7 @@ fn in_line(line: &str, code: Range<usize>, name: &str, language: &LanguageRow) -
 /// Finds the offset of the code after a comment that ends in this line, if there is any.
 fn behind_comment(line: &str, language: &LanguageRow) -> Option<usize> {
     let is_marked = |text: &str| language.line_comments.iter().any(|marker| text.starts_with(marker));
+    // A line comment may contain the mark that ends a block comment.
     if is_marked(line.trim_start()) {
         return None;
     }
@@ -108,7 +109,8 @@ fn whole_words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> 
 fn parts_aside(line: &str, code: Range<usize>, language: &LanguageRow) -> Vec<(Range<usize>, MentionKind)> {
     let bytes = &line.as_bytes()[..code.end.min(code.start + limits::MENTION_BYTES)];
     let mut parts = Vec::new();
-    // Quotes that are known to have no closing counterpart in the rest of the line.
+    // Quotes that are known to have no closing counterpart in the rest of the line. Searching again at each
+    // of them would take quadratic time.
     let mut open: Vec<u8> = Vec::new();
     let mut at = code.start;
     while at < bytes.len() {
@@ -165,7 +167,8 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// Does the same for `'x'` and `'\u{1F600}'`. Anything longer is a lifetime, or a separator within a number.
+/// Finds the end of a character such as `'x'` or `'\u{1F600}'`. Anything longer is a lifetime, or a separator
+/// within a number.
 fn end_of_character(bytes: &[u8], at: usize) -> Option<usize> {
     const LONGEST: usize = 12;
     let is_escaped = bytes.get(at + 1) == Some(&b'\\');

@@ -127,6 +127,7 @@ impl FileOutline {
         self.definitions.sort_by_key(|it| (it.start_line, Reverse(it.end_line), it.line));
         let mut open: Vec<(usize, u32)> = Vec::new();
         for (at, it) in self.definitions.iter_mut().enumerate() {
+            // A definition that ends within the next one isn't its parent.
             while open.pop_if(|(_, end)| *end < it.end_line || *end < it.start_line).is_some() {}
             (it.parent, it.depth) = (open.last().map(|(at, _)| *at), open.len() as u32);
             open.push((at, it.end_line));
@@ -430,7 +431,7 @@ enum LineSort {
     Code,
 }
 
-/// Comments and attributes belong to the definition below them if there is no blank line between.
+/// Finds the first line of a definition, including the comments and attributes directly above it.
 fn first_line(lines: &[OutlineLine<'_>], from: usize, line: usize) -> usize {
     let belongs = |above: &usize| {
         let OutlineLine { trimmed, indent, sort } = &lines[*above];

@@ -132,6 +132,7 @@ impl PassageSearch<'_> {
             let is_short = earlier + self.budget.tokens - left.tokens < limits::EARNED_TOKENS;
             let share =
                 if self.is_asked_for || is_short { limits::ASKED_SHARE } else { limits::EARNED_SHARE };
+            // Units are sorted by chance, so no later one can qualify.
             if left.tokens < least || unit.chance < share * f1 {
                 break;
             }
@@ -158,6 +159,7 @@ impl PassageSearch<'_> {
             }
             let goes_on = new(&unit.first) && unit.first > 0 && lines[unit.first - 1]
                 || new(&unit.last) && lines.get(unit.last + 1) == Some(&true);
+            // A run next to chosen lines shares their head.
             let heads = runs - usize::from(goes_on);
             let head = PassageBudget { tokens: text.head.tokens * heads, bytes: text.head.bytes * heads };
             // Most units no longer fit, and some of their lines are enough to find out.
@@ -165,6 +167,7 @@ impl PassageSearch<'_> {
             let rest = left.checked_sub(head);
             let rest = rest
                 .and_then(|rest| lines_of_unit.try_fold(rest, |rest, at| rest.checked_sub(text.cost(at))));
+            // A later unit may be shorter.
             let Some(rest) = rest else { continue };
             left = rest;
             met += expected(unit);
@@ -448,6 +451,7 @@ fn cut_of(lines: &[&str]) -> usize {
     let indent = |at: &usize| {
         let line = lines[*at];
         let columns = line.len() - line.trim_start().len();
+        // A closing bracket belongs to the lines before it.
         let closes = line.trim_start().starts_with(['}', ')', ']']);
         (columns + usize::from(closes), !lines[*at - 1].trim().is_empty())
     };

@@ -98,6 +98,7 @@ pub(crate) fn names(root: &Root) -> Vec<String> {
     }
     let Some(readme) = READMES.iter().find_map(|name| beginning(root, name)) else { return Vec::new() };
     let mut said = vec![0; names.len()];
+    // The first letter rules out most words, which then need not be folded.
     let may_be_one = |word: &str| {
         let first = word.trim_start_matches(|c: char| !c.is_alphanumeric()).chars().next();
         let first = first.and_then(|first| first.to_lowercase().next());
@@ -136,6 +137,7 @@ fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
     let mut values = manifest.lines().filter_map(|line| {
         let rest = line.trim_start_matches(|c: char| !c.is_alphanumeric()).strip_prefix(key)?;
         let value = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        // Without a separator after it, this is the beginning of another key, e.g. `names`.
         (value.len() < rest.len()).then_some(value)
     });
     let value = values.next()?;

@@ -232,6 +232,7 @@ impl RankQuery {
                     let tokens = phrase_tokens(phrase);
                     let told = if tokens.is_empty() { &mut query.ignored } else { &mut query.understood };
                     told.push(format!("\"{phrase}\""));
+                    // The words of a phrase are also plain words of the query, by which files are ranked.
                     phrases.push(tokens);
                     phrase
                 }
@@ -254,6 +255,7 @@ impl RankQuery {
             plain.push(' ');
         }
         if is_short {
+            // We translate again because filters and excluded words don't belong to the question.
             let translated = translate(&plain);
             let in_english = translated.as_ref().map_or(&plain, |translation| &translation.text);
             query.asked_files = asked_files(in_english);
@@ -282,6 +284,7 @@ impl RankQuery {
                 concept.weight *= concept.times.sqrt();
             }
         }
+        // After the limit on words: all words of a phrase must be looked up, or it could not match.
         for phrase in phrases.iter().filter(|phrase| !phrase.is_empty()) {
             query.push_phrase(phrase);
         }
@@ -362,6 +365,7 @@ impl RankQuery {
                 reading.is_translated = true;
                 self.read_words(text, &mut reading, weights);
                 reading.is_translated = false;
+                // Only the original may be a name in the code, not its translation.
                 let names = self.names.clone();
                 self.read_words(&translation.text, &mut reading, weights);
                 self.names = names;
@@ -398,6 +402,7 @@ impl RankQuery {
         reading.is_translated = true;
         self.read_words(&translation.originals, reading, weights);
         (reading.is_translated, reading.is_later) = (false, is_later);
+        // Words of another language are not identifiers, even if they have a capital.
         self.names.truncate(names);
     }
 
@@ -447,6 +452,7 @@ impl RankQuery {
                     self.concepts[nth].also(short, weights.synonym);
                 }
             }
+            // Code may write two words as one if only a single character separates them.
             if let Some(PreviousWord { end, word: last, .. }) = before.take()
                 && at == end + 1
             {

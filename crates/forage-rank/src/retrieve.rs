@@ -182,6 +182,8 @@ fn count_files(
 ) -> Result<Vec<u32>, HaltReason> {
     let mut counts = vec![0_u32; query.concepts.len()];
     for reader in joined.segments.iter().map(|(_, segment)| &segment.reader) {
+        // The concept that was last counted for each file. A file counts once, whatever its fields and
+        // tokens.
         let mut seen = vec![u32::MAX; reader.max_doc() as usize];
         for (nth, concept) in query.concepts.iter().enumerate() {
             pace.check()?;
@@ -255,6 +257,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
         return Ok(retrieved);
     }
     retrieved.files = total;
+    // The words of a path don't count towards the length of a file.
     retrieved.mean_tokens = means[1..].iter().sum();
 
     let many = query.concepts.len() > limits::KEPT_WORDS;
@@ -277,6 +280,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     }
     for (nth, concept) in query.concepts.iter().enumerate() {
         let found: usize = segments.iter().map(|segment| segment.found[nth].len()).sum();
+        // For a long query, all concepts were counted, but only some were looked up.
         let count = if many { counts[nth] } else { found as u32 };
         let idf = if found > 0 { rarity(total, count) * concept.weight } else { 0.0 };
         retrieved.idf.push(idf);
@@ -454,6 +458,7 @@ impl RetrieveScope<'_> {
         best.sort_unstable_by(order);
         let batch = if has_phrases { limits::PHRASE_BATCH } else { looked_at };
         for batch in best.chunks_mut(batch.max(1)) {
+            // Posting lists can only be read forwards, so the documents of a segment must be ascending.
             batch.sort_unstable_by_key(|&(_, segment, document)| (segment, document));
             for (nth, segment) in segments.iter().enumerate() {
                 let from = batch.partition_point(|entry| entry.1 < nth);
@@ -464,6 +469,7 @@ impl RetrieveScope<'_> {
                 let Retrieved { candidates, matching, not_looked_at, .. } = retrieved;
                 candidates.retain(|candidate| {
                     let has = query.phrases.iter().all(|phrase| candidate.has_phrase(phrase));
+                    // The phrase may be among the occurrences that we didn't read.
                     if !has && candidate.is_cut {
                         *not_looked_at += 1;
                     } else if !has {
@@ -540,7 +546,9 @@ impl RetrieveScope<'_> {
                     named[nth].push(here);
                 }
             }
+            // Files come in the order of tokens and fields, but we look them up by binary search.
             touched.sort_unstable();
+            // `take` also clears the buffer for the next concept.
             let taken = touched
                 .into_iter()
                 .map(|document| (document, std::mem::take(&mut frequencies[document as usize])));

@@ -2,8 +2,8 @@
 //!
 //! Each rule is one entry of [`RULES`] and gives a file a value between 0 and 1. Values are multiplied by
 //! their weights and added. For a rule that lowers the score, the product is the share of the sum to
-//! subtract. Values are relative to the total idf of the query, so that a rare word counts for more than a
-//! common one. So a weight means the same in every repository.
+//! subtract. Values are relative to the total idf of the query, so a rare word counts for more than a common
+//! one, and a weight means the same in every repository.
 
 mod asked;
 mod evidence;

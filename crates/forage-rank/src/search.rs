@@ -270,6 +270,7 @@ fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
     let mut has = 0.0;
     let mut rarities = Vec::with_capacity(frequencies.len());
     let is_counted = |nth: usize| {
+        // Code needn't contain the original of a translated word.
         let is_absent = query.concepts[nth].is_translated && retrieved.document_frequency[nth] == 0;
         query.is_expected(nth) && !query.concepts[nth].is_own_name && !is_absent
     };

@@ -27,7 +27,7 @@ pub(crate) struct TextToken {
     pub whole: bool,
 }
 
-/// Tokenizes a text, for tests. The index should use [`words`], which does not allocate.
+/// Tokenizes a text, for phrases and tests. The index should use [`words`], which does not allocate.
 #[must_use]
 pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     let mut found = Vec::new();
@@ -147,7 +147,8 @@ pub(crate) struct TokenParts {
 
 impl TokenParts {
     /// Splits an identifier at `_`, between lower and upper case, before the last of several capitals
-    /// (`HTTPHeader`), and between letters and digits. The digits of a hexadecimal number are one part.
+    /// (`HTTPHeader`), and between letters and digits. The digits of a hexadecimal number are one part. An
+    /// identifier that isn't ASCII is only split at `_`.
     pub(crate) fn split(&mut self, word: &str) {
         self.whole.clear();
         self.ends.clear();

@@ -134,7 +134,7 @@ pub struct UpdateEffort {
 pub struct UpdateProgress {
     /// Files that have been read.
     pub read: AtomicU64,
-    /// Files to read, as far as known: those compared so far that differ from the index.
+    /// Files to read for the index. This is 0 until the comparison has found them all.
     pub all: AtomicU64,
     /// True once the update is known to open more than [`limits::SMALL_UPDATE_FILES`].
     pub is_large: AtomicBool,
@@ -203,6 +203,7 @@ pub fn update<L>(
         return Ok(Updated { report: changes.report, is_settled: changes.unsettled == 0 });
     }
     let _lock = lock()?;
+    // Before we had the lock, another process could still commit.
     if index.is_outdated()? {
         return Err(UpdateError::Outdated);
     }
@@ -368,6 +369,7 @@ fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
     let mut number = 0;
     listing.for_each(|path, state, _| {
         let state = state.map_or(0, |state| hash_of(&state));
+        // This also marks files that the walk will not visit, so that they do not count as gone.
         if !matches!(known.meet(&display_path(path), state), FileDifference::Same) {
             unlike[number / 64] |= 1 << (number % 64);
         }
@@ -461,6 +463,8 @@ fn apply(
                 let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     return Ok::<_, IndexError>(true);
                 };
+                // We remove the old document only now, so that an interrupted update keeps those that it did
+                // not reach.
                 if let Some(place) = file.before {
                     writer.remove_at(place)?;
                 }
@@ -529,6 +533,7 @@ impl Read {
             Some(Contents::Whole) => {}
         }
         let mut hasher = Hash64::default();
+        // A file that has just grown beyond the limit begins with the same bytes, but is indexed differently.
         hasher.write_u8(u8::from(contents == Some(Contents::TooLarge)));
         hasher.write(buffer);
         // This must differ from `UNREAD`.
@@ -541,7 +546,7 @@ impl Read {
 /// instead. Version 2 takes the state after the file was written back.
 const STATES: u8 = 2;
 
-/// Never returns 0, which means that there is no state.
+/// Hashes a state. The result is never 0, which means that there is no state.
 fn hash_of(state: &FileState) -> u64 {
     let mut hasher = Hash64::default();
     hasher.write_u8(STATES);

@@ -263,7 +263,8 @@ mod system {
     /// The latest Landlock version that we know. Older kernels enforce the restrictions that they support.
     const RIGHTS: ABI = ABI::V9;
 
-    /// The first version that enforces every promised restriction.
+    /// The first version that enforces every promised restriction. Refusing Unix sockets by path needs a
+    /// later version and is not promised.
     const WHOLE: i32 = 6;
 
     pub(super) fn restrict(access: &Access) -> Level {

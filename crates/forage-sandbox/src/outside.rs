@@ -33,7 +33,7 @@ impl<T: Send + 'static, R: Send + 'static> Outside<T, R> {
     /// Starts a request without waiting. The returned receiver gets the result.
     pub fn begin(&self, request: T) -> Receiver<R> {
         let (answer, answered) = channel();
-        // If the thread has panicked, the receiver learns this because no result ever comes.
+        // If the thread has panicked, this drops the sender of the answer, so the receiver gets an error.
         let _ = self.0.send((request, answer));
         answered
     }

@@ -14,8 +14,8 @@ pub(super) enum Loader {
     /// The program needs no loader.
     None,
     At(PathBuf),
-    /// The file is not a program in this machine's format. It must be a script then, which may run any other
-    /// program.
+    /// The file can't be read, or is no 64-bit little-endian ELF file. We take it for a script, which may run
+    /// any other program.
     OfScript,
 }
 

@@ -112,7 +112,7 @@ fn compile(
     budget: &PatternBudget,
     stop: &Stop,
 ) -> Result<(Regex, ReservedMemory), BacktrackError> {
-    // Each part has two automata.
+    // Each part has two automata. Together they get the caches of one ordinary pattern.
     let automata = 2 * parts_at_most(source);
     let cache_bytes = (budget.cache_bytes(0) * limits::CACHES_PER_PATTERN / automata)
         .clamp(*limits::BACKTRACKING_CACHE_BYTES.start(), *limits::BACKTRACKING_CACHE_BYTES.end());
@@ -140,7 +140,7 @@ fn compile(
                 part_bytes.clamp(limits::BACKTRACKING_PART_BYTES, limits::COMPILED_PATTERN_BYTES),
             )
             .delegate_dfa_size_limit(cache_bytes);
-        // If the call stops waiting for this work, it must keep its memory until it ends.
+        // If the call times out, the abandoned build goes on, so it must keep its permit and its memory.
         let build = move || {
             let _compiling = compiling;
             (builder.build(), reserved)
@@ -243,7 +243,8 @@ fn means_otherwise(pattern: &str) -> Option<&str> {
     None
 }
 
-/// Whether a pattern has an upper-case letter outside of escapes such as `\S`.
+/// Whether a pattern has an upper-case letter outside of escapes such as `\S`. Like ripgrep's `-P`, this
+/// scans the text, so the `L` of `\pL` counts.
 fn has_upper_case(pattern: &str) -> bool {
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
@@ -277,6 +278,7 @@ impl Matcher for BacktrackMatcher {
     fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, BacktrackError> {
         self.look()?;
         let text = text(haystack);
+        // The engine's only runtime errors are too many steps and a full stack.
         let found = self.regex.find_from_pos(&*text, at).map_err(|_| BacktrackError::TooSlow)?;
         Ok(found.map(|found| Match::new(found.start(), found.end())))
     }
@@ -308,8 +310,8 @@ impl Matcher for BacktrackMatcher {
     }
 }
 
-/// Converts bytes to text. Each byte that is not part of a character becomes one ASCII character, so that
-/// offsets stay the same.
+/// Converts bytes to text. Each byte that is not part of a character becomes one ASCII control character, so
+/// that offsets stay the same.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -63,9 +63,9 @@ pub(crate) struct PatternMemory {
 }
 
 impl PatternMemory {
-    /// Computes the memory of a regex with an automaton of this many bytes. It has four, as the matcher and
-    /// the interruptible search each read forwards and backwards. A thread has a lazy automaton of each, and
-    /// must simulate two where these give up.
+    /// Computes the memory of a regex with an automaton of this many bytes. The regex has four automata: the
+    /// matcher and the interruptible search each have one per direction. A thread has a cache for each, and
+    /// simulates two of them if their lazy automata give up.
     pub(crate) fn of_regex(automaton: u64, budget: &PatternBudget) -> Self {
         let caches = budget.cache_bytes(automaton) as u64 * limits::CACHES_PER_PATTERN as u64;
         Self { automata: 4 * automaton, per_thread: 2 * automaton + caches }
@@ -96,10 +96,10 @@ impl PatternBudget {
         Self(Arc::new(BudgetState { cache_bytes, takes_turns: false, used: Mutex::default() }))
     }
 
-    /// Computes the cache size in bytes for a lazy automaton of this many bytes. The cache must have room for
-    /// some of its states, because a much slower engine would otherwise take its place. The engine needs 27
-    /// bytes per state of the automaton, which has 24 bytes or more. Note that the automaton that reads
-    /// backwards has more states.
+    /// Computes the cache size in bytes for a lazy automaton of this many bytes. Without room for some
+    /// states, the regex falls back to a much slower engine. The cache needs 27 bytes per state of the
+    /// automaton, and such a state takes 24 bytes or more. The factor of 2.5 leaves room for the automaton
+    /// that reads backwards, which has more states.
     pub(crate) fn cache_bytes(&self, automaton: u64) -> usize {
         let needed = usize::try_from(automaton.saturating_mul(5) / 2).unwrap_or(usize::MAX);
         self.0.cache_bytes.max(needed).min(limits::LARGE_AUTOMATON_CACHE_BYTES)
@@ -118,6 +118,7 @@ impl PatternBudget {
             let is_alone = used.memory.automata == 0;
             return Err(if is_alone { PatternError::TooLarge } else { PatternError::TooLargeTogether });
         }
+        // We wait while holding the lock, so that one call never takes two permits.
         let is_large = automata > limits::SMALL_PATTERNS_BYTES;
         if is_large && self.0.takes_turns && used.large_call.is_none() {
             used.large_call = Some(LARGE_CALLS.acquire(1, stop).ok_or(PatternError::Stopped)?);

@@ -77,6 +77,7 @@ pub(crate) fn search_text(
             next = builder.push(number, EventKind::Context, text, &context);
             (number, after) = (number + 1, after - 1);
         }
+        // We check this only at the next match, because `more` promises that there is one.
         if builder.is_full() {
             builder.file.more = true;
             return false;

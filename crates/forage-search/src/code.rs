@@ -48,6 +48,7 @@ impl CodeMatches {
                         .map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' })
                         .collect(),
                 };
+                // Parsing also stops at a time limit of its own, which skips this file but not the search.
                 let found = pattern.find_all(&self.path, &text, stop).map_err(|error| match error {
                     ParseError::Stopped if stop.check().is_some() => BacktrackError::Stopped,
                     ParseError::Stopped | ParseError::TooLarge | ParseError::Grammar => {

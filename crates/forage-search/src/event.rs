@@ -64,7 +64,8 @@ impl SearchEvent {
 
     /// Estimates the memory size in bytes.
     pub(crate) fn weight(&self) -> usize {
-        // The allocator adds up to sixteen bytes to each of the two lists.
+        // The allocator adds up to sixteen bytes to each of these two lists. We don't count `in_key`, which
+        // is nearly always empty.
         let spans = self.spans.capacity() * size_of::<Span>();
         size_of::<Self>() + self.bytes.capacity() + spans + 32
     }
@@ -107,7 +108,7 @@ pub struct FileEvents {
     pub path: RelPath,
     /// The matching lines and their context.
     pub events: Vec<SearchEvent>,
-    /// The number of matching lines in `events`.
+    /// The number of matching lines in `events`. A search that only counts has this number but no events.
     pub matches: u64,
     /// True if a per-file limit cut the events. In this case there is at least one more matching line.
     pub more: bool,

@@ -17,9 +17,9 @@
 //! Both engines therefore give equal results if they agree on which lines match. `docs/engines.md` lists the
 //! differences between their dialects, each with the test that asserts it.
 //!
-//! When a run must end, we kill it together with its process group: at the deadline, on cancellation, when
-//! the caller has enough, on an error and in a panic. This works on Linux and Android only, because elsewhere
-//! a child can't open an in-memory file by a path.
+//! When a run must end, we kill it together with its process group. This happens at the deadline, on
+//! cancellation, when the caller has enough, on an error and in a panic. External engines work on Linux and
+//! Android only, because elsewhere a child can't open an in-memory file by a path.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod arguments;
@@ -67,8 +67,8 @@ pub struct ExternalReport {
     /// True if lines may be missing. This happens if the engine failed after it had found something, or gave
     /// up within a file.
     pub incomplete: bool,
-    /// The engine's exit code: 0 if any run found something, 1 if none did, otherwise the highest of all
-    /// runs. `None` if there was nothing to search or no run completed.
+    /// The highest exit code of all runs, except that 1 becomes 0 if any run found something. `None` if there
+    /// was nothing to search or no run completed.
     pub exit_code: Option<i32>,
     /// The beginning of the runs' stderr output. This is raw, so it must not be printed to a terminal as it
     /// is.

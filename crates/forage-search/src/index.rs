@@ -1,7 +1,7 @@
 //! The trigram index: decides which files can contain a match without reading them.
 //!
-//! Each file is split into parts of whole lines, about 16 KiB each, and each part is represented by its
-//! distinct trigrams in lower case ([`trigrams::Trigrams`]). A pattern is translated to a [`TrigramQuery`]
+//! Each file is split into parts of whole lines, about 16 KiB each. A part is represented by its distinct
+//! trigrams in lower case ([`trigrams::Trigrams`]). A pattern is translated to a [`TrigramQuery`]
 //! that holds for every part in which a line matches. Files without such a part need not be read. Matches are
 //! still verified by the scanning engine, so an index can only change how long an answer takes.
 

@@ -44,6 +44,7 @@ struct OpenKey {
     end: u64,
     /// Characters of the key so far.
     key: usize,
+    /// Lines without a letter so far.
     blank: usize,
     is_putty: bool,
 }
@@ -187,6 +188,7 @@ impl KeyBlocks {
                     self.push(block);
                 }
                 self.open = None;
+                // This line may begin the next block, so the caller must scan it again.
                 return Some(0);
             }
         }
@@ -242,6 +244,7 @@ fn armor(line: &[u8], verb: &[u8]) -> Option<Range<usize>> {
     const LABEL: usize = 60;
     const DASHES: usize = 4;
     for at in memmem::find_iter(line, verb) {
+        // SSH2 has blanks between the words and the dashes.
         let before = line[..at].strip_suffix(b" ").unwrap_or(&line[..at]);
         let dashes = before.iter().rev().take_while(|&&byte| byte == b'-').count().min(5);
         let behind = &line[at + verb.len()..];

@@ -7,8 +7,8 @@
 //! around it. From those we count the bytes of each term, and we stop searching for a term that exceeds its
 //! limit.
 //!
-//! This describes [`Breadth::Requirement`]. With the other two, a term that exceeds its limit is still
-//! counted in each file, and the lines to show are chosen afterwards; see `adapt`.
+//! This describes [`Breadth::Requirement`]. With the other two, we still count a term that exceeds its limit
+//! in each file, and choose the lines to show afterwards; see `adapt`.
 
 mod account;
 mod adapt;
@@ -119,7 +119,7 @@ pub struct KeywordOptions {
     pub evidence_bytes: u64,
     /// Lines of context around a match.
     pub context: u64,
-    /// How to handle terms that match more than this.
+    /// How to handle terms that match more than these limits allow.
     pub breadth: Breadth,
     /// Maximum size of a file in bytes; larger ones are skipped and counted. `None` for no limit.
     pub max_file_bytes: Option<u64>,
@@ -245,6 +245,8 @@ pub fn gather(
             false => live,
         })
     };
+    // If we choose evidence afterwards, we go on counting terms over their limit, but no longer keep their
+    // lines.
     let counts_all = bounds.breadth != Breadth::Requirement;
     let looked_for = || if counts_all { valid } else { live() };
     let gathering = Gathering {

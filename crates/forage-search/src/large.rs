@@ -40,6 +40,7 @@ pub(crate) fn search_reader(
         .before_context(context.0)
         .after_context(context.1)
         .binary_detection(BinaryDetection::quit(0))
+        // The text is already decoded.
         .bom_sniffing(false)
         .heap_limit(Some(limits::PIECE_BYTES))
         .build();
@@ -54,6 +55,7 @@ pub(crate) fn search_reader(
     if let Err(error) = result
         && stop.check().is_none()
     {
+        // `grep-searcher` reports a line beyond its heap limit by this message only, without an error kind.
         let too_long = error.to_string().contains("allocation limit");
         skipped.add(if too_long { SkipReason::LineTooLong } else { SkipReason::Unreadable });
     }
@@ -68,8 +70,8 @@ pub(crate) struct LineMatcher<'a, L>(pub(crate) &'a L, pub(crate) &'a Stop);
 impl<L: MatchingLines> LineMatcher<'_, L> {
     /// Returns the first matching line at or after `at`, which must be the start of a line.
     pub(crate) fn next_line(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
-        // We search in growing steps. Each search restarts after the previous match, so scanning all of the
-        // remaining text each time (for characters that rule out the prefilter) would waste work.
+        // We search in growing steps. Each search restarts after the previous match, and looks for characters
+        // that rule out the prefilter. Doing this in all of the remaining text each time would waste work.
         let (mut start, mut step) = (at, 1 << 12);
         let mut line = None;
         // If the call is stopped, the reader stops too, so an interrupted text is not mistaken for one

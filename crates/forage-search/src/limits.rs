@@ -41,8 +41,8 @@ pub const PATTERN_BYTES: usize = 16 << 10;
 pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 
 /// Maximum work of expanding the classes of a pattern, in units of `size::class_work`: about forty
-/// milliseconds. A case-insensitive class takes a sixth of a millisecond even if it ends up small, and a
-/// pattern of sixteen thousand bytes can contain five thousand of them.
+/// milliseconds. A case-insensitive class takes a sixth of a millisecond even if it ends up small. A pattern
+/// of sixteen thousand bytes can contain five thousand of them.
 pub const CLASS_WORK: u64 = 64 << 10;
 
 /// Time between two deadline checks while a call waits for uninterruptible work.
@@ -154,15 +154,15 @@ pub const CANDIDATES: usize = 200_000;
 /// marks for the omitted parts.
 pub const CHOSEN_LINE_BYTES: u64 = 460;
 
-/// Bytes that we keep of a line in chosen evidence: the shown part and 4 KiB on either side, because a secret
-/// may extend into it from there.
+/// Bytes that we keep of a line in chosen evidence: the shown part and 4 KiB on either side. A secret may
+/// extend from there into the shown part.
 pub const KEPT_LINE_BYTES: usize = 9 << 10;
 
 /// Number of files that may show more than their best lines in chosen evidence. If each takes an eighth of
 /// the remaining budget, nothing is left after this many.
 pub const DEEP_FILES: usize = 64;
 
-/// Lines kept for each of these files, and for each of the other files.
+/// Lines kept for each of the [`DEEP_FILES`] files. Each other file keeps [`SHALLOW_LINES`].
 pub const DEEP_LINES: usize = 24;
 /// See [`DEEP_LINES`].
 pub const SHALLOW_LINES: usize = 2;
@@ -185,8 +185,8 @@ pub const KEY_LINE_BYTES: usize = 64 << 10;
 /// Maximum number of terms of a keyword search. Each term is one bit of a 64-bit mask.
 pub const TERMS: usize = 64;
 
-/// Maximum number of edits of a fuzzy search. From five edits on, the pieces of a typical identifier are only
-/// two or three letters long, and the results have little to do with the pattern.
+/// Maximum number of edits of a fuzzy search. From five edits on, the pieces of a typical identifier have
+/// only two or three letters. The results then have little to do with the pattern.
 pub const FUZZY_EDITS: u8 = 4;
 
 /// Maximum size of a fuzzy pattern's graph: its nodes times its layers, one layer per number of edits. For

@@ -246,7 +246,7 @@ impl Exact<'_> {
     /// Calls `found` with the successive matches in a line until it returns false.
     fn find_each(&self, line: &[u8], mut found: impl FnMut(Range<usize>) -> bool) {
         if let Some(literal) = self.prefilter_that_confirms() {
-            // This reads each byte at most a few times.
+            // This reads each byte at most a few times, so it needs no deadline check.
             literal.candidates(line, 0, |_, start| {
                 let end = start + literal.longest();
                 if found(start..end) { end } else { usize::MAX }
@@ -317,6 +317,7 @@ impl Exact<'_> {
     }
 
     fn by_regex(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        // A piece of this size can be searched between two deadline checks.
         let quick = usize::try_from(WORK_PER_LOOK / self.pattern.positions()).unwrap_or(usize::MAX);
         let mut start = 0;
         let mut go_on = true;
@@ -411,6 +412,7 @@ impl MatchingLines for LineFinder<'_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
         let mut start = 0;
         let mut go_on = true;
+        // These matches may span several pieces.
         let is_whole = matches!(self.engine, LineEngine::WholeText(_));
         while go_on && start < text.len() {
             let end = if is_whole { text.len() } else { piece_end(text, start, BYTES_PER_CHECK) };

@@ -27,8 +27,8 @@ pub struct ScanOptions {
     /// Only count matching lines; no events are kept.
     pub count_only: bool,
     /// For answers that will be redacted: report this many lines around the requested ones as
-    /// [`EventKind::Margin`](crate::EventKind::Margin), because a line alone may not show that it contains a
-    /// secret. Events also report which of their bytes belong to a private key block. `None` disables both.
+    /// [`EventKind::Margin`](crate::EventKind::Margin). A line alone may not show that it contains a secret.
+    /// Events also report which of their bytes belong to a private key block. `None` disables both.
     pub margin: Option<usize>,
     /// Maximum number of matches kept per line.
     pub max_spans: usize,

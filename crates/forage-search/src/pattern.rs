@@ -206,6 +206,11 @@ impl Pattern {
 
     /// Compiles a code pattern, which matches all lines of a matching syntax node. `languages` must list the
     /// languages of the files to search. An empty list means all languages in which the pattern is valid.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the pattern is empty, longer than [`limits::PATTERN_BYTES`], or rejected by
+    /// [`CodePattern::new`].
     pub fn from_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
         if pattern.trim().is_empty() {
             return Err(PatternError::Empty);
@@ -424,7 +429,7 @@ impl ParsedPattern {
     ) -> Result<Pattern, PatternError> {
         let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
         let word = self.options.word;
-        // Without this check, we would build it up to the limit only to discard it.
+        // Without this check, we would build an automaton up to the limit only to discard it.
         if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
             return Err(PatternError::TooLarge);
         }
@@ -435,6 +440,7 @@ impl ParsedPattern {
         let compiling =
             (bytes > limits::UNMEASURED_AUTOMATON_BYTES).then(|| compile_large(stop)).transpose()?;
         let matcher = self.matcher(cache_bytes)?;
+        // From here on we may wait for memory, and must not hold this permit meanwhile.
         drop(compiling);
         look()?;
         let fuzzy = match self.options.fuzzy {
@@ -446,7 +452,7 @@ impl ParsedPattern {
             }
         };
         let spans_lines = self.options.multiline;
-        // We don't know which text a match across lines requires in each of them.
+        // We don't know which text a match across lines requires in each of its lines.
         let outline = if spans_lines { Hir::empty() } else { size::outline(&hir, limits::ANALYSED_PARTS) };
         // A fuzzy search has its own pieces.
         let prefilter = if fuzzy.is_none() && !spans_lines { Prefilter::new(&[&outline]) } else { None };

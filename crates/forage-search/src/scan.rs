@@ -48,8 +48,8 @@ impl<S> ScanWorker<'_, S> {
     }
 
     /// Reads only those parts of a file that can contain a match. Returns the range of each passage in the
-    /// buffer with the number of line feeds before it, or `None` if the parts are unknown or are the whole
-    /// file.
+    /// buffer with the number of line feeds before it. Returns `None` if the parts are unknown or are the
+    /// whole file.
     fn read_passages(
         &mut self,
         entry: &Entry<'_>,
@@ -496,6 +496,7 @@ impl FileScan<'_> {
             });
             has_match
         };
+        // A text with a byte-order mark is still encoded here, so the finder can't search it.
         let is_passed_over = !is_marked && finder.is_some_and(|finder| !has_match(finder));
         // We can't rely on the caller's engine to stop in the middle of a line.
         if is_passed_over || self.stop.check().is_some() {

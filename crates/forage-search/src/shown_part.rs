@@ -8,8 +8,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 /// their marks. We show fewer characters of a text in which they are longer.
 pub const CHARACTER_BYTES: usize = 8;
 
-/// Chooses the part of a line to show if at most `max` characters are allowed: the whole line, its beginning,
-/// or the part around the middle of `around`.
+/// Chooses the part of a line to show if at most `max` characters are allowed. This is the whole line, its
+/// beginning, or the part around the middle of `around`.
 ///
 /// A character is a grapheme cluster, for example a letter with its marks or an emoji of several code points,
 /// and is never divided. A byte that is not UTF-8 counts as one character.
@@ -29,7 +29,7 @@ pub fn shown_part(line: &[u8], max: usize, around: Option<&Range<usize>>) -> Ran
     let until = (until.saturating_sub(3).max(from)..=until).rev().find(|at| !is_inside(at)).unwrap_or(until);
     let mut borders = borders(&line[from..until]);
     borders.iter_mut().for_each(|border| *border += from);
-    // The last character that was read may continue after the part.
+    // The first and the last character may extend beyond the part that we read.
     if until < line.len() && borders.len() > 2 {
         borders.pop();
     }
@@ -93,8 +93,9 @@ mod tests {
     }
 
     proptest! {
-        /// For any line, the part is within the line and the limit, begins and ends between characters,
-        /// contains the requested position, and is as long as allowed for a line of single letters.
+        /// For any line, the part must be within the line and the limit, and begin and end between
+        /// characters. It must contain the requested position. For a line of single letters, it must be as
+        /// long as allowed.
         #[test]
         fn shown_part_invariants(
             pieces in proptest::collection::vec(

@@ -17,8 +17,8 @@ const STATE_BYTES: u64 = 16;
 /// Number of positions from which a pattern's automaton may come near a limit. We don't measure smaller ones.
 const MEASURED_POSITIONS: u64 = 1000;
 
-/// Estimates an upper bound for the number of states of the pattern's automaton that can be active at one
-/// position of a text: one for each byte that a part of the pattern matches, times its repetitions.
+/// Estimates an upper bound for the number of automaton states that can be active at one position of a text.
+/// This is one for each byte that a part of the pattern matches, times its repetitions.
 pub(crate) fn positions(hir: &Hir) -> u64 {
     fold(hir, &mut |class| match class {
         Class::Bytes(_) => 1,
@@ -118,6 +118,7 @@ impl Classes {
     }
 
     fn see_flags(&mut self, flags: &ast::Flags) {
+        // One such flag makes all classes count as case-insensitive. This can only overestimate the work.
         self.insensitive |= flags.flag_state(ast::Flag::CaseInsensitive) == Some(true);
     }
 }

@@ -3,7 +3,7 @@
 //! The engines of `regex-automata` can't be interrupted. In the worst case their work is the length of the
 //! line times the positions of the pattern. For example, a literal of 16,000 letters takes minutes on a line
 //! of 2 MB that consists of its first letter. This search proceeds in short stretches, with a deadline check
-//! after each. It finds the same matches in the same way: a lazy automaton runs forward to the end of a
+//! after each. It finds the same matches in the same way. A lazy automaton runs forward to the end of a
 //! match, and another one backward to its start. For text that those can't handle (Unicode word boundaries
 //! next to letters outside ASCII) it uses a [`simulation`] of all states of the automaton.
 //!
@@ -54,7 +54,7 @@ pub(crate) struct SteppedCache {
 
 impl SteppedRegex {
     /// Compiles `hir`, for which `work` states can be active at one position, with caches of `cache_bytes`
-    /// bytes. Returns `None` if it is too large. In this case it has no other matcher either.
+    /// bytes. Returns `None` if it is too large. In this case the matcher is too large as well.
     pub(crate) fn new(hir: &Hir, work: u64, cache_bytes: usize) -> Option<Self> {
         let lazy = |backwards: bool| {
             let config = thompson::Config::new()

@@ -27,8 +27,8 @@ pub trait StoredTexts: fmt::Debug + Send + Sync {
     fn reader(&self, stop: &Stop) -> ReadStored<'_>;
 }
 
-/// Searches stored texts as [`search`](crate::search) searches files. Of the walk, only the globs, the
-/// exclusions and the start apply.
+/// Searches stored texts as [`search`](crate::search) searches files. Of the walk options, only `from`,
+/// `only`, `globs`, `excludes` and the number of threads apply.
 pub(crate) fn search_stored(
     texts: &Arc<dyn StoredTexts>,
     start: &RelPath,

@@ -85,6 +85,7 @@ pub fn parsed(
 ) -> Result<Parsed, ParseError> {
     let read = readable(language, text);
     // Waiting for other trees must not use up the time for this one, or the result would depend on them.
+    // The permit must be declared first, so that it is dropped after the tree.
     let AdmittedTree { permit: _permit, tree } = parse(language, &read, stop)?;
     let stop = &stop.within(limits::PARSE_TIME);
     let mut walk = Walk {
@@ -383,6 +384,7 @@ impl<'tree> Walk<'tree> {
                 (found.bytes.end, found.end_row) = (end, row);
             }
         }
+        // Outer definitions must come before inner ones, and several names of one node must keep their order.
         self.found.sort_by_key(|found| {
             (found.bytes.start, Reverse(found.bytes.end), found.named.name.start_byte())
         });
@@ -392,6 +394,8 @@ impl<'tree> Walk<'tree> {
         let mut open: Vec<(usize, Range<usize>)> = Vec::new();
         for found in self.found {
             let bytes = found.bytes.clone();
+            // Definitions with the same bytes are names of one node, e.g. `int a, b;`, and not inside each
+            // other.
             while open.pop_if(|(_, outer)| outer.end <= bytes.start || *outer == bytes).is_some() {}
             let parent = open.last().map(|(at, _)| *at);
             let name_range = found.named.name_range();
@@ -445,7 +449,7 @@ fn is_clause(before: &Definition, next: &Definition) -> bool {
     next.category == Category::Function && (&before.name, before.category) == (&next.name, next.category)
 }
 
-/// Checks whether variables are local, i.e. within functions, but not within types that a function defines.
+/// Returns true if variables in a node are local: in a function, but not in a type that the function defines.
 fn is_local(kind: NodeKind, scope: Option<Category>, is_outer_local: bool) -> bool {
     match scope {
         Some(Category::Function) => true,

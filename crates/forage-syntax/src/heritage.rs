@@ -39,7 +39,7 @@ const MIXING: &[&str] = &["include", "prepend", "extend"];
 const STATEMENTS: &[&str] =
     &["program", "body_statement", "block_body", "if_modifier", "unless_modifier", "then", "else"];
 
-/// Maximum length of type arguments that we skip, in bytes.
+/// Maximum length of type arguments that we skip, in characters.
 const ARGUMENTS_BYTES: usize = 1 << 10;
 
 /// A node and its ancestors.
@@ -114,7 +114,7 @@ impl<'tree> Place<'_, 'tree> {
                 true
             }
             ("class_inherits_decl" | "interface_implementation", _) => self.is_first_named_of(parent),
-            // A trait that a PHP class uses.
+            // A trait that a PHP class uses. In Rust, these nodes are an import within a module.
             ("declaration_list", "use_declaration") => self.language == "php",
             ("call", "argument_list") => self.language == "ruby" && self.is_mixing(parent),
             ("call", "arguments") => {
@@ -197,6 +197,7 @@ fn after_brackets(text: &str) -> &str {
     };
     let (mut depth, mut before) = (0_usize, ' ');
     for (at, sign) in text.char_indices().take(ARGUMENTS_BYTES) {
+        // The `>` of `->` and `=>` closes nothing.
         if sign == open {
             depth += 1;
         } else if sign == close && !matches!(before, '-' | '=') {
@@ -230,6 +231,8 @@ fn is_bound_of_trait(text: &str) -> bool {
     let heading = statement.trim_start().trim_start_matches("pub ").trim_start_matches("unsafe ");
     let bounds = heading.strip_prefix("trait ").and_then(|rest| rest.split_once(':'));
     bounds.is_some_and(|(name, bounds)| {
+        // Otherwise the colon may be that of a parameter or of a `where` clause, and the name may be an
+        // argument.
         let is_plain =
             !name.contains(['<', ' ']) && !bounds.contains(['<', '(']) && !bounds.contains("where");
         is_plain && text.ends_with([':', '+'])

@@ -329,7 +329,7 @@ impl Language {
         &self.loaded().grammar
     }
 
-    /// Looks up what a node kind means for definitions.
+    /// Looks up the meaning of a node kind for definitions.
     pub(crate) fn kind(&self, id: u16) -> NodeKind {
         self.loaded().kinds.get(usize::from(id)).copied().unwrap_or_default()
     }
@@ -342,6 +342,7 @@ impl Language {
             let kind = |id: usize| {
                 let name = grammar.node_kind_for_id(id as u16).unwrap_or_default();
                 let is_named = grammar.node_kind_is_named(id as u16);
+                // A keyword may have the same name as a kind of node, e.g. `class` in JavaScript.
                 let rule = rules.iter().position(|rule| rule.node == name).filter(|_| is_named);
                 NodeKind {
                     rule: rule.map(|rule| rule as u16),

@@ -33,15 +33,15 @@ pub const PARSE_NESTING: usize = 400;
 /// recover slowly from some errors.
 pub const PARSE_TIME: Duration = Duration::from_secs(2);
 
-/// Nodes that we visit between looks at the deadline.
+/// Number of nodes that we visit between two deadline checks.
 pub const NODES_PER_CHECK: u32 = 64;
 
 /// Depth below which we don't visit nodes. Code that people write stays under 200. For generated and hostile
 /// files, this must bound the memory of the walk.
 pub const DEPTH: usize = 2_000;
 
-/// Maximum length, in bytes, of a script's start tag in a page. Otherwise each tag with an unclosed quote
-/// would be searched to the end.
+/// Maximum length, in bytes, of a script's start tag in a page, and of the tag of a dollar-quoted string in
+/// SQL. Otherwise each start tag with an unclosed quote would be searched to the end of the page.
 pub const TAG_BYTES: usize = 1 << 10;
 
 /// Maximum length, in bytes, of a text macro's arguments in Verilog. Otherwise each macro with an unclosed

@@ -96,6 +96,7 @@ impl Notebook {
             let strings: Vec<&RawValue> = serde_json::from_str(source.get()).unwrap_or_else(|_| vec![source]);
             let mut lines: Vec<CellLine> = Vec::with_capacity(strings.len());
             for string in strings {
+                // The string is a slice of the file, so its address gives its position.
                 let start = string.get().as_ptr().addr() - file.as_ptr().addr();
                 number += file.get(at..start)?.matches('\n').count();
                 at = start;

@@ -147,6 +147,7 @@ impl CodePattern {
         if !text.contains(&*pattern.fixed_string()) {
             return Ok(Vec::new());
         }
+        // The permit must be declared first, so that it is dropped after the tree.
         let AdmittedTree { permit: _permit, tree } = parse_with(&language.get_ts_language(), text, stop)?;
         let root = AstGrep::doc(StrDoc { src: text.to_owned(), lang: *language, tree });
         let mut found = Vec::new();

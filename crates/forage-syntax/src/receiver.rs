@@ -38,7 +38,7 @@ struct Access {
 const BASE: Access =
     Access { languages: &[], separators: &["."], scopes: &[], has_upper_types: true, is_spaced: true };
 
-/// Languages that differ from the last row, which is for all others.
+/// The table. The last row is for all languages that no other row names.
 const ACCESS: &[Access] = &[
     Access { languages: &["rust"], scopes: &["::"], ..BASE },
     Access {
@@ -84,7 +84,7 @@ const SUPER: &[&str] = &["super", "base", "parent"];
 /// Maximum number of names in a path that we read.
 const PATH_NAMES: usize = 16;
 
-/// Maximum length, in bytes, of type arguments that we skip.
+/// Maximum length, in characters, of type arguments that we skip.
 const TYPE_ARGUMENTS_BYTES: usize = 200;
 
 /// Finds the receivers of names in a text.
@@ -153,8 +153,8 @@ impl<'t> Receivers<'t> {
     }
 }
 
-/// Checks whether an expression continues after this white space. It must be on the next line, without a
-/// comment in between.
+/// Returns true if an expression continues after this white space: on a later line, without a comment in
+/// between.
 fn is_continued(object: &str, space: &str) -> bool {
     let line = object.rsplit('\n').next().unwrap_or_default();
     space.contains('\n') && !["//", "*/", "#", "--"].iter().any(|mark| line.contains(mark))

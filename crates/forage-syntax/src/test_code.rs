@@ -70,7 +70,8 @@ fn is_test(lines: &[&str], definition: &Definition) -> bool {
     let head = lines.get(own).copied().unwrap_or_default();
     let of_function = *category == Category::Function
         && (MACROS.contains(&name.as_str()) || name.ends_with("_test_") || *kind == "test");
-    // For example `class A(TestCase)`, `class A: XCTestCase` and `class A extends TestCase`.
+    // For example `class A(TestCase)`, `class A: XCTestCase` and `class A extends TestCase`. A class whose
+    // own name ends like this is a base class of tests, not a test.
     let of_class = *category == Category::Type && head.contains("TestCase") && !name.ends_with("TestCase");
     of_function || of_class || lines.get(first..=own).is_some_and(|lead| lead.iter().any(|it| is_mark(it)))
 }

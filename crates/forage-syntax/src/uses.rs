@@ -129,7 +129,7 @@ const MEMBERS: &[&str] = &[
 /// Kinds of nodes that contain nothing but a name.
 const NAMES: &[&str] = &["command_name", "identifier", "sym_lit", "variable_expression"];
 
-/// What the ancestors of a leaf say about it.
+/// The classification of a leaf by its ancestors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
     Code,
@@ -164,8 +164,8 @@ pub(crate) fn uses(
         let outer = around.last().copied().unwrap_or(Around::Code);
         let (node_field, language) = (cursor.field_name(), language.name());
         let inner = of_node(&Place { language, text, node, field: node_field, path: &path }, outer);
-        // A string may only have nodes for parts such as escapes, and none for the text between these. So we
-        // must not descend into it.
+        // In a string, only parts such as escapes may have nodes. The text between them has none. We must not
+        // descend into it, or we would miss names there.
         let is_text = matches!(inner, Around::Comment | Around::String) && !holds_code(node);
         if has_name && node.child_count() > 0 && path.len() < limits::DEPTH && !is_text {
             path.push((node, node_field));
@@ -325,6 +325,7 @@ fn whole_words<'t>(text: &'t str, range: Range<usize>, name: &'t str) -> impl It
     places.map(move |(at, _)| range.start + at).filter(move |at| {
         let before = text[..*at].chars().next_back();
         let after = text[*at + name.len()..].chars().next();
+        // A name that begins or ends with a sign may touch another word there.
         let begins = name.chars().next().is_some_and(is_word);
         let ends = name.chars().next_back().is_some_and(is_word);
         let touches = begins && before.is_some_and(is_word) || ends && after.is_some_and(is_word);

@@ -190,6 +190,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
         let was_escaped = is_escaped;
         is_escaped = c == '\\' && !was_escaped;
         match c {
+            // An escaped bracket opens or closes nothing.
             _ if was_escaped => {}
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth -= 1,
@@ -365,6 +366,7 @@ pub(crate) fn file_globs(
     if globs.iter().all(|glob| glob == "*" || glob == "**" || glob == "**/*") {
         return Ok(None);
     }
+    // Exclusions alone would select no file.
     if globs.iter().all(|glob| glob.starts_with('!')) {
         globs.insert(0, "*".to_owned());
     }

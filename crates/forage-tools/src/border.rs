@@ -222,6 +222,7 @@ impl<'a> Border<'a> {
         let mut last_key = None;
         let mut texts = Vec::with_capacity(lines.len());
         for (nth, line) in lines.iter().enumerate() {
+            // This skips the line of `GAP`.
             if nth > 0 && lines[nth - 1].number + 1 != line.number {
                 whole.next();
             }

@@ -430,6 +430,7 @@ impl Context {
     /// Updates the ranked index of a root to match its tree. `call` is the stop signal of the call.
     pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<Ranked, NotRanked> {
         let within = match self.waits_for_ranking() {
+            // The deadline of `call` would end this wait too early.
             true => self.stop.within(self.indexing_time),
             false => call.within(self.indexing_time.min(self.timeout.mul_f64(limits::INDEXING_SHARE))),
         };
@@ -467,7 +468,8 @@ impl Context {
         }
     }
 
-    /// Extends walk options by the names that an index of the root knows, if there is an index.
+    /// Adds the directories that the index of a root knows, if there is one. A walk then does not list those
+    /// that are unchanged.
     pub(crate) fn known_to_index(
         &self,
         root: &Arc<Root>,

@@ -111,6 +111,7 @@ impl SealedCursor {
     pub(crate) fn at(&self, path: &RelPath) -> Option<Cursor> {
         let [distance, line @ .., _, _, _, _, _, _, _] = self.bytes;
         let line = match u32::from_be_bytes(line) {
+            // The largest number means the end of the file.
             u32::MAX => u64::MAX,
             line => line.into(),
         };

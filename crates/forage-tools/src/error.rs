@@ -207,6 +207,7 @@ impl ToolError {
         let is_of_argument =
             matches!(self.code(), ErrorCode::Argument | ErrorCode::Pattern | ErrorCode::Path);
         let text = self.to_string();
+        // The message names the argument as in JSON, but the reader may know it by another name.
         let text = match text.strip_prefix('`').and_then(|text| text.split_once("`: ")) {
             Some((argument, problem)) if is_of_argument => {
                 format!("`{}`: {problem}", names.argument(tool, argument))
@@ -271,6 +272,7 @@ impl ToolError {
     /// Like [`Self::pattern`], but if the pattern looks like a glob, the message points to `globs`, the
     /// argument for globs.
     pub(crate) fn pattern_or_glob(pattern: &str, globs: &str, source: PatternError, stop: &Stop) -> Self {
+        // No regular expression begins with `*`, but many globs do.
         let is_glob = pattern.starts_with('*') && !pattern.contains([' ', '\\', '(']);
         match source {
             source @ PatternError::Syntax { .. } if is_glob => Self::argument(

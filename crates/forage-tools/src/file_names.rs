@@ -89,6 +89,7 @@ fn folded(name: &str) -> String {
 
 /// Compares two names, which must both be [`folded`].
 fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
+    // A leading dot belongs to the stem, as in `.env`.
     let stem = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name, |(at, _)| &name[..at]);
     if name == wanted {
         return Some(Nearness::Whole);
@@ -132,6 +133,7 @@ pub(crate) fn near(
     options: &WalkOptions,
     stop: &Stop,
 ) -> Result<(Vec<NearPath>, WalkReport), ToolError> {
+    // A name may also be that of a directory or a link.
     let options = context.known_to_index(root, WalkOptions { all_entries: true, ..options.clone() });
     let mut found: Vec<NearPath> = Vec::new();
     let report = walk(
@@ -266,6 +268,7 @@ pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolErr
         (ToolError::Path(source @ OpenError::NotFound { .. }), Some(path)) => (source, path),
         (error, _) => return error,
     };
+    // `path#name` asks for a definition in a file.
     let name = FileName::new(path.rsplit_once('#').map_or(path, |(path, _)| path));
     let stop = context.stop.within(limits::NEAREST_TIME);
     let mut hidden = Hidden::default();

@@ -53,8 +53,8 @@ impl FileSource {
     }
 }
 
-/// Admits one large text at a time in this process. A call that has one must never wait for a second one, so
-/// that two calls can't wait for each other.
+/// Admits one large text at a time in this process. Code that holds one must never wait for a second one: it
+/// would wait for itself.
 static LARGE_TEXTS: Permits = Permits::releasing(1, 1);
 
 /// The text of a file, with the permit for its memory. A large text keeps others waiting until it is dropped.
@@ -91,6 +91,7 @@ pub(crate) fn whole_text(
 ) -> Result<(AdmittedText, &'static str, u64), ToolError> {
     let mut file = root.open_file(path)?;
     let size = file.size();
+    // We wait before we read, so that only one large file is in memory.
     let permit = match size > limits::LARGE_TEXT_BYTES {
         true => Some(LARGE_TEXTS.acquire(1, stop).ok_or_else(|| no_room(stop))?),
         false => None,

@@ -109,6 +109,7 @@ impl AnswerHead {
             });
         }
         if head.results > 0 {
+            // One root may hide matches while another one has results.
             head.hidden_matches.clear();
         } else if absent.contains(&Some(false)) {
             head.absent = Some(false);
@@ -157,6 +158,7 @@ impl AnswerHead {
         let verdict = counts.verdict.filter(|_| counts.results == 0)?;
         self.hidden_matches.extend(verdict.hidden_matches.iter().cloned());
         match (verdict.hidden_matches.is_empty(), verdict.complete) {
+            // The check is about excluded files, so the search itself must be complete, too.
             (true, true) if outcome.truncated_by.is_none() => Some(true),
             (true, _) => None,
             (false, _) => Some(false),

@@ -12,10 +12,12 @@ use forage_search::index::Index;
 
 /// Provides the indexes of roots.
 pub trait Indexes: Send + Sync {
-    /// Opens the index of a root, if there is one. A search calls this once and waits for the result.
+    /// Returns the index of a root, if there is one. A search waits for the result. A call may ask several
+    /// times, so an implementation should keep the index open.
     fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>>;
 
-    /// Updates the ranked index of a root to match its tree. Returns `None` if no index is stored.
+    /// Updates the ranked index of a root to match its tree. Returns `None` if this never stores ranked
+    /// indexes. The caller then builds one in memory.
     ///
     /// # Errors
     ///

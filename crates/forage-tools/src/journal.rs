@@ -175,6 +175,7 @@ pub(crate) fn head(
         Err(error) => (CallStatus::Error, Some(error)),
     };
     let mut head = result.map(|answer| Arc::clone(&answer.head)).unwrap_or_default();
+    // A call that failed has no summary, but its record should name the roots.
     if head.roots.is_empty() {
         let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
         head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });

@@ -201,6 +201,7 @@ impl KeptIndexes {
     fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let now = Instant::now();
         let soon = UpdateEffort {
+            // An update may end its own stop early, and this must not end the rest of the call.
             stop: effort.stop.within(limits::SMALL_UPDATE_TIME).apart(),
             large_end: Some(now + limits::LARGE_UPDATE_TIME),
             comparison_end: Some(now + limits::READY_INDEX_TIME),
@@ -242,6 +243,7 @@ impl KeptIndexes {
 
     /// Opens the index that is on disk now, unless we have it open.
     fn current(&self, store: &IndexStore, root: &Arc<Root>) -> Option<Arc<Index>> {
+        // We read the version before the files. If they are replaced in between, we only open them once more.
         let version = store.version();
         let (watched, _evicted) = {
             let mut slots = self.lock();
@@ -293,8 +295,8 @@ impl KeptIndexes {
         store.set_reread(&step.progress);
     }
 
-    /// Starts rereading the files of a root if necessary. This must be called on a thread that may read them,
-    /// because each root has its own thread if calls are sandboxed.
+    /// Starts rereading the files of a root if necessary. Call this on a thread that may read them: in a
+    /// sandbox, each root has its own thread, and the new thread inherits its rights.
     fn reread_in_background(self: &Arc<Self>, root: &Arc<Root>) {
         if self.lifetime != Lifetime::Server {
             return;
@@ -311,6 +313,8 @@ impl KeptIndexes {
     /// Ends background work. Work that is almost finished is completed, and the files read for an index are
     /// saved, so that the next process can continue.
     pub fn end(&self) {
+        // This is a deadline and not a cancellation, because only work that reaches a deadline keeps its
+        // results.
         self.stop.end_within(KEEPING_TIME);
         let end = Instant::now() + ENDING_TIME;
         let is_at_work = |slot: &KeptSlot| {
@@ -339,11 +343,13 @@ impl KeptIndexes {
     /// Starts an update if one is due.
     fn update_in_background(self: &Arc<Self>, root: &Arc<Root>) {
         let mut slots = self.lock();
+        // One update at a time, so that updates of several roots never take more than one processor.
         if slots.values().any(|slot| slot.is_updating) {
             return;
         }
         let slot = slots.entry(root.path().to_owned()).or_default();
         let is_due = slot.next_update.is_none_or(|next| Instant::now() >= next);
+        // We ask for damage only if an update is due, because asking resets the flag.
         let is_wanted =
             || slot.index.as_ref().is_none_or(|index| index.strangers() > 0 || index.take_damage());
         if !is_due || !is_wanted() {
@@ -365,6 +371,7 @@ impl KeptIndexes {
                 slot.next_update = Some(Instant::now() + pause);
             }
         };
+        // If no thread can be spawned, the next call tries again.
         slot.is_updating = std::thread::Builder::new().name("index".to_owned()).spawn(update).is_ok();
     }
 }
@@ -379,6 +386,7 @@ fn evict(slots: &mut HashMap<PathBuf, KeptSlot>, root: &Path) -> Option<KeptSlot
     if slots.len() < ROOTS_KEPT {
         return None;
     }
+    // An evicted update would no longer count as running, so a second one could start at the same time.
     let unused = slots.iter().filter(|(_, slot)| !slot.is_updating).min_by_key(|(_, slot)| slot.last_used);
     let oldest = unused.map(|(path, _)| path.clone())?;
     slots.remove(&oldest)
@@ -466,6 +474,7 @@ impl SharedIndexes {
 
 impl Indexes for SharedIndexes {
     fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
+        // Without states, we could not detect that a file differs from the index except by reading it.
         if !root.knows_states() {
             return None;
         }

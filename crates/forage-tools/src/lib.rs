@@ -1,8 +1,8 @@
 //! The tools that an agent or a person can call. Every front end (command line, MCP, agent, library) runs the
 //! [`registry`] and returns the same bytes.
 //!
-//! A tool is one file that contains its name, description, request, response and code. Its description is in
-//! a `.md` file next to it. A call goes through these steps: JSON → coercion → typed request → checked
+//! A tool is one module that contains its name, description, request, response and code. Its description is
+//! in a `.md` file next to it. A call goes through these steps: JSON → coercion → typed request → checked
 //! arguments → engine → [`ToolOutcome`] → text and records.
 //!
 //! A program opens a [`Workspace`] and calls the tools by their typed methods:
@@ -36,8 +36,8 @@
 //! [`Workspace::grep_each`] and [`Workspace::search_each`] stream all results file by file while the search
 //! runs. [`registry`] offers the tools without their types, for front ends whose callers write JSON.
 //!
-//! This is the only crate that writes text for models. It does not depend on any protocol, command line or
-//! stdout.
+//! This is the only crate that writes the text of answers. It does not depend on any protocol, command line
+//! or stdout.
 
 mod answer_cache;
 mod arguments;

@@ -82,7 +82,7 @@ pub const GREP_MATCHES: u64 = 50;
 /// more lines than it reads.
 pub const GREP_CONTEXT_MATCHES: u64 = 10;
 
-/// Time limit for counting the matches that do not fit a page.
+/// Time limit for counting the matches that do not fit a page, and for finding the definitions of a name.
 pub const GREP_COUNT_TIME: Duration = Duration::from_secs(5);
 
 /// Maximum directories in the summary of matches that do not fit a page.
@@ -148,7 +148,8 @@ pub const GREP_SUBTYPE_LEVELS: usize = 8;
 /// Maximum subtypes of a qualifier. With more, we search no further level.
 pub const GREP_SUBTYPES: usize = 200;
 
-/// Time limit for finding types that implement or extend a name.
+/// Time limit for finding the types that implement or extend a name, and separately those that extend its
+/// qualifier.
 pub const GREP_IMPLEMENTATIONS_TIME: Duration = Duration::from_secs(1);
 
 /// Share of a call's time for finding all files with a name.
@@ -235,7 +236,7 @@ pub const CODE_LINE_BYTES: usize = forage_rank::limits::PASSAGE_LINE_BYTES;
 /// Bytes of such a line in which we look for the part to show.
 pub const CODE_PLACE_BYTES: usize = 16 << 10;
 
-/// Maximum bytes of the name of a definition in it.
+/// Maximum bytes of the name of a definition in an answer with code.
 pub const CODE_NAME_BYTES: usize = 80;
 
 /// Approximate bytes of a token of code.
@@ -326,8 +327,8 @@ pub const COMPACT_ENTRY_LINE_BYTES: usize = 100;
 /// takes about half of this.
 pub const COMPACT_COPY_BYTES: usize = 120;
 
-/// Share of the budget, as a divisor, that we reserve for files in one line. Naming the last files is worth
-/// more than another window of the first.
+/// Maximum share of the budget, as a divisor, that we reserve for files in one line. Naming the last files is
+/// worth more than another window of the first.
 pub const COMPACT_ENTRIES_PART: usize = 4;
 
 /// Maximum bytes of a term in the heading of a file.
@@ -393,7 +394,7 @@ pub const CHARACTERS_BY_EDIT: usize = 4;
 
 /// Maximum paths that an error suggests for a missing one, and the time limit for finding them.
 pub const NEAREST_PATHS: usize = 3;
-/// See [`NEAREST_PATHS`].
+/// See [`NEAREST_PATHS`]. Also the time limit for finding globs that match no file.
 pub const NEAREST_TIME: Duration = Duration::from_millis(500);
 
 /// Maximum bytes of a file whose lines `list_directory` counts. For larger files it shows the size.
@@ -422,10 +423,11 @@ pub const LARGE_TEXT_BYTES: u64 = 1 << 20;
 /// least".
 pub const READ_COUNT_BYTES: u64 = 256 << 20;
 
-/// Maximum files with matches in the check of skipped files after a search without hits.
+/// Maximum files with matches in each search after one without hits: that of skipped files, and that of each
+/// other reading.
 pub const VERDICT_FILES: u64 = 20_000;
 
-/// Time limit for this check.
+/// Time limit for the search of skipped files.
 pub const VERDICT_TIME: Duration = Duration::from_secs(2);
 
 /// Time limit for searches of other readings of a pattern without hits, and for the ranking after them.

@@ -162,6 +162,7 @@ fn whole_lines(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();
     }
+    // The line with the number of the other lines takes up to 40 bytes.
     let end = text.as_bytes()[..room.saturating_sub(40)]
         .iter()
         .rposition(|&b| b == b'\n')

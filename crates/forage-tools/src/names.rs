@@ -150,6 +150,7 @@ impl ToolNames {
             text.push_str(before);
             let named = behind.split('}').next().unwrap_or_default();
             let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.');
+            // This brace does not begin a name, e.g. in `x{1,3}`.
             if named.is_empty() || !named.bytes().all(is_letter) || named.len() == behind.len() {
                 text.push('{');
                 rest = behind;

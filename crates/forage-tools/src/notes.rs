@@ -85,5 +85,6 @@ fn note_text(note: &str) -> String {
 
 /// Number of bytes that the notes will take.
 pub(crate) fn notes_bytes(notes: &[String]) -> usize {
+    // Each note has two brackets and a line feed. An empty line separates the notes from the body.
     notes.iter().map(|note| note_text(note).len() + 3).sum::<usize>() + 2
 }

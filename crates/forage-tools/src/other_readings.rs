@@ -37,6 +37,7 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
     };
     let mut all = Vec::new();
     if !options.literal {
+        // In the syntax of `grep` without `-E`, this is an alternation.
         if pattern.contains(r"\|") {
             all.push(reading(r"with `|` in place of `\|`", pattern.replace(r"\|", "|"), exact));
         }
@@ -44,6 +45,7 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
             let literal = PatternOptions { literal: true, multiline: false, ..exact };
             all.push(reading("as plain text", pattern.to_owned(), literal));
         }
+        // `$` matches before a line feed, but not before CR LF.
         if let Some(before) = pattern.strip_suffix('$').filter(|before| !before.ends_with('\\')) {
             all.push(reading("before CR LF", format!("{before}\\r$"), exact));
         }
@@ -185,6 +187,7 @@ fn find(
 pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, stop: &Stop) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words: Vec<&str> = pattern.split(|c| !is_part(c)).filter(|word| word.len() > 2).collect();
+    // Without an index, a ranking would have to read the whole tree.
     if words.is_empty() || context.indexes.is_none() {
         return Vec::new();
     }

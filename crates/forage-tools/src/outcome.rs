@@ -231,6 +231,7 @@ impl Answer {
         let others = || outcome.others.iter().filter_map(|other| other.outcome.as_ref().ok());
         let found = outcome.found || others().any(|other| other.found);
         let cuts = || std::iter::once(&outcome).chain(others()).filter_map(|outcome| outcome.truncated_by);
+        // That a search ended early matters more than that its results were cut.
         let truncated_by = cuts().find(|limit| limit.ends_early()).or_else(|| cuts().next());
         let mut hidden = outcome.hidden.clone();
         others().for_each(|other| hidden.add_all(&other.hidden));

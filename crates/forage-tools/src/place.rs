@@ -47,6 +47,7 @@ impl Context {
     pub(crate) fn place(&self, path: Option<&str>) -> Result<PathTarget, ToolError> {
         let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
         let first = self.roots.find(text);
+        // With any other error, e.g. a missing permission, the path does exist.
         let is_there = |(root, path): &(Arc<Root>, RelPath)| {
             !matches!(
                 root.locate(path),
@@ -150,6 +151,7 @@ impl Context {
     /// it, and below the other roots.
     fn below_some_root<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (Arc<Root>, RelPath)> + 'a {
         let itself = self.roots.find(text).ok();
+        // `from_bytes` does not resolve the escapes of a quoted path.
         let bytes = (!text.starts_with('"')).then_some(text.as_bytes());
         let standing = bytes.and_then(|bytes| RelPath::from_bytes(bytes, self.roots.standing()).ok());
         let standing = standing.map(|path| (Arc::clone(self.roots.main()), path));
@@ -194,7 +196,6 @@ impl PathTarget {
     pub(crate) fn searchable(self) -> Result<Self, ToolError> {
         match self.root.locate(&self.path) {
             _ if self.revision.is_some() => Ok(self),
-            // If the path can't be located, the search will report the reason.
             Ok((path, false)) => match self.root.secrets().denies(&path) {
                 Some(rule) => {
                     let (path, rule) = (self.path.display().into_owned(), rule.to_owned());
@@ -202,6 +203,7 @@ impl PathTarget {
                 }
                 None => Ok(self),
             },
+            // If the path can't be located, the search will report the reason.
             _ => Ok(self),
         }
     }

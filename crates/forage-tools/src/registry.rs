@@ -126,11 +126,13 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
         let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
         let corrected = correction::corrected(&definition, request, error)?;
+        // The placeholder itself would be rejected, so we can't check this request.
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
         // To check that the tool accepts the request, make a call that is cancelled before it does anything.
         let mut context = context.clone();
+        // No observer may see this call.
         context.observers = CallObservers::default();
         context.stop = Stop::never();
         context.stop.cancel();
@@ -158,6 +160,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         context.notices.push(format!(
             "the pattern is not a valid regular expression; searched for this instead: {pattern}"
         ));
+        // The caller did not write the corrected pattern, so an error must be about the original one.
         self.call_as_written(&context, corrected).map_err(|_| error)
     }
 
@@ -195,6 +198,7 @@ pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &To
     if let Some(corrected) = tool.corrected(context, request, error) {
         told += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
     }
+    // The message may quote the arguments, and these may contain secrets.
     clip(&context.without_secrets(&told), limits::ERROR_BYTES)
 }
 

@@ -58,6 +58,8 @@ impl Context {
         let mut repository = match Repository::open(&root, &self.stop) {
             Ok(repository) => repository,
             Err(error) => {
+                // If there is a repository that we can't read, the text may still name a revision. We then
+                // report the real problem, not a missing path.
                 let is_hidden = error != NoHistory::NoRepository && is_like_a_revision(&root, name, path);
                 return (is_meant || is_hidden)
                     .then(|| Err(refused(format!("{rest} can't be read: {error}"))));
@@ -65,6 +67,7 @@ impl Context {
         };
         let id = match repository.resolve(name) {
             Ok(id) => id,
+            // Without the prefix, the text may be a path with a colon.
             Err(error) => return is_meant.then(|| Err(refused(error.to_string()))),
         };
         let path = RelPath::parse(if path.is_empty() { "." } else { path }, &RelPath::root());
@@ -73,8 +76,8 @@ impl Context {
     }
 }
 
-/// Returns true if `name:path` looks like a file of a revision, for a repository that we can't ask. A file
-/// with a line number, a qualified name and an address do not.
+/// Returns true if `name:path` looks like a file of a revision, for a repository that we can't ask. This is
+/// false for a file with a line number, a qualified name (`a::b`) or a URL.
 fn is_like_a_revision(root: &Root, name: &str, path: &str) -> bool {
     let is_path = RelPath::parse(name, &RelPath::root()).is_ok_and(|path| root.locate(&path).is_ok());
     let is_line = path.starts_with(|first: char| first.is_ascii_digit());
@@ -217,6 +220,7 @@ impl StoredTexts for RevisionTexts {
     fn reader(&self, stop: &Stop) -> ReadStored<'_> {
         let mut repository = Repository::open(&self.root, stop).ok();
         Box::new(move |number| {
+            // `Revision::texts` lists directories and does not check each of their files.
             if self.root.secrets().denies(&self.paths[number]).is_some() {
                 return Err(SkipReason::Denied);
             }

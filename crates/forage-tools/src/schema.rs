@@ -196,6 +196,7 @@ pub(crate) fn portable<T: JsonSchema>() -> Value {
     Value::Object(out)
 }
 
+/// Keywords of JSON Schema that every provider supports.
 const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maximum"];
 
 fn property(value: Value) -> Value {

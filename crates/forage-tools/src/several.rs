@@ -110,6 +110,7 @@ pub(crate) fn each<T: Tool>(
     // Roots with more results get what the others do not need. Note that a further page is about only one
     // root.
     let more = most.unwrap_or_default().saturating_sub(taken) / cut.len().max(1) as u64;
+    // A second call may take as long as the first one.
     if !cut.is_empty() && more > 0 && began.elapsed() < context.timeout / 2 && context.stop.check().is_none()
     {
         let again: Vec<&Arc<Root>> = cut.iter().map(|&nth| &roots[nth]).collect();

@@ -92,6 +92,7 @@ impl ShownFiles {
         }
         let at = self.0.len() - 1;
         let file = &mut self.0[at];
+        // The smaller kind shows more of the file.
         file.kind = file.kind.min(kind);
         file
     }

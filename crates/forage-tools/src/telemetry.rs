@@ -67,6 +67,7 @@ pub fn watched(
         *name = json!(asked.name);
     }
     record(asked.name, to, outcome(&result), elapsed, &models, lookup);
+    // This is lazy because it sets the flag.
     let is_entered =
         || to.is_entered.as_ref().is_some_and(|is_entered| is_entered.swap(true, Ordering::AcqRel));
     if let Some((journal, arguments)) = journal.filter(|_| !is_entered()) {

@@ -58,7 +58,8 @@ pub trait Tool {
     const TITLE: &'static str;
     /// The description that a model reads before a call: purpose, when to use it, when not, and the results.
     const DESCRIPTION: &'static str;
-    /// Whether the tool is advertised by default. Note that callers can always use it.
+    /// Whether the tool is advertised by default. Programs and the command line can always use it, but an MCP
+    /// server rejects calls of a tool that is off.
     const ON_BY_DEFAULT: bool = true;
     /// Repository text that leaves the machine during a call.
     const EGRESS: Egress = Egress::None;

@@ -1,4 +1,4 @@
-//! The tools, one file each.
+//! The tools, one module each.
 
 mod adapted;
 pub(crate) mod grep_search;

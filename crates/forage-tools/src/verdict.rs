@@ -155,8 +155,8 @@ pub fn hidden_matches(
     lines
 }
 
-/// Part of the sentence about files that the configuration excludes, for example with `search.exclude`. No
-/// rule of a repository can have such a name.
+/// Part of the sentence about files that the configuration excludes, for example with `search.exclude`. A
+/// rule of a repository is named with its file and line instead.
 const OF_CONFIGURATION: &str = " of the configuration, such as ";
 
 /// Searches the hidden files, within limits and the call's own deadline. `searched` is the report of a search

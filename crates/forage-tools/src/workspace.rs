@@ -108,6 +108,8 @@ impl Workspace {
         let opened: Vec<_> =
             directories.into_iter().map(|directory| open(directory.as_ref())).collect::<Result<_, _>>()?;
         let standing = opened.first().map_or_else(RelPath::root, |(_, below)| below.clone());
+        // Relative paths are below the project. We try the given directory only if a path does not exist
+        // there.
         let roots = Roots::new(opened.into_iter().map(|(root, _)| root).collect(), RelPath::root())?;
         Ok(Self::of(Context::new(roots.standing_in(standing))))
     }

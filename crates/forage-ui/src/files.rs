@@ -87,7 +87,8 @@ pub(crate) fn follow(
     }
 }
 
-/// The file that we are reading, and the offset that we have reached.
+/// The file that we are reading, and the offset that we have reached. We keep the file open because it may
+/// still get lines after it was moved away.
 #[derive(Default)]
 struct FollowedJournal(Option<(Handle, u64)>);
 
@@ -106,6 +107,7 @@ impl FollowedJournal {
                 if let Some((last, at)) = last {
                     read_from(gathered, last.as_file_mut(), *at);
                 }
+                // Calls that we already have are ignored.
                 if let Some(mut before) = open(JournalPart::Before) {
                     read_from(gathered, &mut before, 0);
                 }
@@ -198,6 +200,7 @@ fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), Str
         let (mut calls, mut results) = (Vec::new(), Vec::new());
         called(&exchange["request"]["body"], &mut calls, &mut results);
         for (id, tool, arguments) in calls {
+            // Each request repeats the calls of the conversation so far.
             if !seen.insert((id.clone(), tool.clone(), arguments.to_string())) {
                 continue;
             }

@@ -85,6 +85,7 @@ impl KeptCalls {
 impl CallJournal for KeptCalls {
     fn enter(&self, head: CallHead) {
         let call = {
+            // The sequence numbers must have the order of the ring, so we assign them under the same lock.
             let mut ring = self.ring();
             ring.all += 1;
             let call = Arc::new(CallRecord::new(&self.process.process, ring.all, head));

@@ -160,6 +160,7 @@ impl SeenCalls {
             }
             if !known.processes.iter().any(|seen| seen.process.process == call.process) {
                 let process = ProcessRecord::new(&call.process, &call.head.surface, call.began.clone());
+                // `add_process` takes the lock too.
                 drop(known);
                 self.add_process(process, from);
                 known = self.known();

@@ -90,6 +90,7 @@ pub(crate) fn serve(
         }
         Ok(())
     });
+    // Requests that still read files must not delay the end.
     runtime.shutdown_background();
     served
 }
@@ -173,6 +174,7 @@ impl PageServer {
         let number = |name| query.get(name).and_then(|text| text.parse::<usize>().ok());
         let after = number("after").unwrap_or_default();
         let gathered = &self.api.gathered;
+        // We subscribe before we read, so that no change in between is missed.
         let mut news = gathered.subscribe();
         news.mark_unchanged();
         let told = gathered.after(after);

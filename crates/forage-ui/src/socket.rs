@@ -117,7 +117,7 @@ fn tell(mut stream: UnixStream, kept: &KeptCalls) -> io::Result<()> {
     let mut told = 0;
     while let Some(calls) = kept.next(told, limits::READER_WAIT) {
         if calls.is_empty() {
-            // This fails if the reader has gone.
+            // Without new calls, only a write shows whether the reader has gone.
             stream.write_all(b"\n")?;
         }
         for call in calls {
@@ -161,6 +161,7 @@ pub(crate) fn read(path: &Path, mut take: impl FnMut(&str)) -> io::Result<()> {
     loop {
         line.clear();
         let read = (&mut reader).take(limits::LINE_BYTES as u64).read_until(b'\n', &mut line)?;
+        // This is the end, or a line that is too long.
         if read == 0 || line.last() != Some(&b'\n') {
             return Ok(());
         }

@@ -211,6 +211,7 @@ enum Invocation {
 impl Invocation {
     fn parse() -> Result<Self, clap::Error> {
         let own = Cli::command();
+        // `arranged` hides all commands, so only the other tree tells which of them the help shows.
         let (shown, mut commands) = (commands(), help::arranged(commands()));
         let matches = commands.try_get_matches_from_mut(std::env::args_os());
         let matches = matches.map_err(|error| only_shown(error, &shown))?;
@@ -219,6 +220,7 @@ impl Invocation {
                 Global::from_arg_matches(&matches).map(|global| Self::Tool(tool, request, Box::new(global)))
             }
             None => Cli::from_arg_matches(&matches).map(|mut cli| {
+                // ripgrep's `-q` is our global `--quiet`.
                 cli.global.quiet |=
                     matches!(&cli.command, Some(Command::Grep(arguments)) if arguments.silent);
                 Self::Command(Box::new(cli))
@@ -235,7 +237,8 @@ impl Invocation {
     }
 }
 
-/// The names of `forage grep`.
+/// The names of `forage grep` for which [`only_shown`] explains ripgrep's unsupported options. The rarer
+/// aliases are missing.
 const GREP: [&str; 3] = ["grep", "search", "rg"];
 
 /// Rewrites an error's suggestions so that they use only command names that the help shows. Users should not
@@ -310,6 +313,7 @@ pub(crate) fn run() -> ExitCode {
         output.be_quiet();
         progress::be_quiet();
     }
+    // Even after a panic, `--json` must print one document, and the exit status must be 2.
     let result = catch_unwind(AssertUnwindSafe(|| match &asked {
         Invocation::Command(cli) => command(cli, &mut output),
         Invocation::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),

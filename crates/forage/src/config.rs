@@ -139,6 +139,7 @@ fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<
     config.layers.add(given.settings)?;
     config.name_model(given.model, "command line")?;
     config.exchanges = given.exchanges.open()?;
+    // This must come after all sources, because it skips keys that are set explicitly.
     config.layers.settle()?;
     config.settings = config.layers.settings()?;
     if !given.roots.is_empty() {

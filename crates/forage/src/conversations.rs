@@ -86,6 +86,7 @@ fn age(modified: SystemTime) -> Duration {
 fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let mut files: Vec<_> = directory.entries()?.into_iter().map(|file| (age(file.modified), file)).collect();
     files.sort_by_key(|(age, _)| *age);
+    // Another process may be writing a temporary file, so only its age counts.
     let is_over = |(nth, (age, file)): &(usize, (Duration, forage_fs::PrivateEntry))| {
         *age > CONVERSATION_AGE || (*nth >= CONVERSATION_ROOTS && !file.is_temporary())
     };

@@ -58,7 +58,8 @@ impl Drop for LiveCalls {
     }
 }
 
-/// The journal's file. A thread outside of the sandbox writes it, so that no call has to wait for the disk.
+/// The journal's file. A separate thread writes it, so that no call has to wait for the disk. The thread is
+/// started outside of the sandbox, because the directory of the file is not accessible inside it.
 pub(crate) struct JournalFile {
     file: Arc<RotatedFile>,
     writer: Mutex<Option<JournalWriter>>,

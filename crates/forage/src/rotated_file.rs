@@ -84,6 +84,7 @@ impl RotatedFile {
                 continue;
             }
             let size = file.metadata()?.len();
+            // If a line alone exceeds the limit, rotating an empty file would not help.
             let is_full = size > 0 && size + line.len() as u64 > self.rotate_bytes;
             if is_full && is_alone {
                 match named.rename(before(&self.path).file_name().unwrap_or_default()) {

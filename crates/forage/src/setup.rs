@@ -206,6 +206,7 @@ impl Site {
     }
 
     fn update(&self, text: &str, present: &Value, wanted: &Value) -> Result<FileChange, SetupRefusal> {
+        // The text of a skill differs between versions of Forage, even if its entry is the same.
         if wanted == present && self.client.format != FileFormat::Skill {
             return Ok(FileChange::None);
         }
@@ -348,6 +349,7 @@ fn contents(file: &Value, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> 
         Value::Array(items) if spot.is_list => {
             items.iter().map(|item| (item["name"].as_str().unwrap_or_default(), item)).collect()
         }
+        // In YAML, the value of a section without entries is null.
         Value::Null => Vec::new(),
         _ => {
             let form = if spot.is_list { "list" } else { "table of servers" };

@@ -74,6 +74,7 @@ fn docstring(text: &str, example: &str) -> String {
 
 fn documentation(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\\', "\\\\");
+    // A quote at the end would end the docstring one character early.
     format!("\"\"\"{}\"\"\"", text.replace("\"\"\"", "'''").trim_end_matches('"'))
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Surface, SurfaceMethod, TypeNames, fields, pascal, type_of};
 
-/// The exported names, except for those of errors.
+/// The exported names, except for the subclasses of `ForageError`.
 const NAMES: [&str; 5] = ["Workspace", "Answer", "Asked", "Each", "ForageError"];
 
 pub(super) fn module(surface: &Surface<'_>) -> String {

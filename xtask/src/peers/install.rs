@@ -16,8 +16,8 @@ pub(super) enum Versions {
 }
 
 impl Versions {
-    /// Returns the folder for these versions. Its first component is the peer's group. Other members of the
-    /// group must be in the same place.
+    /// Returns the folder for these versions. The first component of `folder` names the peer's group. The
+    /// members of a group must stay together, so the newest versions get a folder for the whole group.
     fn place(self, peers: &Path, folder: &str) -> PathBuf {
         match self {
             Self::Pinned => peers.join(folder),
@@ -127,7 +127,8 @@ impl Peer {
 
     fn npm(&self, workspace: &Workspace, versions: Versions, place: &Path) -> Result<(), String> {
         let list = self.stamp(workspace)?;
-        // We copy the list only when the installation next to it is complete.
+        // We install into another folder and write the list last. If we are interrupted, the next run repeats
+        // the installation.
         let making = place.join("npm");
         for old in [&making, &place.join("node_modules")] {
             remove(old)?;

@@ -82,7 +82,8 @@ impl NamedFile {
         renamed.map_err(|source| io_error(&self.directory.join(&self.name), source))
     }
 
-    /// Returns true if the name still refers to the file that was opened.
+    /// Returns true if the name still refers to the file that was opened. On systems without file identities
+    /// (`portable`), any file with this name counts.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl NamedFile {
         }
     }
 
-    /// Removes the file if the name still refers to the one that was opened.
+    /// Removes the file if the name still refers to the one that was opened, see [`NamedFile::is`].
     ///
     /// # Errors
     ///

@@ -61,7 +61,7 @@ pub(crate) fn is_link_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotADirectory
 }
 
-/// Reads once into the spare capacity of `buffer`.
+/// Reads until the spare capacity of `buffer` is full, or to the end of the file.
 pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let spare = buffer.capacity() - buffer.len();
     file.take(spare as u64).read_to_end(buffer)
@@ -197,7 +197,7 @@ pub(crate) fn list_while(
     Ok(nodes)
 }
 
-/// Invalid Windows names, for example `*.rs`, are reported as not found.
+/// Converts the error for an invalid name on Windows, for example `*.rs`, to “not found”.
 fn no_name(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::InvalidFilename if cfg!(windows) => io::ErrorKind::NotFound.into(),

@@ -65,6 +65,7 @@ pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<
 
 /// Opens a file of a directory, unless it is a link.
 pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMode) -> io::Result<File> {
+    // If a link is created after this check, it is followed, but it can't lead outside of `directory`.
     if directory.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink()) {
         return Err(io::ErrorKind::NotADirectory.into());
     }

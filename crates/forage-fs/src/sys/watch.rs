@@ -89,7 +89,7 @@ impl Watcher {
     }
 }
 
-/// The maximum number of directories that a user may watch.
+/// Queries the maximum number of directories that a user may watch.
 #[expect(clippy::disallowed_methods, reason = "the kernel's setting, which no repository can name")]
 pub(crate) fn max_watches() -> usize {
     let max = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");

@@ -237,7 +237,7 @@ impl<'a> EntryBatch<'a> {
         (!items.is_empty() && done.stopped.is_none()).then_some(Self { path, items, directory })
     }
 
-    /// The position of the batch in the order of the walk.
+    /// Returns the position of the batch in the order of the walk.
     pub(super) fn key(&self) -> Option<frontier::Key> {
         let first = match self.items.first()? {
             Item::Found(found) => found.path.clone(),

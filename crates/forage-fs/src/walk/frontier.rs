@@ -184,7 +184,8 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
                 self.changed.notify_all();
                 return None;
             }
-            // We pause so that results that wait for an earlier task do not accumulate without limit.
+            // We pause so that results that wait for an earlier task do not accumulate without limit. If
+            // nothing is running, we must go on, or the walk would never end.
             let moving = state.handing_over || !state.running.is_empty();
             let crowded = state.waiting_bytes > limits::WALK_BUFFERED_BYTES && moving;
             if !crowded && let Some(Reverse(task)) = state.open.pop() {
@@ -253,6 +254,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
             if done.items.is_empty() {
                 continue;
             }
+            // The receiver may be slow, so other workers must be able to continue meanwhile.
             drop(state);
             let flow = self.receive(done.items);
             state = self.lock();

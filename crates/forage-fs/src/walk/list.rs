@@ -301,6 +301,7 @@ impl<'a> ListPlan<'a> {
         let record = snapshot.record(path)?;
         // A directory that can't be opened here can't be listed either, and the error is reported there.
         let directory = sys::open_for_names(self.root.handle(), path).ok()?;
+        // This also excludes other file systems, since their directories are on another device.
         if !record.names_are_same(&directory, device) {
             return None;
         }
@@ -347,6 +348,7 @@ impl<'a> ListPlan<'a> {
             if self.options.snapshot.is_some() || !Arc::ptr_eq(&above, &here) {
                 rules = rules.below(path, &here);
             }
+            // With a record, the next walk would not read these rules and so not repeat their warnings.
             if let (Some(recorder), Some(before)) = (self.recorder, before)
                 && done.warnings.is_empty()
             {
@@ -472,6 +474,8 @@ impl<'a> ListPlan<'a> {
             }
             match directory_task {
                 Some(task) if here.depth < self.options.max_depth => {
+                    // The files before the directory come first in path order, so they need a batch of their
+                    // own.
                     flush(&mut items, done);
                     done.tasks.push(task);
                 }
@@ -512,7 +516,7 @@ impl<'a> ListPlan<'a> {
         })
     }
 
-    /// The reason for leaving out a name with this verdict, if there is one.
+    /// Returns the reason for leaving out a name with this verdict, if there is one.
     fn reason(&self, verdict: &IgnoreVerdict, name: &[u8]) -> Option<SkipReason> {
         match verdict {
             IgnoreVerdict::Ignored => Some(SkipReason::Ignored),

@@ -134,18 +134,18 @@ impl FileListing {
         Some(self.directories[found].clone())
     }
 
-    /// Returns true if the links still lead to the same places. We must check this, as there are no
-    /// notifications.
+    /// Returns true if the links still lead to the same places. We must check this because there are no
+    /// notifications from directories outside of the listing.
     pub(super) fn links_are_the_same(&self) -> bool {
         self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link) == *reason)
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     pub fn files(&self) -> u32 {
         self.firsts.last().copied().unwrap_or(0)
     }
 
-    /// The numbers of the files of a piece.
+    /// Returns the numbers of the files of a piece.
     fn numbers(&self, piece: usize) -> Range<u32> {
         self.firsts[piece]..self.firsts[piece + 1]
     }
@@ -169,7 +169,7 @@ impl FileListing {
         }
     }
 
-    /// The number of directories and files whose states are compared.
+    /// Returns the number of directories and files whose states are compared.
     pub(super) fn entries(&self) -> usize {
         self.directories.len() + self.files() as usize
     }
@@ -277,6 +277,7 @@ impl Below<'_> {
         let mut tasks = Vec::new();
         let mut behind = start;
         for piece in start..self.pieces.end {
+            // Pieces without chosen files join the next stretch, so they need no task of their own.
             if piece + 1 == self.pieces.end || has_any(&chosen.visited, &self.listing.numbers(piece)) {
                 let key = self.listing.pieces[piece].key();
                 tasks.push(frontier::WalkTask { key, work: ListingWork::Stretch(behind..piece + 1) });

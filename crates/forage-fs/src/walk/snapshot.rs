@@ -30,6 +30,7 @@ use crate::sys::{self, Directory, FileNode, NodeKind};
 const MAGIC: [u8; 8] = *b"FORAGEDS";
 /// The format version. This must be increased when the format or the meaning of its content changes.
 const VERSION: u32 = 3;
+/// Bytes of the magic, the version, the checksum, the flag of the work tree and the number of records.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
 const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
 const VERDICTS: [IgnoreVerdict; 3] = [IgnoreVerdict::Nothing, IgnoreVerdict::Ignored, IgnoreVerdict::Kept];
@@ -120,6 +121,7 @@ fn rules_of(
 fn settled(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     let by_name = sys::state(directory, name, device)?;
     let file = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??;
+    // Later comparisons only query the state by name, so both must agree.
     match file.stable_state()? {
         (state, StateReliability::All) if state == by_name => Some(state),
         _ => None,
@@ -155,6 +157,7 @@ impl Recorder {
     /// Reads the state of a directory. This must be called before the directory is listed and its rules are
     /// read.
     pub(super) fn before(&self, directory: &Directory) -> DirectoryState {
+        // We read the clock first, so that changes during this call count as recent.
         let now = nanoseconds_now();
         let state = sys::directory_state(directory, self.device);
         let rules = rules_of(directory, |directory, name| settled(directory, name, self.device));
@@ -187,6 +190,7 @@ impl Recorder {
         write_bytes(&mut record, path.as_bytes());
         write_state(&mut record, before.state);
         for rules in &before.rules {
+            // 0 means that the source can't be determined, and 1 that it doesn't exist.
             let kind = rules
                 .map(|rules| rules.kind.and_then(|kind| index_of(&KINDS, &kind)).map_or(1, |kind| kind + 2));
             record.push(kind.unwrap_or(0));
@@ -202,6 +206,7 @@ impl Recorder {
             write_bytes(&mut record, &node.name);
         }
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        // Four bytes for the offset of the record.
         recorded.bytes += record.len() + 4;
         if recorded.bytes <= limits::SNAPSHOT_BYTES {
             recorded.records.push((path.clone(), record));
@@ -390,7 +395,7 @@ impl<'a> SnapshotRecord<'a> {
         Some(names)
     }
 
-    /// The cost of compiling the directory's own rules.
+    /// Returns the cost of compiling the directory's own rules.
     pub(super) fn cost(&self) -> RuleCost {
         self.cost
     }
@@ -402,6 +407,7 @@ impl<'a> SnapshotRecord<'a> {
 
     /// Returns true if the directory's own rules are those of the snapshot.
     pub(super) fn rules_are_same(&self, directory: &Directory, device: u64) -> bool {
+        // Two sources that can't be determined must not count as the same.
         self.rules.iter().all(Option::is_some)
             && self.rules == rules_of(directory, |directory, name| sys::state(directory, name, device))
     }

@@ -24,6 +24,7 @@ impl Snapshot {
     /// Fails if the root can't be walked.
     pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
         let Some(device) = root.device_with_directory_states() else { return Ok(None) };
+        // A walk applies `hidden` itself, so one snapshot serves walks with and without hidden names.
         let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };
         let recorder = Recorder::new(device);
         let plan = ListPlan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);

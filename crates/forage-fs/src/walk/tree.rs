@@ -147,6 +147,7 @@ impl RuleTree {
         };
         let top = lister.list(&RelPath::root(), &plan.place(), None)?;
         let top = lister.without_linked(top)?;
+        // Listing a directory again charges its rules again, so there must be room for this.
         if budget.is_half_used() {
             return Err(too_many());
         }

@@ -32,7 +32,7 @@ impl Mounts {
         Some(Arc::new(Self { table, watches, changes: Mutex::new(0) }))
     }
 
-    /// The number of changes detected so far.
+    /// Returns the number of changes detected so far.
     fn changes(&self) -> u64 {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         *changes += u64::from(self.table.has_changed());
@@ -123,7 +123,7 @@ impl WatchedTree {
         })
     }
 
-    /// The root of the tree.
+    /// Returns the root of the tree.
     pub fn root(&self) -> &Root {
         &self.root
     }
@@ -156,7 +156,7 @@ impl WatchedTree {
 
     /// Compares the states of all files, unless a comparison has begun after `since`. Returns true if the
     /// tree differs from any listing returned since then, or if there is no listing. Callers should use this
-    /// before they report that there are no matches. If `stop` ends the comparison, the result false is
+    /// before they report that there are no matches. If `stop` ends the comparison, a result of false is
     /// meaningless.
     pub fn detect_unreported_changes(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
@@ -272,6 +272,7 @@ impl WatchedTree {
 }
 
 fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop) -> State {
+    // We read this first, so that a mount during the listing is noticed.
     let changes = mounts.changes();
     let started = Instant::now();
     let list = || {

@@ -46,6 +46,7 @@ impl Repository {
         for (number, entry) in index.entries.iter().enumerate() {
             let known = before.of_index[number];
             if entry.stage > 0 {
+                // A file with a conflict has up to three entries, one per stage.
                 let is_repeated = files.last().is_some_and(|last| last.path == entry.path);
                 if !is_repeated {
                     let (path, kind) = (entry.path.clone(), ChangeKind::Conflicted);
@@ -235,6 +236,7 @@ impl Reading<'_> {
     /// Determines the versions that files of the index have in the working tree; `None` for a file that is
     /// gone.
     fn versions(&self, index: &GitIndex, repository: &Repository) -> Vec<Option<FileVersion>> {
+        // We open each directory only once for all of its files.
         let mut directories: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (number, entry) in index.entries.iter().enumerate() {
             let end = entry.path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
@@ -270,11 +272,13 @@ impl Reading<'_> {
         let name = &entry.path[entry.path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1)..];
         let status = names.status(name).ok()??;
         let is_same = self.is_same(entry, &status);
+        // If the repository does not record this permission, the mode of the index stays.
         let is_executable = match self.records_modes {
             true => status.is_executable,
             false => mode == FileMode::Executable,
         };
         let mode = match status.kind? {
+            // A directory has replaced the file.
             EntryKind::Directory => return None,
             EntryKind::Symlink => FileMode::Symlink,
             EntryKind::File if is_executable => FileMode::Executable,

@@ -395,8 +395,8 @@ impl<'t> AssignmentScan<'t> {
         let lead = Lead::Operator(operator);
         let direct = || self.value(name, at + operator.len(), lead);
         let typed = self.after_type(operator, at + 1).and_then(|at| {
-            // Text that is separated from the `=` by a blank is a type. Without the blank, it may be a value
-            // that ends with `=`.
+            // Text before ` =` is a type. Without the blank, it may be a value that ends with `=`, e.g. in
+            // base64.
             let parted = self.byte_before(at - 1) == b' ';
             let value = self.value(name, at, Lead::Operator("="));
             (parted || value.is_some()).then_some((value, parted))
@@ -659,7 +659,7 @@ impl<'t> AssignmentScan<'t> {
         rest.starts_with("</").then_some(value)
     }
 
-    /// Returns true if there is only text before the name in its line that settings may have there.
+    /// Returns true if the line before the name has nothing but what settings may have there, e.g. `export`.
     fn begins_line(&self, name: &Range<usize>) -> bool {
         let Some(start) = self.line_start(name.start) else { return false };
         let head = &self.text[start..name.start];
@@ -707,6 +707,8 @@ impl<'t> AssignmentScan<'t> {
         }
         let bytes = value.bytes();
         let is_name = bytes.clone().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
+        // A value that looks like a name may be a variable in code. But `NAME=value` without blanks is the
+        // form of settings.
         let is_setting = !is_name
             || (at == name.end + 1 && lead == Lead::Operator("="))
             || !self.is_among_code(line_start, line_end);
@@ -826,6 +828,8 @@ impl<'t> AssignmentScan<'t> {
         Some(next + self.line_prefix.find(&self.text[next..]).map_or(0, |prefix| prefix.len()))
     }
 
+    /// Returns the byte at an offset. Beyond the text, this is a line end, so that callers need no other
+    /// check for the end of a line.
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(b'\n')
     }

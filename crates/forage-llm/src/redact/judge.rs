@@ -682,8 +682,8 @@ fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_JUDGED_BYTES)]
 }
 
-/// Removes `${…}`, `{{…}}`, `<%…%>`, `{words}` and earlier redactions from a text. Anything else in single
-/// braces may be the secret itself, for example a Windows identifier.
+/// Removes `${…}`, `#{…}`, `{{…}}`, `{words}` and earlier redactions from a text. Anything else in single
+/// braces may be the secret itself, for example a GUID.
 pub(super) fn without_interpolation(text: &str) -> String {
     let mut fixed = String::new();
     let mut rest = text;

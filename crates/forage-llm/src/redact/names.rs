@@ -13,7 +13,7 @@ pub(super) enum NameWeight {
     /// A program generates the value, so everything that looks random counts.
     Token,
     /// The name may only be related to a secret, or may be some other key. Everything that looks random
-    /// counts, except for 128-bit identifiers.
+    /// counts, except for UUIDs and hexadecimal digests.
     Weak,
 }
 
@@ -118,6 +118,7 @@ pub(super) fn telling(name: &str) -> Option<NameWeight> {
         count += 1;
     }
     let words = &words[..count];
+    // In `secret_key_password`, the password counts.
     let at = words.iter().rposition(|word| kind(word).is_some())?;
     let mut telling = kind(words[at])?;
     let before = at.checked_sub(1).map(|before| words[before]);
@@ -133,6 +134,7 @@ pub(super) fn telling(name: &str) -> Option<NameWeight> {
         if is_one_of(word, BEHIND) {
             return None;
         }
+        // A word that we don't know may change the meaning.
         if !is_one_of(word, NEUTRAL) {
             telling = NameWeight::Weak;
         }
@@ -148,6 +150,7 @@ fn is_locale(name: &str) -> bool {
 
 fn kind(word: &str) -> Option<NameWeight> {
     let ends_with_one = |words: &[&str]| words.iter().any(|end| ends_with(word, end));
+    // These must be whole words, because `compass` ends with `pass`.
     if is_one_of(word, &["pass", "passe", "pw", "psk", "bindpw", "rootpw", "senha"])
         || ends_with_one(PASSWORDS)
     {
@@ -172,8 +175,8 @@ fn ends_with(word: &str, end: &str) -> bool {
     word.len() >= end.len() && word[word.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-/// Splits a name into words, at everything that is not a letter and at humps. Digits are left out. `PassWord`
-/// and `pass_word` need no special case: one half of each is sensitive on its own.
+/// Splits a name into words, at everything that is not a letter and at humps. Digits are left out. Note that
+/// `PassWord` and `pass_word` have two words, of which `word` makes the name harmless ([`BEHIND`]).
 fn words_of(name: &str) -> impl Iterator<Item = &str> {
     name.split(|character: char| !character.is_ascii_alphabetic())
         .flat_map(humps)

@@ -26,8 +26,8 @@ const PUTTY_LINES: &str = "Private-Lines:";
 const MAX_LINES_BACK: usize = 300;
 
 /// Minimum length in characters of a body line that we find backwards, except for the last two lines of a
-/// block. Also the minimum number of key characters that a mark needs next to it. After those, lines that we
-/// find forwards may have any length.
+/// block. A mark also needs this many key characters next to it to count as part of a key. Lines that we find
+/// forwards may have any length.
 const MIN_BODY_BACK: usize = 16;
 
 /// The rule for private keys.
@@ -110,6 +110,7 @@ impl PrivateKeys {
     /// Returns true if the marked lines contain characters of a key.
     fn has_body(&self, text: &str, marked: &[Option<(usize, usize)>]) -> bool {
         let lines = || marked.iter().flatten().map(|(start, end)| &text[*start..*end]);
+        // Headers contain a colon, and BEGIN and END marks contain dashes.
         let is_body = |line: &&str| !line.contains([':', '-']);
         // Several short lines may be a key together. We recognize the last line of a key by its padding.
         is_key(&lines().filter(is_body).take(8).collect::<String>())

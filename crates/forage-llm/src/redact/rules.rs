@@ -3,7 +3,7 @@
 //! Each row is a rule. It has a name, literals, a pattern, the minimum entropy, an exception, and the source
 //! of the pattern. Every match must contain one of the literals, in any case: we search for all of them at
 //! once. The secret is the last group of the pattern that took part in the match, or the whole match if there
-//! are no groups. Patterns have no maximum length, so that no tail of a secret survives. Most have no
+//! are no groups. Most patterns have no maximum length, so that no tail of a secret survives. Most have no
 //! boundary at the start, so that we also find a token that is joined to other text.
 //!
 //! A pattern that matches only secrets has no exception for texts that look like words. Unless it says
@@ -48,7 +48,7 @@ pub(super) const URL_CREDENTIALS: &str = "url-credentials";
 pub(super) struct RedactionRule {
     pub(super) name: &'static str,
     pub(super) keywords: &'static [&'static str],
-    /// Number of bytes before its literal at which a match may begin.
+    /// Maximum number of bytes of a match before its literal.
     pub(super) before: usize,
     pub(super) form: &'static str,
     /// Minimum Shannon entropy of the secret, in bits per byte. This excludes little more than `xxxx…`.

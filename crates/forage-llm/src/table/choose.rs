@@ -138,6 +138,7 @@ impl<'a> Chooser<'a> {
                 |provider: &&ResolvedModel| ["*", &provider.name].contains(&preference.provider.as_str());
             let fitting: Vec<&ResolvedModel> =
                 providers.iter().filter(|provider| provider.obstacle.is_none()).filter(named).collect();
+            // Reading a list takes a request, so we need no list after the first preference that matches.
             if self.choice.candidates.is_empty() {
                 let unknown = fitting.iter().filter(|provider| !self.lists.contains_key(&provider.name));
                 self.choice.needs = unknown.map(|provider| provider.name.clone()).collect();
@@ -184,6 +185,7 @@ impl<'a> Chooser<'a> {
                 continue;
             }
             let mut facts = self.table.facts(&provider.name, &model.id);
+            // The list is more recent than the table, so its values take precedence.
             facts.price = model.price.filter(|_| !provider.is_free).or(facts.price);
             facts.context_tokens = model.context_tokens.or(facts.context_tokens);
             match self.objection(preference, pattern, &model.id, &facts) {

@@ -109,12 +109,14 @@ impl ProviderTable {
         }
     }
 
-    /// Lists a provider's whole ids in the table that it still serves, newest first.
+    /// Lists the ids of a provider in the table that it still serves. They have the order of the table, which
+    /// is newest first for the built-in entries. Patterns with `*` are not included.
     pub fn pinned(&self, provider: &str) -> impl Iterator<Item = &str> {
         self.whole_ids(provider).filter(|(_, retired)| !retired).map(|(id, _)| id)
     }
 
-    /// Lists every whole id of a provider, and whether it is retired.
+    /// Lists the ids of a provider in the table, and whether each is retired. Patterns with `*` are not
+    /// included.
     pub(super) fn whole_ids(&self, provider: &str) -> impl Iterator<Item = (&str, bool)> {
         let own = self.facts.iter().filter(move |facts| facts.provider() == Some(provider));
         own.flat_map(|facts| {

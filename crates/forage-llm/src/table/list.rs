@@ -58,6 +58,7 @@ impl ModelLister for WireLister {
 fn failure(error: &ChatError) -> ListFailure {
     let refused = |status: u16| format!("the provider has no list for this key (HTTP {status})");
     let why = match error {
+        // Only a 401 rules out the key. A 403 may forbid just the list, so the pinned models stay candidates.
         ChatError::Unauthorized { status: 401, .. } => {
             let why = "the provider refused the key (HTTP 401)".to_owned();
             return ListFailure { key_refused: true, why };

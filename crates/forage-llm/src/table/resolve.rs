@@ -45,12 +45,12 @@ impl ProviderTable {
         Some(resolve(name, provider, true, variable))
     }
 
-    /// Resolves all available providers, sorted by name.
+    /// Resolves all providers of the table, sorted by name. Those that can't be used have an obstacle.
     pub fn resolve_all(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<ResolvedModel> {
         self.providers.iter().map(|(name, provider)| resolve(name, provider, false, variable)).collect()
     }
 
-    /// Finds the provider with this address, for looking up facts about its models.
+    /// Finds the provider with this address. Facts about models are looked up by the provider's name.
     pub fn provider_at(&self, base_url: &str) -> Option<&str> {
         let same = |own: &str| own.trim_end_matches('/') == base_url.trim().trim_end_matches('/');
         let mut found = self
@@ -124,6 +124,7 @@ impl ResolvedModel {
             let variables = provider.settings.base_url_env.as_deref().unwrap_or_default();
             return Err(format!("no address: {} is not set", names(variables)));
         };
+        // We only check the address, so the model does not matter.
         let mut endpoint = EndpointSettings::new(&self.name, base_url, "any");
         endpoint.allow_insecure = self.allow_insecure;
         let endpoint = Endpoint::new(endpoint).map_err(|error| error.to_string())?;

@@ -225,6 +225,7 @@ fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
+/// Marks the last block. The server caches everything up to a marked block.
 fn mark_cached(blocks: &mut [Value]) {
     if let Some(last) = blocks.last_mut() {
         last["cache_control"] = json!({"type": "ephemeral"});

@@ -54,7 +54,7 @@ impl WireClient {
         })
     }
 
-    /// Sends the request, with the schema or without.
+    /// Sends the request once, without a retry.
     fn ask(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
         let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
@@ -158,6 +158,7 @@ impl ChatModel for WireClient {
             StreamEnd::Cut => return Err(ChatError::ConnectionLost { model: self.name() }),
         };
         let answer = self.answer(document, request, started)?;
+        // A server that does not stream sends one document, whose text we have not passed on yet.
         if is_one_document && !answer.text.is_empty() {
             on_text(&answer.text);
         }

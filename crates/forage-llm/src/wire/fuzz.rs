@@ -1,5 +1,5 @@
-//! Tests properties that must hold for any response: there are no panics, memory use does not exceed the size
-//! of the response, and the result does not depend on how the bytes were split.
+//! Tests properties that must hold for any response: there are no panics, memory use stays within
+//! [`forage_fuzz::limits::INPUT_BYTES`], and the result does not depend on how the bytes were split.
 
 use std::ops::ControlFlow;
 

@@ -42,6 +42,7 @@ impl Protocol for OpenAiChat {
             "stream": streamed,
         });
         if streamed {
+            // Without this option, a stream contains no token counts.
             body["stream_options"] = json!({"include_usage": true});
         }
         if facts.accepts_temperature {
@@ -101,7 +102,7 @@ impl Protocol for OpenAiChat {
     }
 
     fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)> {
-        // One server omits the envelope.
+        // One server sends the array without an envelope.
         let data = page["data"].as_array().or(page.as_array())?;
         let model = |model: &Value| {
             let listed =

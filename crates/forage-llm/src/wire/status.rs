@@ -20,8 +20,8 @@ pub(super) struct StatusRefusal<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// Codes with which servers distinguish errors of the same status. We check the words of the message only if
-/// there is no code, because its wording changes.
+/// Codes with which servers distinguish errors of the same status. Some servers send none, so for a 400 or
+/// 422 we also check the words of the message. They are less reliable, because wordings change.
 const OVERFLOW_CODES: [&str; 3] =
     ["exceed_context_size_error", "context_length_exceeded", "request_too_large"];
 const CREDIT_CODES: [&str; 4] =
@@ -93,9 +93,11 @@ impl StatusRefusal<'_> {
                 ChatError::ContextOverflow { model, status, message: message() }
             }
             402 => ChatError::OutOfCredit { model, status },
+            // This must come before 429, which OpenAI also sends for a used-up quota.
             _ if has_code(&CREDIT_CODES) || is_request && says(&CREDIT_WORDS) => {
                 ChatError::OutOfCredit { model, status }
             }
+            // This must come before 403, which OpenAI also sends for a model that the account may not use.
             400..=499 if status != 429 && status != 408 && has_code(&MODEL_CODES) => {
                 ChatError::ModelUnusable { model, status, message: message() }
             }

@@ -22,7 +22,7 @@ pub(crate) enum Reply {
     Hang(Vec<u8>),
     /// Sends these bytes at once, no matter what the client sends.
     Blurt(&'static [u8]),
-    /// Does nothing until the client leaves, and does not even read the request.
+    /// Closes the connection after a second, without reading the request.
     Deaf,
 }
 

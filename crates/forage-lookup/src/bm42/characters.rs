@@ -55,8 +55,8 @@ fn is_accent(character: char) -> bool {
     !character.is_ascii() && get_general_category(character) == GeneralCategory::NonspacingMark
 }
 
-/// Returns true for the blocks in the list of the tokenizers library. Kana and hangul are not included, since
-/// their words have spaces or are not divided.
+/// Returns true for the blocks in the list of the tokenizers library. Hangul and kana are not included: there
+/// are spaces between words in Hangul, and BERT does not divide words in kana.
 fn is_chinese(character: char) -> bool {
     matches!(
         u32::from(character),

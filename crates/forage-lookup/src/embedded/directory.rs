@@ -62,7 +62,7 @@ impl Home {
         };
         match home.entry(&self.name) {
             None => return Ok(None),
-            // Opening it below gives us the reason.
+            // This is e.g. a symbolic link. Opening it below returns the exact error.
             Some(entry) if !entry.is_directory && !entry.is_file => {}
             Some(entry) if !entry.is_directory => return Err(self.foreign(&self.path())),
             Some(_) => {}

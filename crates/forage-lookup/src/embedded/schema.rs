@@ -64,7 +64,7 @@ pub(super) fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: Compressor::Lz4,
         docstore_compress_dedicated_thread: false,
-        // This is small: reading a hit decompresses a whole block of payloads.
+        // The blocks are small because reading a hit decompresses a whole block.
         docstore_blocksize: limits::PAYLOAD_BLOCK_BYTES,
         ..IndexSettings::default()
     }
@@ -100,7 +100,7 @@ impl Fields {
                 tags_of(field, value).into_iter().for_each(|tag| document.add_text(self.tags, tag));
             }
         }
-        // We use the same order of fields as a server.
+        // Payloads from a server have the same order of fields.
         let mut payload = Value::Object(point.payload.clone());
         payload.sort_all_objects();
         let payload = serde_json::to_vec(&payload).map_err(|error| StoreError::Invalid(error.to_string()))?;
@@ -140,7 +140,8 @@ fn tags_of(field: &str, value: &Value) -> Vec<String> {
 /// test.
 pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, bool) {
     let wanted = Readings::from_values(wanted);
-    // A longer text may have been cut before a character of four bytes, so its term is not exact.
+    // A cut text has at least `TAG_BYTES - 3` bytes, because the cut is before a character of up to four
+    // bytes. Shorter wanted texts can't match a cut one, so their terms are exact.
     let is_exact = wanted.texts.iter().all(|text| text.len() + 3 < limits::TAG_BYTES);
     let mut tags: Vec<String> = wanted.texts.iter().map(|text| tag(field, 's', text)).collect();
     tags.extend(wanted.integers.iter().map(|integer| tag(field, 'i', &integer.to_string())));
@@ -164,7 +165,8 @@ pub(super) fn parse_payload(bytes: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// Reads a vector that [`Fields::document`] has written.
+/// Tokenizes a vector that [`Fields::document`] has written. The text of a token is a dimension, and its
+/// position the bits of the weight.
 #[derive(Clone, Default)]
 struct Weights {
     token: Token,

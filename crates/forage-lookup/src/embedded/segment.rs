@@ -90,6 +90,7 @@ impl Segment {
     /// Counts the points that have a dimension.
     pub(super) fn frequency(&self, id: u32) -> Result<u32, IndexError> {
         let term = Term::from_field_text(self.fields.vector, &dimension(id));
+        // The dictionary knows this number, but it includes removed points.
         if self.open.alive.is_none() {
             return Ok(self.vectors.doc_freq(&term)?);
         }
@@ -118,6 +119,7 @@ impl Segment {
             if self.is_alive(document) {
                 bits.clear();
                 postings.positions(&mut bits);
+                // A point has a dimension once, at the position that encodes its weight.
                 let [bits] = bits[..] else { return Err(IndexError::Damaged) };
                 let part = f32::from_bits(bits) * weight;
                 let score = scores.get_mut(document as usize).ok_or(IndexError::Damaged)?;
@@ -128,8 +130,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads the vectors of documents. This is slow because it visits every posting list, but lookups in a
-    /// single collection never need it.
+    /// Reads the vectors of documents. This is slow because it visits every posting list. But lookups request
+    /// vectors only if a collection has several shards, and an embedded one never has.
     pub(super) fn vectors(&self, documents: &[DocId], stop: &Stop) -> Result<Vec<SparseVector>, IndexError> {
         let mut sorted: Vec<(DocId, usize)> = documents.iter().copied().zip(0..).collect();
         sorted.sort_unstable();

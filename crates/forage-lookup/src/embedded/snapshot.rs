@@ -139,6 +139,7 @@ impl Snapshot {
                     continue;
                 }
                 let candidate = Candidate { score, id: segment.id(document), segment: number, document };
+                // The filter comes last, because it may have to read the payload.
                 if worst.is_some_and(|worst| candidate < worst) || !passing.contains(document)? {
                     continue;
                 }
@@ -156,6 +157,7 @@ impl Snapshot {
             let next = scan.from.filter(|_| scan.limit == 0);
             return Ok(PointPage { points: Vec::new(), next });
         }
+        // One more point than wanted shows where the next page begins.
         let limit = scan.limit.saturating_add(1);
         let mut found = Vec::new();
         for segment in &self.segments {

@@ -37,7 +37,7 @@ pub struct EmbeddedStore {
     /// Segments that were opened for a snapshot that ran out of time before it was complete.
     opening: Mutex<Vec<Arc<Segment>>>,
     snapshot: RwLock<Option<Arc<Snapshot>>>,
-    /// The error by which acknowledged changes were lost.
+    /// Set when acknowledged changes are lost. All further changes fail with this error.
     lost: OnceLock<StoreError>,
 }
 
@@ -94,7 +94,8 @@ impl EmbeddedStore {
         }
     }
 
-    /// Locks a mutex that another call may hold for a long time. Gives up when this call's time is over.
+    /// Locks a mutex that another call may hold for a long time. Gives up when this call's time is over. We
+    /// poll, because a standard mutex can't wait with a deadline.
     fn lock<'a, T>(&self, mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, T>, StoreError> {
         loop {
             match mutex.try_lock() {
@@ -146,6 +147,7 @@ impl EmbeddedStore {
             self.home.check_files(&directory)?;
             match self.open(&files, manifest.clone(), stop) {
                 Ok(snapshot) => return Ok(snapshot),
+                // The manifest is the same as in the last attempt, so its files are really damaged.
                 Err(error @ StoreError::Damaged(_)) if missing.as_ref() == Some(&manifest) => {
                     return Err(error);
                 }
@@ -160,7 +162,7 @@ impl EmbeddedStore {
         let description: Description =
             serde_json::from_str(&manifest.note).map_err(|_| self.failure(IndexError::Damaged, stop))?;
         let mut opened = self.lock(&self.opening, stop)?;
-        // Another call may have opened them in the meantime.
+        // Another call may have opened them while this one waited for the lock.
         let known = self.known();
         if let Some(known) = &known
             && known.manifest == manifest
@@ -202,7 +204,7 @@ impl EmbeddedStore {
         }
         let result = guarded(|| work(&snapshot)).map_err(|error| self.failure(error, stop));
         if let Err(StoreError::Damaged(_)) = &result {
-            // We must check the files against their hashes when we load them again.
+            // The next call must load the files again, which checks them against their hashes.
             self.publish(None);
         }
         result
@@ -234,7 +236,7 @@ impl EmbeddedStore {
         // Errors of the store must pass through `guarded` unchanged.
         let error = match guarded(|| Ok::<_, IndexError>(work(at_work))) {
             Ok(Ok(done)) => return Ok(done),
-            // A point was rejected before anything was changed.
+            // A point was rejected. We build its document before we change anything, so the writer is intact.
             Ok(Err(WriteError::Store(error))) => return Err(error),
             Ok(Err(WriteError::Engine(error))) | Err(error) => self.failure(error, stop),
         };
@@ -265,6 +267,7 @@ impl EmbeddedStore {
             return Err(error.clone());
         }
         if writer.is_none() {
+            // Locking creates the directory, so we must first check that the collection exists.
             self.load(stop)?;
             let lock = self.home.lock()?;
             // Another process may have changed the collection before we got the lock.
@@ -367,6 +370,7 @@ impl PointStore for EmbeddedStore {
         };
         is_free()?;
         let _lock = self.home.lock()?;
+        // Another process may have created the collection before we got the lock.
         is_free()?;
         // We remove the rest of a collection whose removal was interrupted.
         self.home.remove()?;

@@ -35,9 +35,10 @@ pub(super) struct Writer {
     lock: Lock,
 }
 
-/// A segment with the points removed from it since the last commit.
+/// A segment, and its uncommitted changes.
 struct Part {
     segment: Arc<Segment>,
+    /// The points that remain, if some were removed since the last commit.
     living: Option<BitSet>,
 }
 
@@ -47,9 +48,11 @@ struct Gathered {
     ids: HashSet<PointId>,
 }
 
-/// An error of a change, after which the writer must be dropped.
+/// An error of a change.
 pub(super) enum WriteError {
+    /// A point was rejected. The writer can still be used.
     Store(StoreError),
+    /// The state of the engine is unknown, so the writer must be dropped.
     Engine(IndexError),
 }
 
@@ -109,6 +112,8 @@ impl Writer {
             let gathered = match &mut self.gathered {
                 Some(gathered) => gathered,
                 none => {
+                    // A stop must not cut this segment short: it collects the points of several calls, and
+                    // the earlier ones are acknowledged.
                     let staged = Staged::new(&self.files, &Stop::never());
                     let builder = Index::builder().schema(self.schema.clone()).settings(settings());
                     let engine = builder
@@ -190,6 +195,7 @@ impl Writer {
             let mut bytes = Vec::new();
             write_alive_bitset(&living, &mut bytes)?;
             let mut entry = part.segment.entry.clone();
+            // Readers of the previous commit still need the old file, so each commit writes a new one.
             let name = format!("{}.{commit}.gone", entry.id);
             entry.gone = Some(self.files.write(&name, &bytes)?);
             let alive = AliveBitSet::open(OwnedBytes::new(bytes));

@@ -41,6 +41,7 @@ mod seen_field {
 pub fn count_chunks(store: &dyn PointReader, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
     let all = again(stop, || store.count(filter, stop))?;
     let seen = seen_among(filter);
+    // The two counts are from different moments, so the second one may be larger.
     Ok(all.saturating_sub(again(stop, || store.count(&seen, stop))?))
 }
 
@@ -132,13 +133,14 @@ impl SeenTree {
         }
     }
 
-    /// Computes a hash that identifies the state of the tree. Returns `None` if the tree could change while
-    /// the hash stays the same.
+    /// Computes a hash that identifies the state of the tree. Returns `None` if a later change might not
+    /// affect it.
     fn digest(self, how: &[u8]) -> Option<String> {
         if self.may_hide_changes.into_inner() {
             return None;
         }
         let mut files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Several threads walk the tree, so the files come in any order.
         files.sort_unstable();
         Some(hexadecimal(&hash_of(&[how, &files.concat()])))
     }
@@ -172,6 +174,8 @@ impl Filling<'_> {
         options: &WalkOptions,
         stop: &Stop,
     ) -> Result<Option<Filled>, FillError> {
+        // The id would be sufficient. If the collection is sharded by repository, the condition selects the
+        // shard.
         let filter = PointFilter {
             ids: Some(vec![self.seen_id()]),
             ..PointFilter::any_of(field::REPO, [self.repository])
@@ -218,6 +222,7 @@ impl Filling<'_> {
     fn say_seen(&self, mut payload: Map<String, Value>, stop: &Stop) -> Result<(), StoreError> {
         payload.insert(field::REPO.to_owned(), json!(self.repository));
         payload.insert(SEEN.to_owned(), json!("1"));
+        // The vector is empty, so that no query finds this point.
         let point = Point { id: self.seen_id(), vector: SparseVector::default(), payload };
         again(stop, || self.store.upsert(vec![point.clone()], self.using, stop))
     }

@@ -71,7 +71,7 @@ impl Calls {
     ) -> Result<Answer, StoreError> {
         let body = self.exchange(request, stop)?;
         let envelope: Envelope<Answer> = serde_json::from_slice(&body).map_err(|error| {
-            // We show only the position of the error, but no text of the answer.
+            // We show only the position of the error, because the answer may contain payloads.
             let place = format!("line {}, column {}", error.line(), error.column());
             self.server.invalid(&format!(
                 "unexpected answer ({place}); check that this is the address of Qdrant's REST API, and the \
@@ -120,8 +120,8 @@ impl Calls {
         }
     }
 
-    /// Sends a request over a connection. The outer error is an error of the connection. The inner error
-    /// comes from the server; after it, the connection can be reused.
+    /// Sends a request over a connection. The outer error is an error of the connection. The inner error is
+    /// about the server's answer; after it, the connection can be reused.
     fn send(
         &self,
         line: &Line,

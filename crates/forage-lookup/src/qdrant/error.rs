@@ -119,7 +119,7 @@ impl ServerName {
         let text = self.clean(&error.to_string());
         let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
         let (reason, advice) = match (stage, kind) {
-            // In this stage no new connection was attempted.
+            // The request failed before a connection was attempted, so its URL or its key is invalid.
             (ConnectStage::Reused, _) => {
                 let advice = "check the name of the collection and the API key";
                 return self.invalid(&format!("the request can't be sent ({text}); {advice}"));

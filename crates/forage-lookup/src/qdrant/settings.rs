@@ -24,9 +24,8 @@ pub struct ServerSettings {
     /// The name of the collection.
     pub collection: String,
     /// The payload field that determines the shard of a point, if the collection is sharded by a field
-    /// ([`Sharding::key_field`](crate::Sharding::key_field)). Its values must be texts. A point must be
-    /// removed before its value changes, because the shard of the old value does not know about the new
-    /// point.
+    /// ([`Sharding::key_field`](crate::Sharding::key_field)). Its values must be texts. Before the value of a
+    /// point changes, you must remove the point. Otherwise the shard of the old value keeps the old point.
     pub shard_key_field: Option<String>,
     /// The timeout of one request. The caller may set an earlier deadline. An operation that consists of
     /// several requests (e.g. creating a collection with its indexes, or writing points with several shard

@@ -37,8 +37,8 @@ impl ServerStore {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Invalid`] if the address is invalid, or if the key would be sent over the
-    /// network in plain text.
+    /// Returns [`StoreError::Invalid`] if the address is invalid, if the name of the collection is empty, or
+    /// if the key would be sent over the network in plain text.
     pub fn connect(settings: ServerSettings) -> Result<Self, StoreError> {
         let calls = Calls::new(&settings)?;
         Ok(Self { calls, shards: settings.shard_key_field.map(Shards::new) })
@@ -128,8 +128,8 @@ impl ServerStore {
         }
     }
 
-    /// Asks only the shards that a filter selects. If one of them does not exist, we ask all shards, and the
-    /// filter alone selects the points.
+    /// Asks only the shards that a filter selects. If one of them does not exist, the server rejects the
+    /// request. We then ask all shards, and the filter alone selects the points.
     fn ask_shards<Answer>(
         &self,
         filter: &PointFilter,
@@ -269,6 +269,7 @@ impl PointReader for ServerStore {
             return Ok(requests.iter().map(|_| Vec::new()).collect());
         }
         let limit: u64 = queries.iter().map(|query| query.limit.min(limits::SERVER_HITS) as u64).sum();
+        // Without vectors, we know how long an answer can be. This bounds its memory much more tightly.
         let max_bytes = match with_vectors {
             true => limits::RESPONSE_BYTES,
             false => limits::REFUSAL_BYTES + limit * limits::BARE_HIT_BYTES,
@@ -412,6 +413,7 @@ impl PointStore for ServerStore {
             Err(StoreError::NoCollection(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
+        // A new collection with this name will have no shards.
         if let Some(shards) = &self.shards {
             shards.known().clear();
         }

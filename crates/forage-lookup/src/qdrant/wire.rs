@@ -113,6 +113,7 @@ pub(crate) fn to_id(id: PointId) -> Value {
 pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     match id {
         Value::Number(number) => number.as_u64().map(PointId::Number),
+        // The server sends numbers as numbers, so a text can only be a UUID.
         Value::String(text) => PointId::parse(text).filter(|id| matches!(id, PointId::Uuid(_))),
         _ => None,
     }
@@ -147,6 +148,8 @@ fn to_condition(condition: &Condition) -> Value {
         }
         Test::AnyOf(values) => Readings::from_values(values),
     };
+    // Qdrant's `any` accepts only texts or integers. So each float needs a range, and each flag a `match` of
+    // its own.
     let mut any = vec![json!({"key": field, "match": {"any": values.texts}})];
     if !values.integers.is_empty() {
         any.push(json!({"key": field, "match": {"any": values.integers}}));

@@ -72,6 +72,7 @@ impl NameLookup<'_> {
                 }
             }
         }
+        // Points with the name may also be among the best ones.
         hits.sort_by_key(|hit| hit.id);
         hits.dedup_by_key(|hit| hit.id);
         let mut hits: Vec<(NameMatch, PointHit)> =
@@ -130,6 +131,7 @@ impl NameLookup<'_> {
                 break;
             }
         }
+        // Without needed dimensions, we can compare only the best points, which proves nothing about others.
         if needed.is_empty() {
             candidates.held = self.compared(self.asked.vector, filter)?;
         }

@@ -1,8 +1,10 @@
-//! Computes the idf of words over a whole collection, if each of its shards counts separately.
+//! Computes the idf of words over a whole collection, if each of its shards counts separately, or if its
+//! vector has no IDF modifier.
 //!
-//! Elasticsearch calls this `dfs_query_then_fetch`. Qdrant's servers have no such request, but we can derive
-//! it from other answers. For a rare dimension, we count its points. For a frequent one, we estimate its idf
-//! in the shards of several points from their scores and weights.
+//! Elasticsearch calls the first case `dfs_query_then_fetch`. Qdrant's servers have no such request, but we
+//! can derive it from other answers. For a rare dimension, we count its points. For a frequent one, we
+//! estimate its idf in the shards of several points from their scores and weights. Without the modifier,
+//! scores say nothing about the idf, so we count the points of every dimension.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -44,7 +46,8 @@ impl Share {
         ((self.all - self.with + 0.5) / (self.with + 0.5)).ln_1p()
     }
 
-    /// Estimates the maximum share in a single shard. It is exceeded in one of tens of thousands of cases.
+    /// Estimates the maximum share in a single shard: four standard deviations above the mean. If points are
+    /// distributed at random, this is exceeded in one of 30,000 cases.
     fn in_a_shard(self, shards: f64) -> Self {
         let mean = self.with / shards;
         let with = 4.0_f64.mul_add(mean.sqrt(), mean).min(self.with);
@@ -110,6 +113,7 @@ impl WholeRarity {
         let share = |id: &u32| {
             // A dimension without points may have been counted before its first point was added.
             let with = with.get(id).copied().unwrap_or_default().max(1.0);
+            // The two counts may come from different times, and a share must not exceed 1.
             Share { with, all: all.max(with) }
         };
         let weighed = vector.ids().iter().zip(vector.weights());
@@ -152,6 +156,8 @@ impl WholeRarity {
             scored = hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
             scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
             let last = scored.get(wanted - 1).map_or(0.0, |&(_, score)| score);
+            // The points that we did not get have a score of at most `end` in their shards, and therefore at
+            // most `end * most` with our weights.
             let is_settled = self.most.is_none_or(|most| step(last) > step((end * most) as f32) + 1);
             if is_all || is_settled || limit >= limits::HITS_RESCORED {
                 let end = scored.last().map_or(0.0, |&(_, score)| score);
@@ -216,6 +222,7 @@ fn counted(
     let with = |(&id, hits): (&u32, &Vec<WeightedHit>)| {
         if is_common(&hits) {
             let share = share_in_shards(id, &sampled.next().unwrap_or_default(), layout);
+            // We have seen these points, so an estimate below their number is wrong.
             (id, (all * share).clamp(hits.len() as f64, all.max(hits.len() as f64)))
         } else {
             (id, hits.len() as f64)
@@ -235,7 +242,8 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
     let share = |hit: &WeightedHit| {
         let nth = hit.vector.ids().binary_search(&id).ok()?;
         let weight = f64::from(*hit.vector.weights().get(nth)?);
-        // This inverts the formula for many points, and gives `(with + 0.5) / (all + 1)`.
+        // The score is the weight times the idf. Solved for the share, the formula of the idf gives
+        // `(with + 0.5) / (all + 1)`, which is nearly `with / all` for many points.
         (weight > 0.0).then(|| (-f64::from(hit.score) / weight).exp())
     };
     let mut shares: Vec<f64> = sample.iter().filter_map(share).collect();
@@ -251,7 +259,8 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
             shares.dedup_by(|next, share| *next - *share <= *share * limits::SAME_SHARE);
             mean(&mut shares.into_iter())
         }
-        // Since these shards have different sizes, we count each one as often as it occurs in the sample.
+        // These shards have different sizes. Each one occurs in the sample in proportion to its points with
+        // the dimension, so the harmonic mean gives the share in the whole collection.
         ShardLayout::Keyed => 1.0 / mean(&mut shares.into_iter().map(f64::recip)),
     }
 }

@@ -306,8 +306,6 @@ fn a_collection_of_another_encoding_is_not_written() {
     assert!(!before.is_empty());
 }
 
-/// A version of Forage that splits or describes files differently has other hashes for them. It may also have
-/// created more chunks.
 #[cfg(unix)]
 #[test]
 fn an_encoder_of_queries_fills_nothing() {
@@ -318,6 +316,8 @@ fn an_encoder_of_queries_fills_nothing() {
     assert!(store.asked.lock().unwrap().is_empty(), "no collection is made");
 }
 
+/// A version of Forage that splits or describes files differently has other hashes for them. It may also have
+/// created more chunks.
 #[test]
 fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
     let tree = Tree::new();

@@ -184,7 +184,7 @@ pub(crate) fn some_points(count: u64) -> Vec<Point> {
 
 const CHILD: &str = "FORAGE_TEST_CHILD";
 
-/// Returns the argument of this process, if it is such a child.
+/// Returns the argument of [`Twin::start`] if this process is such a child, and `None` otherwise.
 pub(crate) fn told() -> Option<String> {
     std::env::var(CHILD).ok()
 }

@@ -67,6 +67,8 @@ impl Clients {
         let (is_full, has_share) =
             (connections.open.len() - leaving >= self.0.most, own >= self.0.share && holder.is_some());
         if is_full || has_share {
+            // Connections being evicted give up their permits at once, but keep their file descriptors until
+            // they close. We must limit their number too.
             if leaving >= self.0.most {
                 return None;
             }

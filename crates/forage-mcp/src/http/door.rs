@@ -125,7 +125,8 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
             return Some(Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
         }
         // The first bytes already show whether this is HTTP. After that we parse only when a head may be
-        // complete, so that a client that sends single bytes costs little.
+        // complete, so that a client that sends single bytes costs little. We look two bytes back, because
+        // the end of a head may arrive in several reads.
         if before == 0 || ends_head(&read[before.saturating_sub(2)..]) {
             match head(read) {
                 Ok(None) => {}

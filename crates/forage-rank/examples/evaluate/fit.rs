@@ -34,6 +34,7 @@ pub(crate) fn mean(
 /// with and without each rule.
 pub(crate) fn folds(queries: &[AnsweredQuery], start: &RuleWeights) {
     let mut names: Vec<&str> = queries.iter().map(|query| query.repository.as_str()).collect();
+    // The queries of a repository are adjacent, so this leaves each name once.
     names.dedup();
     let fold_of =
         |query: &AnsweredQuery| names.iter().position(|name| *name == query.repository).unwrap() % FOLDS;
@@ -78,6 +79,7 @@ fn fit(
     let queries: Vec<&AnsweredQuery> = queries.iter().filter(|query| chosen(query)).collect();
     let objective = |rules: &RuleWeights| {
         let sum: f64 = queries.iter().map(|query| smooth_gain(query, rules)).sum();
+        // The offset keeps the logarithm finite for a weight of 0.
         let moved = |((_, now), (_, then)): ((_, f32), (_, f32))| ((now + 0.05) / (then + 0.05)).ln().powi(2);
         let away: f32 = rules.iter().zip(start.iter()).map(moved).sum();
         sum / queries.len().max(1) as f64 - PRICE * f64::from(away)
@@ -88,8 +90,10 @@ fn fit(
         let before = value;
         for rule in RULES {
             let current = *best.get_mut(rule.name).unwrap();
+            // No factor could move a weight of 0.
             let base = if current < 0.02 { 0.1 } else { current };
             let most = if rule.effect == Effect::Lowers { MOST.0 } else { MOST.1 };
+            // Later rounds only refine: they neither remove nor triple a weight.
             for step in if round < 3 { &STEPS[..] } else { &STEPS[1..5] } {
                 let mut tried = best.clone();
                 *tried.get_mut(rule.name).unwrap() = (base * step).min(most);

@@ -115,8 +115,8 @@ pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_jso
     queries.iter().map(of_query).collect()
 }
 
-/// Turns each query into what someone who has read it might search for: its first line, and the words with
-/// the greatest weights in the ranking. Returns these as cases for `bench/reports.py`.
+/// Shortens each query to a likely search for it: its first line, and the words with the greatest weights in
+/// the ranking. Returns these as cases for `bench/reports.py`.
 pub(crate) fn terms(loaded: &[Loaded], most: usize) -> serde_json::Value {
     let mut cases = Vec::new();
     for Loaded { set, index, .. } in loaded {

@@ -409,7 +409,7 @@ fn created(trimmed: &str) -> Option<SymbolDefinition<'_>> {
         .map(|name| SymbolDefinition { name: name.trim_start_matches(['"', '`', '[']), kind })
 }
 
-/// Parses the type that is extended by `impl Trait for Type<T>`, `extension Type: Protocol` or
+/// Parses the type in `impl Trait for Type<T>` or `extension Type: Protocol`, and the class in
 /// `instance Class Type`.
 fn extended(rest: &str) -> Option<&str> {
     let mut target = rest.split(" for ").nth(1).unwrap_or(rest).trim_start_matches(['&', '(', ' ']);
@@ -479,6 +479,7 @@ fn c_type<'a>(
             return (outermost && identifier(name) == Some(name))
                 .then_some(SymbolDefinition { name, kind: DefinitionKind::Constant });
         }
+        // A parameter or a field of this type defines no type.
         let is_parameter = head.ends_with([',', ')']) || head.contains('*');
         let is_member = rest.ends_with(';') && !outermost;
         if !has_bases && (is_parameter && !rest.contains('{') || is_member) {
@@ -535,6 +536,7 @@ fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
     }
     let open = trimmed.find('(')?;
     let head = trimmed[..open].trim_end();
+    // These occur in expressions and calls, but not in the head of a function.
     let is_value = |byte: u8| b"=.\"{+-!?,|#".contains(&byte);
     if head.bytes().any(is_value) || head.ends_with("operator") {
         return None;
@@ -556,6 +558,7 @@ fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
 
 /// Matches `modifiers type name(arguments)`. Constructors have modifiers and no type.
 fn typed_function<'a>(trimmed: &'a str, modified: bool, rest: &'a str) -> Option<&'a str> {
+    // Without a modifier, this may be a call.
     if trimmed.ends_with(';') && !modified {
         return None;
     }

@@ -27,7 +27,8 @@ const MAGIC: &[u8] = b"forage history 2\n";
 const HASH_BYTES: usize = 8;
 
 impl History {
-    /// Serialises this history. The result is empty if it exceeds [`limits::HISTORY_BYTES`].
+    /// Serialises this history. A result of more than [`limits::HISTORY_BYTES`] must not be stored, because
+    /// it could not be read.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         match &self.state {
@@ -85,7 +86,8 @@ impl History {
         Self::from_content(content)
     }
 
-    /// Like `from_bytes`, but without the hash, which otherwise detects all data that we didn't write.
+    /// Like `from_bytes`, but for content without its hash. We fuzz this function, since the hash would
+    /// reject all data that we didn't write.
     pub(super) fn from_content(content: &[u8]) -> Option<Self> {
         let mut reader = HistoryReader { rest: content.strip_prefix(MAGIC)? };
         let id_bytes = reader.count(32)?;
@@ -98,6 +100,7 @@ impl History {
         let packs = reader.number()?;
         let (words, paths) = (reader.texts()?, reader.texts()?);
         let mut history = Self { state, is_whole, unread, packs, words, paths, ..Self::default() };
+        // An interrupted walk also keeps as many commits of the previous history.
         let commits = reader.count(2 * limits::WALKED_COMMITS)?;
         // Each parent is either an index or an id.
         let mut parents: Vec<Vec<(usize, Option<ObjectId>)>> = Vec::new();
@@ -125,6 +128,7 @@ impl History {
             let (files, counts) = (first_file..history.files.len(), first_count..history.counts.len());
             history.commits.push(KnownCommit { id, time, parents: Vec::new(), files, counts });
         }
+        // Parents usually come after their children, so we can look up their ids only now.
         for (nth, of_commit) in parents.into_iter().enumerate() {
             let id = |(place, id): (usize, Option<ObjectId>)| id.unwrap_or(history.commits[place].id);
             history.commits[nth].parents = of_commit.into_iter().map(id).collect();
@@ -147,6 +151,7 @@ fn put_texts(bytes: &mut Vec<u8>, texts: &SortedTexts) {
     for nth in 0..texts.len() as u32 {
         let text = texts.get(nth);
         let common = before.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        // The reader parses the further bytes as UTF-8 on their own.
         let shared = text.floor_char_boundary(common);
         put(bytes, shared as u64);
         put(bytes, (text.len() - shared) as u64);
@@ -205,6 +210,7 @@ impl<'a> HistoryReader<'a> {
             let shared = self.count(text.len())?;
             let more = self.count(self.rest.len())?;
             let more = std::str::from_utf8(self.bytes(more)?).ok()?;
+            // Shared prefixes could expand a small file to any size.
             if !text.is_char_boundary(shared)
                 || texts.text.len() + shared + more.len() > limits::HISTORY_BYTES as usize
             {
@@ -213,6 +219,7 @@ impl<'a> HistoryReader<'a> {
             let before = (texts.len() > 0).then(|| text.clone());
             text.truncate(shared);
             text.push_str(more);
+            // `SortedTexts::find` relies on this order.
             if before.is_some_and(|before| before >= text) {
                 return None;
             }

@@ -61,7 +61,7 @@ impl History {
 
     /// Computes the BM25 score of each commit that matches the query, best first.
     fn scores(&self, query: &RankQuery, pace: &HaltPace<'_>) -> Result<Vec<(f32, usize)>, HaltReason> {
-        // Per message word, the concepts that it belongs to, as 1-based indexes into `meanings`.
+        // Per message word, the concepts that it belongs to, as 1-based indexes into `meanings`; 0 for none.
         let mut meaning_of = vec![0_u32; self.words.len()];
         let mut meanings: Vec<Vec<(usize, f32)>> = Vec::new();
         let concepts = query.concepts.iter().enumerate();
@@ -113,6 +113,8 @@ impl History {
             scores.push((score.sum(), commit));
         }
         scores.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        // We divide by the best score. It would be 0 if only words without weight matched, e.g. the project's
+        // name.
         scores.retain(|(score, _)| *score > 0.0);
         Ok(scores)
     }

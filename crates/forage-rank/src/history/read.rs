@@ -125,7 +125,7 @@ impl CommitWalk<'_> {
         match self.repository.count_files(&commit, most.div_ceil(limits::COMMITS_PER_FILE)) {
             Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, most)),
             Err(ObjectError::Stopped) => Err(OutOfTime),
-            // It may be readable next time.
+            // We count it because it may be readable next time.
             Err(_) => {
                 builder.history.unread += 1;
                 Ok(most)
@@ -185,7 +185,7 @@ impl CommitWalk<'_> {
         let files = match files {
             Ok(files) => files.unwrap_or_default(),
             Err(ObjectError::Stopped) => return Err(OutOfTime),
-            // It may be readable next time.
+            // We count it because it may be readable next time.
             Err(_) => {
                 builder.history.unread += 1;
                 return Ok(false);

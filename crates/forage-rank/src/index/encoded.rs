@@ -24,7 +24,8 @@ pub const TOKENIZER: &str = "forage_encoded_10";
 /// Added to every step, so that a step can't be a line feed.
 const FIRST_STEP: u32 = 0x20;
 
-/// Texts by number, in the order of their first occurrence.
+/// Texts by number, in the order of their first occurrence. They share one string, so that a new text needs
+/// no allocation of its own.
 #[derive(Debug, Default)]
 struct Interner {
     numbers: HashTable<u32>,
@@ -118,8 +119,9 @@ impl Occurrences {
     }
 
     fn push(&mut self, token: u32, position: u32) {
-        // The engine needs ascending positions. So we move a token that comes before the last position there.
-        // This displaces the word a little, but otherwise the difference would become a step of billions.
+        // The engine needs ascending positions. So a token that would come before the last position gets the
+        // last position. This displaces the word a little, but otherwise the difference would become a step
+        // of billions.
         self.last = self.last.max(position);
         self.found.push((token, self.last));
     }

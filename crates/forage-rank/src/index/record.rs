@@ -70,7 +70,8 @@ impl StoredFile {
         self.chunks.partition_point(|chunk| chunk.start_line <= line + 1).saturating_sub(1)
     }
 
-    /// Serialises this record. We use text because the engine reads text at once but bytes one by one.
+    /// Serialises this record. We use text because the engine reads text at once but bytes one by one. Lines
+    /// and positions are stored as differences, which mostly fit into one byte.
     pub(crate) fn to_text(&self) -> String {
         let mut text =
             String::with_capacity(64 + self.names.len() + 8 * self.chunks.len() + 8 * self.symbols.len());
@@ -130,8 +131,8 @@ impl StoredFile {
         (nothing_behind && record.is_sound()).then_some(record)
     }
 
-    /// Checks that all derived values are within bounds. This must be checked: damaged text may still parse
-    /// as numbers.
+    /// Checks that all derived values are within bounds. We must check this because damaged text may still
+    /// parse as numbers.
     fn is_sound(&self) -> bool {
         let lines = self.chunks.last().map_or(0, |chunk| chunk.end_line);
         let chunks = self.chunks.iter().all(|chunk| {
@@ -162,6 +163,7 @@ pub(super) fn write_number(text: &mut String, number: u32) {
 
 pub(super) fn number(character: char) -> u32 {
     let number = character as u32;
+    // A character is never a surrogate, so this can't underflow.
     if number < SURROGATES.0 { number } else { number - SURROGATES.1 }
 }
 

@@ -71,8 +71,10 @@ impl Fields {
         };
         let words = || indexed(encoded::TOKENIZER, IndexRecordOption::WithFreqsAndPositions, true);
         let fields = Self {
+            // Fields with single terms need neither frequencies nor lengths.
             key: builder.add_text_field("key", indexed("raw", IndexRecordOption::Basic, false)),
             place: builder.add_text_field("place", indexed("raw", IndexRecordOption::Basic, false)),
+            // Positions of words in paths are never read.
             path: builder
                 .add_text_field("path", indexed(encoded::TOKENIZER, IndexRecordOption::WithFreqs, true)),
             definitions: builder.add_text_field("definitions", words()),

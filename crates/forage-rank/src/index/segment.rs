@@ -132,6 +132,8 @@ pub(super) fn states_of(bytes: &[u8], documents: u32) -> Result<Arc<[u64]>, Inde
     Ok(states.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
 }
 
+/// Counts the words of living documents per field. The engine rounds the lengths of long documents, so this
+/// is approximate.
 fn totals(reader: &SegmentReader, fields: &Fields) -> Result<[u64; FIELD_COUNT], IndexError> {
     let mut totals = [0; FIELD_COUNT];
     for (total, field) in totals.iter_mut().zip(fields.words()) {
@@ -227,6 +229,7 @@ impl Paths {
                 continue;
             };
             while postings.doc() != TERMINATED {
+                // Postings are ascending, as our binary searches require.
                 documents.push(postings.doc());
                 postings.advance();
             }
@@ -245,7 +248,9 @@ impl Paths {
         let is_doubtful = move |document: &DocId| doubtful.binary_search(document).is_ok();
         let few = ShareGroup::ALL.iter().zip(&self.groups);
         let few = few.filter(move |((group, _), _)| group.puts_aside() && !evidence.has_fair_share(*group));
+        // Doubtful documents are examined below. If we returned one twice, its score would be reduced twice.
         let of_groups = few.flat_map(|(_, documents)| documents).filter(move |it| !is_doubtful(it));
+        // Documents whose path is sufficient evidence are already in `aside`.
         let borne_out = doubtful.iter().filter(move |&&document| {
             let path = self.get(document);
             wanted(document) && !path_signs(path).sure.is_aside() && kinds(path, evidence).is_aside()

@@ -30,7 +30,7 @@ use crate::segments::{Manifest, SegmentEntry, Staged, Trust, guarded};
 /// A writer of an index. Its changes are not visible before they are committed.
 pub struct Writer<'a> {
     index: &'a RankIndex,
-    /// Ends the writing as well.
+    /// Also stops the engine while it writes a segment.
     stop: Stop,
     /// Bytes that a segment buffers before it is written.
     budget: usize,
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Removes a document from the state of the index at which the writer was created.
+    /// Removes a document by its address in the state of the index for which this writer was created.
     pub(crate) fn remove_at(&self, place: DocumentAddress) -> Result<(), IndexError> {
         let mut parts = lock(&self.parts)?;
         let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
@@ -278,6 +278,7 @@ impl<'a> Writer<'a> {
         match self.finish_segment(&staged, || writer.finalize().map(drop)) {
             Ok(Some(segment)) => {
                 lock(&self.parts)?.parts.push(IndexPart::of(Arc::new(segment)));
+                // We save after each segment, so that an interrupted update keeps its work.
                 self.save()
             }
             Ok(None) => {
@@ -310,6 +311,7 @@ impl<'a> Writer<'a> {
 
     fn opening(&self) -> SegmentOpening<'_> {
         let RankIndex { files, schema, fields, .. } = self.index;
+        // A segment that was written in time must be opened even after the deadline.
         SegmentOpening { files, trust: Trust::Written, stop: &self.index.never, schema, fields }
     }
 
@@ -343,7 +345,7 @@ impl<'a> Writer<'a> {
         let newer = Manifest { commit, segments, ..Manifest::default() };
         self.index.files.replace_manifest(FORMAT, &newer).map_err(written)?;
         let older = std::mem::replace(manifest, newer);
-        // For an index in memory, searches on the previous state may still open these files.
+        // Searches on the previous state have these files open, and can still read them.
         let gone: HashSet<&str> = &older.names() - &manifest.names();
         self.index.files.remove(gone);
         Ok(())
@@ -362,6 +364,7 @@ impl<'a> Writer<'a> {
     /// the whole index. Returns the number of added documents that were lost for lack of time to write them.
     pub(crate) fn finish(self, merges: bool) -> Result<u64, IndexError> {
         self.write_gathered()?;
+        // We save before we merge, because merging may fail for lack of time or disk space.
         self.save()?;
         if merges {
             while self.merge()? {}
@@ -379,6 +382,8 @@ impl<'a> Writer<'a> {
         let gathered = self.gathered.iter().map(|slot| Ok(lock(slot)?.take()));
         let gathered: Vec<GatheredSegment> =
             gathered.collect::<Result<Vec<_>, IndexError>>()?.into_iter().flatten().collect();
+        // After a deadline, we still have `limits::WRITE_GRACE`. After a cancellation, the result is no
+        // longer wanted.
         if self.stop.is_cancelled() {
             self.lost.fetch_add(gathered.iter().map(|segment| segment.documents).sum(), Ordering::Relaxed);
             gathered.iter().for_each(|segment| segment.staged.discard());

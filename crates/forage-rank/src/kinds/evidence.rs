@@ -45,6 +45,7 @@ impl ProjectEvidence {
             let (parent, own) = path.rsplit_once('/').unwrap_or(("", path));
             let name = own.to_lowercase();
             for (rule, end) in path_signs(path).doubtful {
+                // At most one doubtful rule matches a name, so a directory needs only one entry.
                 let directory = seen.entry(&path[..end]).or_insert(SeenDirectory {
                     needs: rule.needs,
                     files: 0,
@@ -78,6 +79,7 @@ impl ProjectEvidence {
     /// Returns true if a directory's name is a sign for a file below it.
     pub(super) fn bears_out(&self, rule: &PathRule, path: &str, end: usize) -> bool {
         let directory = &path[..end];
+        // Without evidence of this directory, only the path can decide.
         let is_sign = self.directories.get(directory).copied().unwrap_or_else(|| match rule.needs {
             Needs::Untracked => !is_source_place(directory),
             Needs::NamedTests => has_test_name(path),

@@ -48,7 +48,7 @@ impl PathRule {
             TopDirectory(name) => is_top && lower == name,
             ExactDirectory(name) => own == name,
             DirectoryStart(starts) => starts.iter().any(|start| lower.starts_with(start)),
-            // `_pytest` is a package, and `__tests__` has its own entry in a list.
+            // Names such as `_pytest` are packages, and `__tests__` has its own entry in a list.
             DirectoryEnd(list) => !lower.starts_with('_') && ends(list),
             DirectoryWord(words) => words.iter().any(|word| {
                 let before = own.strip_suffix(word).and_then(|before| before.chars().next_back());

@@ -166,7 +166,8 @@ pub(super) fn defines(language: &LanguageRow, line: &str, name: &str) -> bool {
         LineKind::Code(end) => &line[..end],
     };
     let style = style(language);
-    // This is a line of a multi-line comment, since a pointer has no space after its star.
+    // This is a line of a multi-line comment, since a pointer has no space after its star. In JavaScript, it
+    // may also be a generator method: `* name() {`.
     let may_be_method = style == Style::Script && code.trim_end().ends_with(['{', ',', '}']);
     if !matches!(style, Style::Other | Style::Shell) && code.trim_start().starts_with("* ") && !may_be_method
     {
@@ -413,6 +414,7 @@ impl<'l> Candidate<'l> {
     fn may_define_in_go(self) -> bool {
         let after = self.after.trim_start();
         let is_group = ["const", "var", "type"].contains(&first_word(self.code));
+        // `:=` declares a local variable, which is in no outline.
         if after.starts_with(":=") || self.depth() > 0 && !is_group {
             return false;
         }

@@ -56,6 +56,7 @@ fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
         if first == b'*' {
             let any = after.first() == Some(&b'*');
             rest = if any { &after[1..] } else { after };
+            // Forwards, so that one star can match several characters.
             for at in 0..path.len() {
                 reached[at + 1] |= reached[at] && (any || path[at] != b'/');
             }
@@ -63,6 +64,7 @@ fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
         }
         rest = after;
         let mut alive = false;
+        // Backwards, so that each position is read before it is overwritten.
         for at in (0..path.len()).rev() {
             reached[at + 1] = reached[at] && (path[at] == first || (first == b'?' && path[at] != b'/'));
             alive |= reached[at + 1];

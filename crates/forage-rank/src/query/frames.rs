@@ -230,7 +230,7 @@ fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
 fn is_code(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((bare, _)) = name.rsplit_once('.') else { return false };
-    // This is longer than a file name can be.
+    // No file name can be this long.
     if name.len() > limits::FILE_NAME_BYTES {
         return false;
     }

@@ -217,6 +217,7 @@ fn push<'a>(text: &'a str, parts: &mut Vec<ReportPart<'a>>, line: &'a str, share
     if share == 0.0 {
         return;
     }
+    // All parts are slices of the same text, so their addresses give their offsets in it.
     let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
     if let Some(last) = parts.last_mut().filter(|last| !last.is_title && last.share == share) {
         let (start, end) = (place(last.text), place(last.text) + last.text.len());
@@ -234,7 +235,7 @@ struct ReportForm {
     /// The mark that ends the current code block.
     fence: Option<&'static str>,
     is_in_comment: bool,
-    /// True if comments in this text are closed.
+    /// True if comments in this text are closed. An unclosed one would hide the rest.
     has_comments: bool,
     /// True within a section about the author's machine or about rules.
     is_aside: bool,
@@ -257,6 +258,7 @@ impl ReportForm {
             }
             return if is_end || self.is_aside || is_head_of_diff(line) { 0.0 } else { CODE };
         }
+        // With the closing mark on the same line, this is code within a sentence and opens no block.
         let begins = |mark: &&str| line.strip_prefix(mark).is_some_and(|rest| !rest.contains(mark));
         self.fence = FENCES.into_iter().find(begins);
         if self.fence.is_some() {
@@ -334,6 +336,7 @@ fn is_log(line: &str) -> bool {
     let begins = line.starts_with(|first: char| first.is_ascii_digit() || first == '[' || first == '<');
     let has_time = begins && words.iter().take(3).any(|word| word.split('T').any(is_time));
     let level = |word: &&str| word.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_owned();
+    // Without a time, only the first word can be a level.
     let levels: Vec<String> = words.iter().take(if has_time { words.len() } else { 1 }).map(level).collect();
     let has = |known: &[&str]| levels.iter().any(|level| known.contains(&level.as_str()));
     !has(ERROR_LEVELS) && (has_time || has(LOG_LEVELS))
@@ -360,6 +363,7 @@ fn is_form(line: &str) -> bool {
     if is_box(line) || line.starts_with("---") || line.starts_with("***") || line.starts_with("___") {
         return true;
     }
+    // This must not match `**bold**`, nor a list item such as `* text *`.
     let is_whole = |mark: char| {
         let inner = line.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
         inner.is_some_and(|inner| !inner.is_empty() && !inner.starts_with([mark, ' ']))

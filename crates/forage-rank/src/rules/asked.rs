@@ -1,4 +1,5 @@
-//! Puts files first that a short query asks for by name, or that alone define the name that it asks for.
+//! Puts first the files that a short query asks for by name, and a file that alone defines the name in the
+//! query.
 
 use crate::kinds::FileKind;
 use crate::languages::DefinitionKind;

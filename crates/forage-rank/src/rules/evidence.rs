@@ -117,6 +117,7 @@ pub(crate) fn gather(
         weigh_for_text(&mut found);
     }
     put_asked_first(query, first, &mut found);
+    // These must come after `weigh_for_text`, which changes the values that they are derived from.
     for (id, beside) in [(Id::File, Id::FileBeside), (Id::Chunk, Id::ChunkBeside)] {
         let best = best_of_first(&found, id);
         for evidence in &mut found {
@@ -158,7 +159,8 @@ const SHARES: &[Id] = &[
     Id::MainComment,
 ];
 
-/// Computes the greatest value of a rule. We only use the first candidates, for the same reason as above.
+/// Computes the greatest value of a rule. We only use the first candidates, so that a longer answer doesn't
+/// begin differently.
 fn best_of_first(found: &[Evidence], id: Id) -> f32 {
     let first = found.iter().take(limits::CANDIDATES);
     first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max)
@@ -304,6 +306,8 @@ impl Gatherer<'_> {
         let definitions: Vec<_> = candidate.hits.iter().filter(|hit| hit.field == DEFINITIONS).collect();
         let mut at = 0;
         for symbol in &record.symbols {
+            // Both lists are ordered by position. We don't skip the hits of this symbol, because the next one
+            // may share its line.
             while at < definitions.len() && definitions[at].position < symbol.position {
                 at += 1;
             }

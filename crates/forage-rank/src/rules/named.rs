@@ -10,7 +10,8 @@ use crate::retrieve::FileCandidate;
 /// file of the author's.
 const MENTIONED: f32 = 0.5;
 
-/// The value of a file at the root if a frame names directories above it. The file may not be in them.
+/// The value of a file at the root if a frame names the directories of its file. These would be above the
+/// root, where we can't compare them.
 const AT_ROOT: f32 = 0.5;
 
 /// The value of a file that defines the function of a frame, if the frame's own file isn't a candidate. A
@@ -47,6 +48,7 @@ pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec
         for &nth in &those {
             found[nth] = found[nth].max(worth / those.len() as f32);
         }
+        // Several frames in the same file count as one step.
         if those.iter().any(|nth| !before.contains(nth)) {
             depth += 1;
             before.extend(those);

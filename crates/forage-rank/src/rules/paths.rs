@@ -99,6 +99,7 @@ fn similarity(word: &PathWord, concept: &Concept) -> f32 {
         true => (&word.text, &concept.word),
         false => (&concept.word, &word.text),
     };
+    // Short words are part of many others by chance.
     if shorter.len() < 4 {
         0.0
     } else if longer.starts_with(shorter.as_str()) {

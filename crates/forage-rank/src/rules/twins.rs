@@ -55,6 +55,7 @@ pub(crate) fn implementations_first(
     if query.is_symbol || query.asked_words().any(|word| ASKED.contains(&word)) {
         return;
     }
+    // We only use the first candidates, so that a longer answer doesn't begin differently.
     let count = candidates.len().min(limits::CANDIDATES);
     let most = if query.is_long { AHEAD_OF_REPORT } else { AHEAD };
     let names: Vec<TwinName<'_>> =
@@ -97,6 +98,7 @@ impl<'a> TwinName<'a> {
 
     /// Returns the name of the type that a file declares for others to implement, if its own name shows this.
     fn declared_type(&self) -> Option<&'a str> {
+        // This rules out names that merely begin in the same way, e.g. `Item.cs` and `Database.java`.
         let begins_name = |name: &&str| name.starts_with(char::is_uppercase) && name.len() >= SHORTEST_TYPE;
         let interface = self.bare.strip_prefix('I').filter(|_| self.extension == "cs");
         let behind = ["Interface", "Protocol"].iter().find_map(|behind| self.bare.strip_suffix(behind));

@@ -93,8 +93,8 @@ impl Files {
     ///
     /// # Errors
     ///
-    /// Returns [`IndexError::Damaged`] if the file is missing or differs, and another error if the deadline
-    /// has passed.
+    /// Returns an error that [is damage](IndexError::is_damage) if the file is missing or differs, and
+    /// [`IndexError::Stopped`] if the deadline has passed.
     pub fn open(&self, entry: &ManifestEntry, trust: Trust, stop: &Stop) -> Result<OwnedBytes, IndexError> {
         if let Self::Disk { path, .. } = self {
             // We must check this before opening the file: opening a pipe would block forever.
@@ -105,6 +105,7 @@ impl Files {
         }
         let slice = self.engine().open_read(Path::new(&entry.name)).map_err(tantivy::TantivyError::from)?;
         let bytes = slice.read_bytes()?;
+        // The file may have changed since, and a file in memory has not been checked yet.
         if bytes.len() as u64 != entry.length {
             return Err(IndexError::Damaged);
         }
@@ -139,6 +140,7 @@ impl Files {
         let mut bytes = Vec::new();
         match fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
             Ok(_) => Ok(Some(bytes)),
+            // It was removed since we checked it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -190,6 +192,7 @@ impl Files {
     /// Returns true if a file of this name may belong to an index: the manifest, or a file of a segment.
     #[must_use]
     pub fn is_own(name: &str) -> bool {
+        // The engine's ids have 32 hexadecimal digits.
         let is_segment = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         [MANIFEST, NEW_MANIFEST].contains(&name) || name.split_once('.').is_some_and(|(id, _)| is_segment(id))
     }
@@ -248,6 +251,7 @@ impl Files {
         file.write_all(bytes)?;
         match self {
             Self::Memory(_) => file.terminate()?,
+            // Terminating the file would sync it.
             Self::Disk { .. } => file.flush()?,
         }
         Ok(ManifestEntry { name: name.to_owned(), length: bytes.len() as u64, hash: xxh3_64(bytes) })
@@ -370,6 +374,7 @@ impl Staged {
     pub fn seal(&self) -> Result<SegmentEntry, IndexError> {
         let description = lock(&self.0.notes).remove(Path::new(DESCRIPTION)).unwrap_or_default();
         let mut files = std::mem::take(&mut *lock(&self.0.written));
+        // The engine names its files after the segment: its id, a dot and an extension.
         let id = files.first().and_then(|file| file.name.split('.').next()).map(str::to_owned);
         let id = id.ok_or(IndexError::Damaged)?;
         let written = self.0.files.write(&description_name(&id), &description);

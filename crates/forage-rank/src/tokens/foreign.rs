@@ -69,6 +69,7 @@ impl Translation {
 /// Translates the foreign words of a query. Returns `None` if there are none.
 pub(crate) fn translate(text: &str) -> Option<Translation> {
     let latin = latin_language(text);
+    // A single kana shows that the ideographs are Japanese too.
     let is_japanese = text.chars().any(|c| unspaced(c) == Some(Language::Japanese));
     let has_script = text.chars().any(|c| unspaced(c).is_some() || is_cyrillic(c));
     if latin.is_none() && !has_script {
@@ -206,6 +207,7 @@ fn is_code(text: &str, start: usize, word: &str) -> bool {
         || word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
     let (before, after) = (&text[..start], &text[start + word.len()..]);
     let joins = |c: char| "./\\:_@#$<>=(){}[]`".contains(c);
+    // A sign only joins if something else touches it. Otherwise it is punctuation.
     let is_joined = |mut near: Box<dyn Iterator<Item = char> + '_>| {
         near.next().is_some_and(joins)
             && near.next().is_some_and(|next| next.is_alphanumeric() || joins(next))
@@ -248,6 +250,7 @@ fn latin_language(text: &str) -> Option<Language> {
             }
         }
     }
+    // One weak sign, e.g. a short function word, isn't enough.
     let foreign = scores.iter().enumerate().filter(|(_, (score, against))| score > against && *score >= 1.0);
     let best = foreign.max_by(|left, right| left.1.0.total_cmp(&right.1.0).then(right.0.cmp(&left.0)))?;
     Some(languages[best.0].0)

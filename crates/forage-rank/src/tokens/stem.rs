@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 /// A suffix, its replacement, and the minimum number of letters before it.
 type SuffixRule = (&'static str, &'static str, usize);
 
-/// Suffixes to remove, longer ones first, each with its replacement and the minimum number of letters that
-/// must remain.
+/// Suffixes to remove, each with its replacement and the minimum number of letters that must remain. A suffix
+/// must come before the shorter ones that it ends with.
 const ENDINGS: &[SuffixRule] = &[
     ("izations", "", 3),
     ("ization", "", 3),
@@ -108,8 +108,8 @@ const ENDINGS: &[SuffixRule] = &[
     ("e", "", 3),
 ];
 
-/// Plurals of words that end in `s`. The endings would treat these like plurals of words in `e`
-/// (`databases`).
+/// Plurals of words that end in `s`, in alphabetical order. The endings would treat these like plurals of
+/// words in `e` (`databases`).
 const PLURALS: &[(&str, &str)] = &[
     ("aliases", "alias"),
     ("atlases", "atlas"),
@@ -135,12 +135,14 @@ pub(crate) fn stem(word: &str) -> Cow<'_, str> {
         Ok(at) => PLURALS[at].1,
         Err(_) => word,
     };
+    // The final `s` of `class`, `status` and `analysis` isn't a plural.
     if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
         return Cow::Borrowed(word);
     }
     let last = word.as_bytes()[word.len() - 1] - b'a';
     for &&(ending, replacement, least) in BY_LAST_LETTER.get(usize::from(last)).into_iter().flatten() {
         let Some(rest) = word.strip_suffix(ending) else { continue };
+        // A stem needs a vowel: `string` is not `str` with a suffix.
         if rest.len() < least || !rest.bytes().any(|byte| b"aeiouy".contains(&byte)) {
             continue;
         }

@@ -1,6 +1,6 @@
 //! Command-line arguments of an external engine.
 //!
-//! Nothing in a request can become an option: the pattern follows `-e` as an argument of its own, the path of
+//! Nothing in a request can become an option. The pattern follows `-e` as an argument of its own, the path of
 //! the text follows `--`, and this file defines every flag.
 
 use forage_base::Stop;
@@ -32,14 +32,16 @@ const RIPGREP: &[&str] = &[
     "--no-filename",
     "--line-number",
     "--text",
+    // The text is already decoded.
     "--encoding=none",
     "--no-mmap",
     // We only read line numbers, so ripgrep may replace longer lines by a short note.
     "--max-columns=32",
+    // Each of our workers runs a process of its own.
     "--threads=1",
 ];
-/// ugrep reads a configuration file only if it is invoked under another name, and we never let it walk a
-/// directory, so no further switches are needed. Decompression, filters and pagers are off by default.
+/// ugrep needs no further switches. It reads a configuration file only if it is invoked under another name,
+/// and we never let it walk a directory. Decompression, filters and pagers are off by default.
 const UGREP: &[&str] = &["-a", "-n", "-h", "-J1", "--color=never", "--no-pager"];
 
 impl Arguments {
@@ -55,7 +57,7 @@ impl Arguments {
         if text.contains('\0') {
             return Err(ExternalError::Nul);
         }
-        // Only our engine reports these errors; the others would match every line, or two lines at once.
+        // Only our engine rejects a line feed; the others would match every line, or two lines at once.
         if text.contains('\n') {
             return Err(PatternError::LineFeed("it contains a line feed".to_owned()).into());
         }

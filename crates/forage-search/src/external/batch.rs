@@ -48,7 +48,7 @@ pub(super) struct BatchMatches {
 pub(super) type BatchOutcome = Result<BatchMatches, ExternalError>;
 
 impl BatchMatches {
-    /// Appends the next batch in path order. Returns its files instead of storing them.
+    /// Adds the counts and notes of the next batch in path order. Returns its files instead of storing them.
     pub(super) fn add(&mut self, next: Self) -> Vec<FileEvents> {
         self.searched += next.searched;
         self.skipped.merge(&next.skipped);

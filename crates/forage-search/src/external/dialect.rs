@@ -17,8 +17,8 @@ const NOTHING: &str = "x{0}";
 /// The maximum repetition count of PCRE2.
 const REPETITIONS: u32 = 65_535;
 
-/// Translates the pattern for ugrep's `-P`. Returns `None` if it names bytes that are not UTF-8, which this
-/// mode does not support.
+/// Translates the pattern for ugrep's `-P`. Returns `None` for patterns that this mode does not support. They
+/// have bytes that are not UTF-8, line starts of the flag `R`, or counts above [`REPETITIONS`].
 pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Option<String> {
     let mut out = String::new();
     let empty = hir.properties().minimum_len() == Some(0);
@@ -86,7 +86,8 @@ fn class(class: &Class) -> Option<String> {
         Class::Unicode(unicode) => unicode.clone(),
         Class::Bytes(bytes) => bytes.to_unicode_class()?,
     };
-    // A line is its own haystack.
+    // ugrep matches in a text of many lines, but for us each line is a haystack of its own. No class may
+    // therefore match a line feed.
     let mut feed = ClassUnicode::empty();
     feed.push(regex_syntax::hir::ClassUnicodeRange::new('\n', '\n'));
     let words = words();
@@ -144,8 +145,10 @@ fn look(look: Look) -> Option<String> {
     let class = if is_unicode { WORD } else { ASCII_WORD };
     let (word, other) = (format!("[{class}]"), format!("[^{class}]"));
     Some(match look {
+        // ugrep rejects an anchor alone in an alternative, so an empty match follows it.
         Look::Start | Look::StartLF => format!("^{NOTHING}"),
         Look::End | Look::EndLF => format!("${NOTHING}"),
+        // Only the flag `R` gives this start, but every `$` gives the end; see `pattern::with_line_ends`.
         Look::StartCRLF => return None,
         Look::EndCRLF => format!("(?:(?=\\x{{d}})|${NOTHING})"),
         Look::WordUnicode | Look::WordAscii => format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"),

@@ -120,6 +120,7 @@ impl<'a> ExternalEngine<'a> {
         let take = |piece: &[u8]| numbers.push(piece, &mut found);
         let ended = process::run(path, &self.arguments.list, &handle, output_limit, halt, take)
             .map_err(|source| ExternalError::Start { program: self.shown(), source })?;
+        // We drop the last line of an interrupted run, because its match could continue in the next line.
         if !(ended.halted || ended.flooded) {
             numbers.end(&mut found);
         }
@@ -146,8 +147,8 @@ impl<'a> ExternalEngine<'a> {
         }
     }
 
-    /// Creates an in-memory file with the text. It has no name that could be taken for an option, and no
-    /// other process can open it.
+    /// Creates an in-memory file with the text. It is in no directory, so it has no name that could be taken
+    /// for an option, and nothing can replace it.
     fn hand_over(&self, text: &[u8]) -> std::io::Result<OwnedFd> {
         let mut file = std::fs::File::from(memfd_create("forage-text", MemfdFlags::CLOEXEC)?);
         // We write an empty line first, so that no bytes are taken for a byte-order mark. This matters

@@ -87,8 +87,8 @@ impl<R: Read> Read for BlockReader<'_, '_, R> {
 }
 
 impl<R: Read> BlockReader<'_, '_, R> {
-    /// Reads the next block and returns its end. The block ends after a line, at the end of the text, or
-    /// within a line that is too long for a piecewise search, which then ends there.
+    /// Reads the next block and returns its end. The block ends after a line or at the end of the text. It
+    /// may also end within a line that is too long for a piecewise search, which then ends there.
     fn fill(&mut self) -> io::Result<usize> {
         self.block.drain(..self.known);
         self.start += self.known as u64;
@@ -121,6 +121,7 @@ impl<R: Read> BlockReader<'_, '_, R> {
         if searched.gave_up {
             self.engine.give_up(&self.path.display(), &mut self.notes)?;
         }
+        // After a halt, we pass on the text only up to the last line found, because later lines are unknown.
         self.known = if searched.halted { 0 } else { end };
         for start in searched.starts {
             let line = start as usize;
@@ -128,6 +129,7 @@ impl<R: Read> BlockReader<'_, '_, R> {
             self.known = self.known.max(end.min(feed));
             self.lines.starts.borrow_mut().push_back(self.start + start);
         }
+        // A block without a final line feed extends to the end of the buffer, so ours is the last byte.
         self.block.truncate(self.block.len() - usize::from(!has_feed));
         self.halted = searched.halted;
         Ok(())

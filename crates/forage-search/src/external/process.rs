@@ -1,5 +1,5 @@
 //! One run of an engine. The process gets nothing from us except the text, and we never block on its output.
-//! However the run ends, we kill the process with all its children.
+//! However the run ends, we kill its process group, and with it the children that stayed in the group.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -117,11 +117,13 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
     command
         .args(arguments)
         .args(["--", &format!("/proc/self/fd/{handle}")])
+        // Neither a variable nor a file of the working directory may change the search.
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // We kill this group, so that processes that the engine starts don't outlive it.
         .process_group(0);
     let inherit = move || {
         // SAFETY: the handle is open: it is borrowed from its owner until the child has started, and no
@@ -153,7 +155,7 @@ fn wait_for_something(stdout: &Pipe, stderr: &Pipe, exit: Option<&OwnedFd>) {
         [stdout.0.as_ref().map(AsFd::as_fd), stderr.0.as_ref().map(AsFd::as_fd), exit.map(AsFd::as_fd)];
     let mut handles: Vec<PollFd<'_>> =
         open.into_iter().flatten().map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)).collect();
-    // If no handle becomes ready when the engine exits, we poll more often.
+    // Without a handle for the process, nothing wakes us when the engine exits, so we poll more often.
     let tick = if exit.is_some() { limits::EXTERNAL_TICK } else { Duration::from_millis(1) };
     let timeout = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
     // An interrupted call only shortens the wait.

@@ -180,8 +180,8 @@ fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
 }
 
 /// Returns `path` if it is an executable file, and neither it nor the target of its links is inside a root.
-/// We run the path itself, not its target: the program's behavior depends on the name under which it is
-/// invoked.
+/// We run the path itself, not its target, because ugrep's behavior depends on the name under which it is
+/// invoked. For example, a link to `ug` must not run as `ug`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program comes from the user's configuration, not a repository"
@@ -189,6 +189,7 @@ fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
 fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ProgramError> {
     let io = |source| ProgramError::Io { path: path.to_owned(), source };
     let target = std::fs::canonicalize(path).map_err(io)?;
+    // A linked directory can lead into a root even if the program itself is a link out of it.
     let parent = path.parent().map(std::fs::canonicalize).transpose().map_err(io)?.unwrap_or_default();
     for place in [path, &target, &parent] {
         if let Some(root) = roots.iter().find(|root| place.starts_with(root)) {
@@ -199,7 +200,6 @@ fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ProgramError> {
     if !(metadata.is_file() && is_executable(&metadata)) {
         return Err(ProgramError::NotExecutable { path: path.to_owned() });
     }
-    // We return the requested name: ugrep's behavior depends on it, and a link to `ug` must not run as `ug`.
     Ok(path.to_owned())
 }
 

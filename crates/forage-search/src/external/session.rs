@@ -68,6 +68,7 @@ pub fn search(
             let batches = Arc::clone(&batches);
             scope.spawn(move || session.work(&batches))
         }));
+        // If all workers panic, sending a batch must fail instead of waiting for room in the channel.
         drop(batches);
         for outcome in outcomes {
             // Only a worker that panicked sends no outcome.
@@ -190,7 +191,7 @@ impl ExternalSession<'_> {
             Err(_) => ControlFlow::Break(()),
         };
         let flush = |batch: &mut FileBatch| {
-            // The engine is never started without a file to search.
+            // We don't start a process for an empty batch.
             if batch.is_empty() {
                 return ControlFlow::Continue(());
             }

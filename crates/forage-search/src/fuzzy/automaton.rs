@@ -27,6 +27,7 @@ pub(super) struct Automaton {
     /// An automaton without assertions about words. We use it for text that is not ASCII, because an
     /// automaton can't test them there.
     loose: Option<DFA>,
+    /// True if there may be false matches in text that is not ASCII; see [`Automaton::is_exact`].
     is_careful: bool,
     /// The maximum work per byte, which is the number of states that can be active.
     work: u64,
@@ -124,7 +125,8 @@ impl Automaton {
     ) -> Option<FuzzyEvent> {
         let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
         match self.search(&self.strict, cache, text, start..text.len(), pace) {
-            // A match has at least one character that is not a line feed.
+            // `end` may be the start of the next line. The byte before it is inside the matching line,
+            // because a match has at least one character and no line feed.
             Ok(found) => found.map(|end| match self.is_careful {
                 true => FuzzyEvent::Unknown(end.saturating_sub(1)),
                 false => FuzzyEvent::Match(end.saturating_sub(1)),
@@ -171,6 +173,7 @@ fn lazy(nfa: NFA, size: &mut AutomatonSize) -> Result<DFA, TooLarge> {
         .cache_capacity(size.cache_bytes)
         // The size of the product already ruled out patterns that are too large for the cache.
         .skip_cache_capacity_check(true)
+        // With word boundaries, the automaton then gives up at a byte that is not ASCII.
         .unicode_word_boundary(true);
     DFA::builder().configure(config).build_from_nfa(nfa).map_err(|_| TooLarge)
 }
@@ -202,6 +205,7 @@ fn product(graph: &Graph, edits: usize, word_looks: bool, max: u64, pace: &Pace)
                 return Err(TooLarge);
             }
             let from = state(node, layer);
+            // An insertion at the end would only make a match longer, and we report the first end.
             if layer < edits && !matches!(what, GraphNode::Split(_) | GraphNode::Match) {
                 let inserted = text.any(state(node, layer + 1))?;
                 text.builder.patch(from, inserted)?;
@@ -219,6 +223,7 @@ fn product(graph: &Graph, edits: usize, word_looks: bool, max: u64, pace: &Pace)
                 }
                 GraphNode::Look(_, next) => text.builder.patch(from, state(*next, layer))?,
                 GraphNode::Class(class, next) => {
+                    // The states of a trie lead to its `next`, so they are of no use for another one.
                     text.tries.clear();
                     for matched in text.class(class, state(*next, layer))? {
                         text.builder.patch(from, matched)?;

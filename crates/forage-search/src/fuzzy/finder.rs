@@ -92,7 +92,8 @@ impl<'p> FuzzyFinder<'p> {
             Some(SearchedText { prefilter, .. }) if prefilter.applies_to(text) => {
                 self.by_candidates(prefilter, text, found)
             }
-            // We must not treat a carriage return before the line feed like one before other text.
+            // On a line without its line feed, a CRLF anchor also matches after the carriage return. In the
+            // whole text it doesn't, so we search such patterns line by line.
             _ if self.fuzzy.graph.has_return_looks => self.line_by_line(text, found),
             _ => self.by_automaton(text, found),
         }
@@ -198,6 +199,8 @@ impl<'p> FuzzyFinder<'p> {
                 }
                 left.push(gap);
             }
+            // Shorter gaps can't contain a match. A pattern always has more characters than edits; see
+            // `Fuzzy::graph`.
             let shortest = self.fuzzy.graph.shortest - self.fuzzy.edits();
             left.retain(|gap| gap.len() >= shortest);
             gaps = left;
@@ -229,7 +232,7 @@ impl<'p> FuzzyFinder<'p> {
         scratch.simulation.search(&search, steps)
     }
 
-    /// Chooses the part of a line to search for matches. Returns `None` if the line has no match.
+    /// Chooses the part of a line to search for matches. Returns `None` if the line is long and has no match.
     fn window(&self, line: &[u8]) -> Option<Range<usize>> {
         if line.len() <= limits::FUZZY_WINDOW_BYTES {
             return Some(0..line.len());

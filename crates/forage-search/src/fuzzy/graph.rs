@@ -39,6 +39,7 @@ impl SymbolClass {
         const FEED: GraphSymbol = b'\n' as GraphSymbol;
         let around_feed = |(start, end): (GraphSymbol, GraphSymbol)| match (start..=end).contains(&FEED) {
             true => [(start, FEED - 1), (FEED + 1, end)],
+            // The second range is empty, and the filter below removes it.
             false => [(start, end), (1, 0)],
         };
         let ranges: Vec<_> = ranges.flat_map(around_feed).filter(|(start, end)| start <= end).collect();
@@ -255,6 +256,7 @@ impl GraphBuilder {
         let mut start = next;
         match repetition.max {
             None => {
+                // The body must lead back to this node, so we add it first and complete it afterwards.
                 start = self.add(GraphNode::Split(vec![next]))?;
                 let body = self.add_hir(&repetition.sub, start)?;
                 self.nodes[start] = GraphNode::Split(vec![body, next]);
@@ -273,7 +275,8 @@ impl GraphBuilder {
     }
 }
 
-/// Maps line assertions to text assertions, as a line is its own haystack.
+/// Converts an assertion for the simulation and the automaton. The start and end of the text become those of
+/// a line, because each line is a haystack of its own.
 fn text_look(look: Look) -> TextLook {
     match look {
         Look::Start | Look::StartLF => TextLook::StartLF,

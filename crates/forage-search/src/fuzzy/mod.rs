@@ -2,8 +2,8 @@
 //!
 //! # Definition of a match
 //!
-//! A line matches if some part of it can be turned into a string that the pattern matches by at most `k`
-//! insertions, deletions and substitutions of characters.
+//! A line matches if at most `k` edits turn some part of it into a string that the pattern matches. An edit
+//! is the insertion, deletion or substitution of a character.
 //!
 //! - A character is a Unicode scalar value, or a byte that is not part of valid UTF-8. Bytes above 0x7F that
 //!   the pattern names explicitly (`(?-u:\xff)`) match only such a byte, never a part of a character. No edit
@@ -29,7 +29,7 @@
 //!
 //! [`graph`] represents the pattern. [`automaton`] adds the layers of edits and decides lines at about half a
 //! gigabyte per second and thread. [`pieces`] finds literals such that every match contains at least one
-//! unchanged, so that a prefilter can select the few lines to decide; without them the automaton reads the
+//! unchanged. With them, a prefilter selects the few lines to decide; without them, the automaton reads the
 //! whole text. [`simulation`] locates the start and end of matches on the reported lines. It also decides
 //! lines for which the automaton would have to test words beyond ASCII.
 

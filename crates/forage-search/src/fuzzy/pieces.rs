@@ -1,8 +1,8 @@
 //! Pigeonhole literals: every match within `k` edits contains at least one of them verbatim.
 //!
-//! An edit changes at most one of several adjacent pieces of the pattern: an insertion between two pieces
-//! changes neither, and an insertion inside a piece changes only this one. So at least one of `k + 1` pieces
-//! must occur unchanged in the text. For example, every match of `retry_count` within one edit contains
+//! An edit changes at most one of several adjacent pieces of the pattern. An insertion between two pieces
+//! changes neither, and one inside a piece changes only this piece. So at least one of `k + 1` pieces must
+//! occur unchanged in the text. For example, every match of `retry_count` within one edit contains
 //! `retry` or `_count` (Wu and Manber, «Fast text searching allowing errors», 1992). We ignore assertions
 //! between the letters because they contain no text.
 
@@ -100,6 +100,7 @@ fn choices(hir: &Hir, max: usize) -> Choices {
                 (Some(all), None) => Some(all.clone()),
                 (None, _) => None,
             };
+            // A longer piece would contain this position too, so it can't have strings either.
             let Some(strings) = &joined else { break };
             offer(&mut here, &best[start], piece(strings).as_ref(), 1);
         }

@@ -76,12 +76,13 @@ struct FileContent {
 struct BuildWorker<'a> {
     reader: TextReader,
     below: Option<&'a Segment>,
+    /// The position at which to look for the next file first, because files arrive in path order.
     near: u32,
 }
 
 impl BuildWorker<'_> {
-    /// Returns nothing for a file that can't be read or has no state, and no content for a file that is
-    /// unchanged in the base index.
+    /// Reads a file. Returns [`WalkStep::Nothing`] if it can't be read or has no state, and an item without
+    /// content if it is unchanged in the base index.
     fn read(&mut self, entry: &Entry<'_>, _: &mut Skipped) -> WalkStep<Option<FileContent>> {
         if self.is_below(entry) {
             return WalkStep::Item(None, 0);
@@ -187,19 +188,20 @@ impl TextReader {
     /// Adds the trigrams of a large file whose beginning is already in the buffer. Returns its number of
     /// lines and the checksum of its bytes.
     ///
-    /// Returns `None` if every search must read the file anyway, e.g. because it has to report a long line or
-    /// a NUL byte, or if the trigrams would not exclude anything.
+    /// Returns `None` if every search must read the file anyway, for example to report a long line or a NUL
+    /// byte. Also returns `None` if the trigrams would not exclude anything.
     fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut BuildParts) -> Option<(u64, u32)> {
         if file.size() > limits::LARGE_FILE_BYTES {
             return None;
         }
-        // A piecewise search decodes this encoding, so we can't rely on the bytes.
+        // A piecewise search decodes other encodings, so their bytes don't have the trigrams of the text.
         if !matches!(Encoding::detect(&self.buffer), Encoding::Utf8 | Encoding::Utf8Bom) {
             return None;
         }
         let mut lines = 0;
         let mut checksum = crc32fast::Hasher::new();
         loop {
+            // Without a line feed, all of the buffer is one line, which is too long.
             let end = memchr::memrchr(b'\n', &self.buffer).map_or(self.buffer.len(), |feed| feed + 1);
             let whole = &self.buffer[..end];
             let is_long =
@@ -247,7 +249,7 @@ impl BuildParts {
             self.found += found.len();
             self.bytes += end;
             self.feeds += memchr::memchr_iter(b'\n', &text[..end]).count();
-            // We do not read a file part by part if it exceeds these numbers.
+            // Zero means unknown. We don't read a file part by part if it exceeds these numbers.
             let end_of = |count: usize| u32::try_from(count).unwrap_or(0);
             let part_end = PartEnd { bytes: end_of(self.bytes), feeds: end_of(self.feeds) };
             self.parts.push(SegmentPart { trigrams: found.into(), end: part_end });

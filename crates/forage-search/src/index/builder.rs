@@ -127,6 +127,7 @@ impl SegmentBuilder {
         for section in [&header, &self.files, &self.paths, &dictionary, &pages, &self.part_ends] {
             writer.write_all(section)?;
         }
+        // The dictionary had to come first. We encode each list a second time instead of holding all of them.
         for (_, posted) in self.postings.lists() {
             writer.write_all(&self.stored(posted))?;
         }

@@ -108,6 +108,7 @@ impl Listed {
             by_query.push(matching);
         }
         let mut binary = self.binary.clone();
+        // Candidates never include binary files, because those have no parts.
         if candidates.is_none() {
             visited.subtract(&binary);
         }
@@ -116,6 +117,7 @@ impl Listed {
         for (_, number) in self.sizes.iter().take_while(|(Reverse(size), _)| *size > limit) {
             too_large.insert(*number);
         }
+        // The search itself counts the files that it visits.
         let mut unread_large = too_large.clone();
         unread_large.subtract(&visited);
         binary.subtract(&visited);

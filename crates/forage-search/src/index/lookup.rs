@@ -14,8 +14,8 @@
 //!
 //! - [`Index`] owns the layers, which a thread may still be opening ([`LookupOpening`]). A search starts
 //!   without them and reads every file until they are available.
-//! - [`Selection`] is one search: its queries, and the candidates of each layer, which the first worker that
-//!   needs them computes.
+//! - [`Selection`] is one search: its queries, and the candidates of each layer. The first worker that needs
+//!   the candidates computes them.
 //! - [`LookupCursor`] is one worker. Files arrive in path order, so it looks for the next file close to the
 //!   last one.
 //!
@@ -187,7 +187,7 @@ impl Index {
         self.layers.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The number of files seen by searches so far that an update would add to the index: they are missing,
+    /// The number of files seen by searches so far that an update would add to the index. They are missing,
     /// have changed, or had just been changed when they were indexed.
     pub fn strangers(&self) -> u64 {
         self.strangers.load(Ordering::Relaxed)
@@ -222,6 +222,7 @@ impl Index {
             return Some(listed);
         }
         let listed = Arc::new(Listed::new(listing, layers));
+        // Each listing counts all files, so we must not add the counts of successive listings.
         if counts(options) {
             self.strangers.fetch_max(listed.strangers(), Ordering::Relaxed);
         }
@@ -471,6 +472,7 @@ impl<'a> LookupCursor<'a> {
             let Some(file) = layer.find(path, *near) else { continue };
             *near = file + 1;
             let (seen, content) = layer.state(file).ok_or(Unknown::Open)?;
+            // A candidate must be read in any state, so we check this before we ask for its metadata.
             if content == Content::Indexed
                 && candidates.is_some_and(|candidates| {
                     may_match(candidates[number].iter().map(|found| &found.files), file, wanted)

@@ -85,6 +85,7 @@ impl NumberSet {
             whole[..bytes.len()].copy_from_slice(bytes);
             *word |= u64::from_le_bytes(whole);
         }
+        // A damaged bitmap may have bits beyond the bound.
         let count = self.count;
         if let Some(last) = self.words.last_mut()
             && !count.is_multiple_of(64)

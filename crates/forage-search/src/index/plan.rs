@@ -1,9 +1,9 @@
 //! Translates a pattern to the trigrams that a file must contain for one of its lines to match.
 //!
 //! The method is Russ Cox's («Regular Expression Matching with a Trigram Index», 2012). For each part of the
-//! pattern we keep all strings that it matches while they are few, and otherwise the strings that its matches
-//! begin and end with. Where two parts meet, we join their ends, so that trigrams across the border are
-//! required too. For example, every match of `foo(bar|baz)` contains the trigrams `foo`, `oob` and `oba`.
+//! pattern we keep all strings that it matches while they are few. Otherwise we keep the strings that its
+//! matches begin and end with. Where two parts meet, we join their ends, so that trigrams across the border
+//! are required too. For example, every match of `foo(bar|baz)` contains the trigrams `foo`, `oob` and `oba`.
 //!
 //! A query may accept a file without a match, but it must never reject a file with one.
 
@@ -76,6 +76,7 @@ pub(super) fn can_be_destroyed(mut places: u64, edits: usize) -> bool {
         if places == 0 {
             break;
         }
+        // Some edit must destroy the lowest position. Starting there, it also destroys most of the others.
         places &= !(0b111 << places.trailing_zeros());
     }
     places == 0
@@ -219,7 +220,8 @@ impl TrigramQuery {
 }
 
 /// Writes the text of a pattern in lower case. Characters that are ambiguous, not ASCII, or of unknown length
-/// become `None`. Assertions have no text.
+/// become `None`. Note that an edit of a multi-byte character can destroy more than three trigrams.
+/// Assertions have no text.
 fn write_out(hir: &Hir, text: &mut Vec<Option<u8>>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
@@ -608,7 +610,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
-        /// This generates edited variants of the pattern, with letters that repeat or fold to others.
+        /// Generates edited variants of the pattern, with letters that repeat or fold to others.
         #[test]
         fn never_rejects_a_fuzzy_match(
             text in prop_oneof!["[a-cAé]{6,20}", "[aksSKſé]{6,20}", "[a-cAé]{60,80}"],

@@ -468,7 +468,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Returns true if a posting list is stored as a bitmap of all parts.
+    /// Returns true if a posting list is stored as a bitmap of all parts. The builder stores differences only
+    /// if they take fewer bytes, so the length decides.
     fn is_bitmap(&self, list: &[u8]) -> bool {
         list.len() == self.part_count.div_ceil(8) as usize
     }
@@ -510,7 +511,7 @@ impl Segment {
     }
 
     fn read_list(&self, list: &List) -> Result<Vec<u8>, TrigramIndexError> {
-        // As above, a damaged length must not cause a huge allocation.
+        // As in `open`, a damaged length must not cause a huge allocation.
         if list.start.saturating_add(u64::from(list.bytes)) > self.postings.end {
             return Err(TrigramIndexError::Damaged);
         }

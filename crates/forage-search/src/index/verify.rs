@@ -131,8 +131,8 @@ fn compare(
     Compared::Read { bytes, is_same }
 }
 
-/// Opens a file that searches leave unread because of the index, and returns its indexed content. Returns
-/// `None` if the state of the file has changed.
+/// Opens a file of the index, and returns it with its indexed content. Returns `None` if the file can't be
+/// opened or its state has changed.
 fn trusted(root: &Root, index: &Segment, file: u32) -> Option<(OpenedFile, Content)> {
     let (state, content) = index.state(file)?;
     let path = RelPath::from_bytes(index.path(file)?, &RelPath::root()).ok()?;

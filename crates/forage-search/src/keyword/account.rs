@@ -84,7 +84,8 @@ impl EvidenceLine {
         let from = (middle.saturating_sub(3)..=middle).rev().find(|&at| is_border(at)).unwrap_or(middle);
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
-        // A cut word may be half of a secret, which no rule would recognize, so we remove it.
+        // A cut word may be half of a secret, which no rule would recognize. We therefore remove it, but not
+        // so much that the part to show would be affected.
         let max = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
         let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), max) } else { from };
         let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), max) } else { to };
@@ -306,6 +307,7 @@ impl<O: AccountOutput> Printed<O> {
             self.output.text(&line.number.to_string());
             self.output.text(mark);
             self.output.lossy(&line.bytes);
+            // ripgrep would print the whole line.
             self.output.left_out(line.cut.before + line.cut.after);
             if line.bytes.last() != Some(&b'\n') {
                 self.output.text("\n");

@@ -269,6 +269,7 @@ impl KeywordChoice<'_> {
     /// Adds as much context of the complete terms as fits. Returns the lines of context of each term.
     fn context(&mut self, gathered: &KeywordFindings, tallies: &[TermTally]) -> Vec<u64> {
         let steps = self.steps(gathered, tallies);
+        // A quarter of the budget must remain for the best files of the other terms; see `depth`.
         let kept_back = if self.others == 0 { 0 } else { self.bounds.evidence_bytes / 4 };
         let limit = self.total + self.room().saturating_sub(kept_back.min(self.room_of_others()));
         let cost = |lines: &[u64]| -> u64 {

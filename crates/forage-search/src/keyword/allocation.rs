@@ -76,6 +76,7 @@ impl Allocation {
     fn shown(&self, reach: &[Option<u64>]) -> Vec<bool> {
         let lines = &self.file.lines;
         let mut shown = vec![false; lines.len()];
+        // The first pass covers the context after each line, and the second one the context before it.
         let mut until = 0;
         for (index, line) in lines.iter().enumerate() {
             until = until.max(reach[index].map_or(0, |reach| line.number + reach));

@@ -40,6 +40,7 @@ impl Gathering {
     fn longest_line(&self) -> usize {
         match (self.counts_all, self.cuts_lines) {
             (false, _) => usize::MAX,
+            // `EvidenceLine::shorten` has a limit of its own.
             (true, true) => 0,
             (true, false) => usize::try_from(self.term_bytes).unwrap_or(usize::MAX),
         }
@@ -196,6 +197,7 @@ impl Hits {
 
     /// Computes the counts of each term in a text.
     fn matched(&self, text: &[u8]) -> Vec<TermMatches> {
+        // Shares are only needed to choose evidence, and counting the lines takes time.
         if !self.gathering.counts_all {
             return self.matched_in(|_| 0);
         }
@@ -394,6 +396,7 @@ impl<'p> TermFinder<'p> {
         // The line of the last candidate, and the terms that were tried on it.
         let mut line = 0..0;
         let mut tried = 0u64;
+        // Without this flag, a candidate at offset 0 would seem to be on the line `0..0`.
         let mut first = true;
         prefilter.candidates_within(text, &self.pace, |index, position| {
             let Some(&term) = terms.get(index) else { return position + 1 };
@@ -410,6 +413,7 @@ impl<'p> TermFinder<'p> {
                     return usize::MAX;
                 }
             }
+            // Another term may match on the same line, so we must not skip the rest of it.
             position + 1
         });
     }

@@ -38,6 +38,7 @@ impl KeywordFindings {
             line_bytes: limits::CHOSEN_LINE_BYTES,
             cuts_lines: true,
         };
+        // Without patterns, the finder only collects the given lines.
         let finder = TermFinder::new(&[], 0, start, gathering, stop);
         let mut buffer = ReadBuffer::default();
         let mut added = Vec::new();

@@ -3,7 +3,7 @@
 use super::{FileEvidence, TermReport};
 
 /// Computes the weight of a match of each term, in the order of the terms. This combines the caller's order
-/// of importance with the rarity of the term among `files` files (BM25 inverse document frequency).
+/// of importance with the rarity of the term among `files` files (a smoothed inverse document frequency).
 pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
     let weight = |(place, term): (usize, &TermReport)| {
         let importance = 1.0 / (1.0 + place as f64 / 4.0);
@@ -15,8 +15,9 @@ pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
 
 /// Ranks the files by descending score, with ties in path order, and returns their indices.
 ///
-/// A term counts with its weight, dampened by its number of lines. Files that match several terms come first.
-/// A match of a term in the path counts as one more match.
+/// Each term adds its weight, which grows with the logarithm of its number of lines. A match in the path adds
+/// the weight once more. Each further matching term raises the score by a quarter of this sum. Tests and
+/// generated files score lower.
 pub fn order(files: &[FileEvidence], terms: &[TermReport], weights: &[f64]) -> Vec<usize> {
     let names: Vec<String> = terms.iter().map(|term| term.term.to_lowercase()).collect();
     let mut scored: Vec<(f64, usize)> =

@@ -1,7 +1,7 @@
 //! A frequency model of bytes and byte sequences in source code.
 //!
 //! A prefilter is worth its cost only if its candidates are rare, and we must estimate this before reading
-//! anything. The model is a Markov chain over eight kinds of byte: the kind of a byte depends on the previous
+//! anything. The model is a Markov chain over eight kinds of byte. The kind of a byte depends on the previous
 //! kind, and the byte depends only on its kind. Treating bytes as independent would be far off for exactly
 //! the windows that matter. For example, one byte in seventeen is a capital letter, but two capitals in three
 //! are followed by another.

@@ -1,9 +1,9 @@
 //! Extracts literals that every match of a pattern must contain.
 //!
-//! The syntax tree is folded bottom-up into a [`LiteralShape`]: either the complete, small set of strings
-//! that a node matches, or what we know about the beginning, the end and the inside of its matches. A step
-//! may lose information but must never claim too much: a missed literal costs speed, a wrong one loses
-//! matches. For example, `colou?r_[a-z]+` gives `color_` and `colour_`.
+//! The syntax tree is folded bottom-up into a [`LiteralShape`]. This is the complete set of strings that a
+//! node matches, if they are few. Otherwise it contains the known strings at the beginning, at the end and
+//! inside of its matches. A step may lose information but must never claim too much: a missed literal costs
+//! speed, a wrong one loses matches. For example, `colou?r_[a-z]+` gives `color_` and `colour_`.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -146,6 +146,7 @@ impl Literal {
 
 /// Removes duplicates and every literal that contains another. The shorter one finds it too.
 pub(crate) fn remove_implied(literals: &mut Vec<Literal>) {
+    // Folded literals come first, because they imply the exact ones of the same length.
     literals.sort_by_key(|literal| (literal.bytes.len(), !literal.fold));
     let mut kept: Vec<Literal> = Vec::with_capacity(literals.len());
     for literal in literals.drain(..) {
@@ -339,6 +340,7 @@ fn union(sets: impl Iterator<Item = Option<LiteralStrings>>) -> Option<LiteralSt
 
 /// Concatenates every string of `left` with every string of `right`. Returns `None` if there are too many.
 pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
+    // A product with a single string has no more strings than the other set, so we always allow it.
     let limit = MAX_PRODUCT.max(left.len()).max(right.len());
     let longest = |strings: &[Literal]| strings.iter().map(|string| string.bytes.len()).max().unwrap_or(0);
     if left.len() * right.len() > limit || longest(left) + longest(right) > MAX_JOINED_BYTES {

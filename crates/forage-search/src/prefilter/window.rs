@@ -307,8 +307,8 @@ fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
             let copies = repetition.min.min(MAX_COPIES);
             let one = steps(&repetition.sub, has_foreign_folds);
             let mut all = one.repeat(copies as usize);
-            // More copies may follow. Text before this part is adjacent to the first copies and text after it
-            // to the last ones, but we know nothing about the bytes between those.
+            // More copies may follow. Text before this part is adjacent to the first copies, and text after
+            // it to the last ones. We know nothing about the bytes between those.
             if repetition.max != Some(copies) {
                 let last = all.clone();
                 all.push(None);

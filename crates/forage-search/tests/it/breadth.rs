@@ -76,7 +76,7 @@ fn chosen_evidence_invariants() {
     assert!(chosen > 30 && whole > 30, "too little was decided: {chosen} chosen, {whole} whole");
 }
 
-/// Creates 300 files with a common word on many lines, one of them also with a rare word, and one in which
+/// Creates 300 files with a common word on many lines. One of them also has a rare word, and in another one
 /// two common words meet.
 fn broad() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();

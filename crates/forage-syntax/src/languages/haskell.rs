@@ -39,8 +39,7 @@ pub(crate) static HASKELL: Row = Row {
         Rule { node: "function", kind: "function", category: Function, name: Name::With(function) },
         Rule { node: "bind", kind: "function", category: Function, name: Name::With(bind) },
     ],
-    // Signatures without a rule of their own belong to the next definition. For example, this includes kind
-    // signatures.
+    // Signatures that define nothing, e.g. kind signatures, belong to the next definition.
     leading: &["haddock", "pragma", "signature", "kind_signature", "default_signature"],
     has_clauses: true,
     ..BASE

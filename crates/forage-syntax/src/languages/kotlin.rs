@@ -84,8 +84,8 @@ const MODIFIERS: &[&str] = &[
 const DECLARATIONS: &[&str] =
     &["annotation", "class", "companion", "enum", "fun", "interface", "object", "typealias", "val", "var"];
 
-/// Replaces modifiers of declarations by spaces. We must do this because the grammar reads
-/// `actual open class Name {` as a call.
+/// Replaces modifiers before declarations by spaces, because the grammar reads `actual open class Name {` as
+/// a call.
 fn mask(text: &str) -> String {
     let mut masked = text.as_bytes().to_vec();
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

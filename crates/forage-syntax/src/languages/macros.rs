@@ -124,7 +124,8 @@ pub(super) fn mask(text: &str) -> String {
     masked.into_text()
 }
 
-/// Returns a text of the same length, without branches of an `#if` that split a declaration.
+/// Returns a text of the same length, in which every `#if` whose branches split a declaration has only one
+/// branch.
 pub(super) fn resolve_conditionals(text: &str) -> String {
     let mut masked = Mask::new(text);
     masked.scan();
@@ -235,7 +236,7 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Masks comments within a macro, or the grammars would end the macro there.
+    /// Masks the comments in a directive. Otherwise the grammars would end a macro at a comment.
     fn blank_comments(&mut self, line: Range<usize>) {
         let mut start = line.start;
         while let Some(comment) = self.text.get(start..line.end).and_then(|rest| rest.find("/*")) {
@@ -347,7 +348,8 @@ impl<'t> Mask<'t> {
         let word: &str = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
         let condition = text.get(word.len()..).unwrap_or_default().trim();
         let next = self.tokens.len();
-        // We skip branches for C++: C can't use them, and `extern "C" {` is useless in both languages.
+        // If we can keep only one branch, it must not be the one for C++. C can't use that, and it mostly
+        // contains just `extern "C" {`.
         let is_dead = condition == "0" || condition.contains("__cplusplus");
         let branch =
             Branch { start: line.end, end: line.end, first: next, depth: 0, least_depth: 0, is_dead };
@@ -381,8 +383,8 @@ impl<'t> Mask<'t> {
         }
     }
 
-    /// Keeps all branches if each of them consists of whole declarations, and otherwise only one. Returns the
-    /// depth after the conditional.
+    /// Keeps all branches if each of them consists of whole declarations, and otherwise at most one. Returns
+    /// the depth after the conditional.
     fn resolve(&mut self, conditional: Conditional) -> i32 {
         let Conditional { branches, directives } = conditional;
         let ends = branches.iter().skip(1).map(|branch| branch.first).chain([self.tokens.len()]);
@@ -404,7 +406,7 @@ impl<'t> Mask<'t> {
         for (number, branch) in branches.iter().enumerate() {
             if Some(number) != kept {
                 self.blank(branch.start..branch.end);
-                // The tokens of this branch must be among the last ones.
+                // The conditional ends here, so its tokens are the last ones. We need not search the others.
                 let first = branches.first().map_or(0, |first| first.first).min(self.tokens.len());
                 let gone = branch.start..branch.end;
                 let rest = self.tokens.split_off(first);

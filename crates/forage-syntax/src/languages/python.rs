@@ -28,7 +28,7 @@ pub(crate) const PYTHON_ROW: Row = Row {
 
 pub(crate) static PYTHON: Row = PYTHON_ROW;
 
-/// Recognises a string that is the first statement of a module, a class or a function.
+/// Recognises a string that is the first statement of a module or of a block, e.g. of a class or function.
 fn is_doc_string(site: Site<'_, '_>) -> bool {
     let is_string = site.node.named_child(0).is_some_and(|child| child.kind() == "string");
     let before = site.node.prev_named_sibling();
@@ -48,7 +48,8 @@ fn alias<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     );
 }
 
-/// Matches variables of a module or a class. Attributes, items and repeated assignments aren't definitions.
+/// Matches variables of a module or a class. Attributes and items aren't definitions, and neither is `b` in
+/// `a = b = 1`.
 fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let is_statement =
         site.parent_kind(0) == "expression_statement" && matches!(site.parent_kind(1), "module" | "block");

@@ -99,7 +99,7 @@ fn masked(text: &str) -> String {
         };
         at += length;
     }
-    // This can't fail because we only replaced whole characters.
+    // This can't fail: we only replaced ranges that begin and end with ASCII characters.
     String::from_utf8(masked).unwrap_or_else(|_| text.to_owned())
 }
 

@@ -82,6 +82,7 @@ pub(super) fn translate(
         let shown = clip(&name.escape_debug().to_string(), SHOWN_BYTES);
         let foreign = definition.foreign.iter().find(|(names, _)| names.contains(&&*name)).map(|(_, it)| *it);
         match foreign {
+            // For an argument with the opposite meaning, `false` does say something.
             _ if !says_something(&value) && !matches!(foreign, Some(Foreign::Opposite(_))) => {}
             Some(Foreign::Same(right)) => {
                 if rename(definition, fields, (&shown, right), value, &mut left_out)? {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use forage_base::Background;
 
-/// Bytes of the file count.
+/// Bytes of the file count. A `u64` has at most 20 digits.
 const COUNT_BYTES: u64 = 20;
 
 const BETWEEN: Duration = Duration::from_millis(200);

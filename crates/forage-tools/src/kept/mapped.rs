@@ -7,8 +7,8 @@ use forage_search::index::ReadAt;
 
 /// A file that only [`forage_fs::PrivateDirectory::replace`] changes. We map large parts into memory instead
 /// of reading them, which takes a sixth of the time. If a page can't be read later, or if the file is
-/// truncated, the kernel kills every process that has it mapped. We therefore use this only in short-lived
-/// processes.
+/// truncated, the kernel kills a process that then accesses the mapping (SIGBUS). We therefore use this only
+/// in short-lived processes.
 pub(super) struct Mapped(pub(super) File);
 
 impl ReadAt for Mapped {

@@ -45,6 +45,7 @@ pub(super) fn fresh(
             is_provisional: false,
         });
     }
+    // If the update fails, the next call must not trust the old listing.
     kept.seen = None;
     let mut problem = String::new();
     // If another process changes the index files in the meantime, another attempt will detect that.
@@ -75,6 +76,8 @@ pub(super) fn fresh(
             Ok(Updated { report, is_settled }) => {
                 store.note_ranked();
                 let report = Arc::new(report);
+                // If the states of some files are not reliable, an unchanged listing does not mean an
+                // unchanged tree.
                 let seen = listing.filter(|_| is_settled);
                 kept.seen = seen.map(|listing| (listing, Arc::clone(&report)));
                 kept.index = Some(Arc::clone(&index));

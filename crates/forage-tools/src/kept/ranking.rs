@@ -106,6 +106,7 @@ pub(super) fn start(
             return;
         }
         kept.update_first(&root);
+        // From here on, `KeptIndexes::end` waits for this build to save its work.
         told.has_begun.store(true, Ordering::Relaxed);
         stand_back();
         let effort = UpdateEffort {

@@ -91,6 +91,8 @@ pub(super) fn start(kept: &Arc<KeptIndexes>, root: &Path, is_wanted: Weak<()>) -
     let run = move || {
         loop {
             std::thread::sleep(limits::BETWEEN_REREADS);
+            // The thread holds only weak references, so it ends with the server, and with the slot of its
+            // root.
             let Some(kept) = kept.upgrade().filter(|_| is_wanted.strong_count() > 0) else { return };
             kept.reread(&root);
         }

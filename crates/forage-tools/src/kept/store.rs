@@ -39,7 +39,8 @@ const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 const REREAD: &str = "reread";
 /// Contains the path of the root. This is for people, and for two roots with the same directory name.
 const ROOT: &str = "root";
-/// Exists while the ranked index is a copy of another worktree's that we have not compared with this tree.
+/// Exists while the ranked index is only a copy of another worktree's index that we have not yet compared
+/// with this tree.
 const RANKED_BEGUN: &str = "ranked-begun";
 /// Contains the path of the repository that the root is a worktree of.
 const REPOSITORY: &str = "repository";
@@ -171,6 +172,7 @@ fn with_cause(error: &dyn std::error::Error) -> String {
 impl IndexStore {
     /// Locates the index of the root with this absolute path, below the directory for all indexes.
     pub fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
+        // The readable part is for people. The hash distinguishes roots with the same name.
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
         let name = format!("{name}-{:016x}", Hash64::of(&[root.as_os_str().as_encoded_bytes()]));
@@ -244,6 +246,7 @@ impl IndexStore {
     /// Opens the files of the instant index, and collects the problems of those that are not readable.
     fn layers(&self, reading: StoreReading) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
+        // Any other problem is that of one file, which we report with its name.
         if let Err(error) = self.check()
             && error.is_distrust()
         {
@@ -357,7 +360,7 @@ impl IndexStore {
         let Some(lock) = lock(directory, LOCK)? else { return Ok(Update::Busy) };
         let files = walk.progress.clone().unwrap_or_default();
         let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
-        // This is dropped before the lock.
+        // This is dropped before the lock, so its thread never writes a file that another process has locked.
         let _building = lock.try_clone().map(|file| building::tell(file, Arc::clone(&files)));
         remove_leftovers(directory)?;
         let base = self.layer(directory, BASE, StoreReading::Checked).ok().flatten();
@@ -380,6 +383,7 @@ impl IndexStore {
             .flatten();
         let is_first = base.is_none();
         drop(base);
+        // The comparison with the old base has already counted these files.
         files.store(0, Ordering::Relaxed);
         let built = index::build(root, begun.as_ref(), walk, stop)?;
         let (more, known) =
@@ -393,7 +397,9 @@ impl IndexStore {
         self.check_ended(&built.report)?;
         let files = more + built.unchanged;
         write(directory, BASE, built.builder)?;
-        // `changes` stays valid until many of its files have changed. A later update merges both.
+        // A base built from scratch has all files, so `changes` is obsolete. After begun work the base has
+        // only the remaining files, so we need `changes` until many of its files have changed. A later update
+        // merges both.
         if known.saturating_sub(built.unchanged) > CHANGES_KEPT || begun.is_none() {
             directory.remove(CHANGES)?;
         }
@@ -419,7 +425,8 @@ impl IndexStore {
         let mut bytes = self.size() + self.ranked_size().unwrap_or(0);
         for entry in indexes.entries().unwrap_or_default() {
             let name = entry.name.into_string().ok().filter(|name| *name != self.name);
-            // We ignore directories that we can't trust.
+            // We ignore directories that we can't trust. Taking a lock truncates its file, so the file's time
+            // is that of the last update.
             if let Some(name) = name
                 && let Ok(Some(directory)) = indexes.directory(&name)
                 && let Some(built) = [BASE, LOCK, RANKED_LOCK]
@@ -520,9 +527,12 @@ impl IndexStore {
         let (_, from) = others.filter_map(|entry| ranked(&entry.name)).max_by_key(|(written, _)| *written)?;
         from.check_all(most_bytes_of_ranked).ok()?;
         let _lock = self.lock_ranked(stop).ok()?;
+        // Another process may have created it while we waited for the lock.
         if own.entry(ranked_name()).is_some() {
             return None;
         }
+        // This comes before the copy. If we are killed in between, the copy must not pass for an index of
+        // this tree.
         own.replace(RANKED_BEGUN, |_| Ok(())).ok()?;
         let to = own.create_directory(ranked_name()).ok()?;
         if RankIndex::copy(from.path(), to.path(), stop).is_err() {
@@ -536,6 +546,7 @@ impl IndexStore {
         self.replace_ranked_locked(&self.lock_ranked(stop)?, stop)
     }
 
+    /// `_lock` proves that the caller holds the lock of the ranked index.
     fn replace_ranked_locked(&self, _lock: &File, stop: &Stop) -> Result<RankIndex, UpdateError> {
         let own = self.own().map_err(UpdateError::Locked)?;
         own.remove_all(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;

@@ -14,6 +14,7 @@ const EXCLUDES: [&str; 5] = ["exclude", "excludes", "exclude_pattern", "exclude_
 
 /// Converts arguments to those of `grep_search`.
 pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+    // Tools that page by offset send 0 for the first page.
     if fields.get("offset").is_some_and(|offset| *offset == json!(0)) {
         fields.remove("offset");
     }
@@ -140,6 +141,7 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     let given = name.into_iter().find_map(|name| fields.remove(name)).unwrap_or_default();
     let mut globs = texts("file_pattern", &given)?;
     let chooses = |globs: &[String]| globs.iter().any(|glob| !glob.starts_with('!'));
+    // A file needs to match only one of the globs, so one selection can't narrow another one.
     if chooses(&globs) && chooses(&added) {
         let problem = "`type` and globs that select files are both given; use one glob for both, such as \
                        \"src/**/*.rs\"";

@@ -341,6 +341,7 @@ fn respond(
         path: search.shown_start(),
         match_count: found.matches + rest.matches.max(more),
         file_count: found.files + rest.files.max(more_files),
+        // A further page does not count the matches of earlier pages.
         totals_exact: is_whole(report) && is_exact && search.cursor.is_none(),
         files_searched: report.searched().max(rest.searched),
         files,

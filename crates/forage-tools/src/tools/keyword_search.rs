@@ -245,6 +245,7 @@ impl Tool for KeywordSearch {
         mut request: KeywordRequest,
     ) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         check(&request)?;
+        // Terms come in order of importance, so we drop the last ones.
         let beyond = request.search_terms.len().saturating_sub(forage_search::limits::TERMS);
         request.search_terms.truncate(forage_search::limits::TERMS);
         let settings = &context.filter;
@@ -552,6 +553,7 @@ fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFil
     let chosen = lexical::best_lines(file, LEXICAL_LINES);
     let mut hidden = found.hidden.borrow_mut();
     let mut border = Border::new(found.redactor, &mut hidden);
+    // Redaction needs the lines around the chosen ones, because these may show that a line contains a secret.
     let margin = border.margin();
     let is_near = |at: usize| chosen.iter().any(|&line| line.abs_diff(at) <= margin);
     let near: Vec<(usize, &EvidenceLine)> =

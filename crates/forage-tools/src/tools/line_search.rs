@@ -223,12 +223,14 @@ impl<'a> LineSearch<'a> {
         asked.warnings.extend(note);
         let open = || {
             let index = (engine.is_embedded() && texts.is_none()).then(|| context.index(&root)).flatten()?;
+            // A search for all results waits for the index, so opening it should start at once.
             if asked.all || asked.best_first {
                 index.prefetch();
             }
             Some(index)
         };
-        // Compiling a fuzzy pattern can take as long as opening the index, so we open the index first.
+        // Compiling a fuzzy pattern can take as long as opening the index. A command opens its index in the
+        // background, so we start that first.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
         let compiled = match &asked.languages {
             Some(languages) => Pattern::from_code(asked.pattern, languages),
@@ -255,6 +257,8 @@ impl<'a> LineSearch<'a> {
             asked.warnings.push("look-around and backreferences are slower than other patterns".to_owned());
         }
         let index = index.or_else(open);
+        // The fingerprint omits `path` and hashes the resolved path, which has neither the revision nor
+        // globs.
         let bound_to = revision.as_ref().map(|revision| revision.name.as_str()).or(in_path.as_deref());
         let bound = fingerprint::<T>(request, &root, &start, bound_to);
         let sealed = asked.cursor.map(|text| SealedCursor::parse(text, bound)).transpose()?;
@@ -278,6 +282,7 @@ impl<'a> LineSearch<'a> {
             None => sealed.find(&root, &start, known.as_ref().unwrap_or(&walk), &stop),
         };
         let cursor = sealed.map(find).transpose()?;
+        // In best-first order, the results after a cursor can be in any file.
         let place = cursor.clone().filter(|_| !asked.best_first);
         walk.from = place.as_ref().map(|place| place.path.clone());
         let after = place.map(|Cursor { path, line, .. }| match asked.unit {
@@ -381,6 +386,7 @@ impl<'a> LineSearch<'a> {
                 }
                 let Some(last) = found.last.clone().filter(|_| found.is_in_file) else { break };
                 found.is_in_file = false;
+                // We continue within the file, after the lines that were passed on.
                 self.walk.from = Some(last.path.clone());
                 self.after = Some(Delivered::Lines(last.path, last.line));
             }
@@ -418,6 +424,7 @@ impl<'a> LineSearch<'a> {
             found.limit = Some(Limit::MaxResults);
             return ControlFlow::Break(());
         }
+        // An earlier part of this file has already been counted.
         let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
         let is_full = cut.is_some();
         let has_more = file.more && !is_of_files;

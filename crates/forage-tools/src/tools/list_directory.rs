@@ -186,6 +186,7 @@ impl Tool for ListDirectory {
         let mut clamp = Clamp::new(&context.names, Self::NAME);
         let most = limits::LIST_DEPTH_MAX;
         let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, most);
+        // A depth without `recursive` also asks for subdirectories.
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
         let depth = if recursive { depth } else { 0 };
         let levels = usize::try_from(depth + 1).unwrap_or(1);
@@ -276,6 +277,7 @@ impl Tool for ListDirectory {
             record.is_entered = is_above && !is_pruned(record);
         }
         if report.skipped.get(SkipReason::Unreadable) > 0 {
+            // The report lists only the first unreadable directories, and as text, so we try each one again.
             for record in entries.iter_mut().filter(|record| record.is_entered) {
                 if let Err(OpenError::Io { .. }) = root.names(&record.place, 1) {
                     record.note = Some("unreadable".to_owned());
@@ -427,6 +429,7 @@ impl Render for ListResponse {
                 above.push(record.place.clone());
             }
             if !above.is_empty() {
+                // The secret was counted in the name of the directory.
                 record.path = border.uncounted(&record.path);
                 record.path_bytes = None;
             }

@@ -209,9 +209,11 @@ impl Tool for ReadFile {
         .into_iter();
         let of_symbol = of_symbols.next();
         let lines = of_symbol.as_ref().map(|of| of.start.cast_signed()..=of.end.cast_signed()).or(lines);
+        // Arguments take precedence over lines in the path.
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
         let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
         let start = clamp.at_least("start_line", first, 1).unwrap_or(1);
+        // The largest number means that the path has only a first line.
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
         let asked_end = request.end_line.or(last);
         let end = Clamp::new(&context.names, Self::NAME).at_least("end_line", asked_end, start);
@@ -364,6 +366,7 @@ fn read(
             lines.complete = true;
             return Ok(Some(encoding.name()));
         }
+        // A NUL byte makes the file binary, even if it comes late.
         if memchr::memchr(0, &piece).is_some() {
             return Ok(None);
         }
@@ -464,6 +467,7 @@ impl LineReader {
     }
 
     fn feed(&mut self, mut text: &[u8]) {
+        // Only redaction needs the keys. Without redaction, the margin is 0.
         if self.margin > 0 {
             self.keys.feed(text);
         }
@@ -508,12 +512,14 @@ impl LineReader {
             let length = self.partial_bytes - (self.partial.len() - line.len()).min(self.partial_bytes);
             if self.is_shown(number) {
                 let cost = cost(&shown(&String::from_utf8_lossy(line), length).0);
+                // We always show the first line. Otherwise a caller could not continue after it.
                 if cost > self.room && number > self.start {
                     self.first_left_out = Some(number);
                     self.out_of_room = true;
                 }
                 self.room = self.room.saturating_sub(cost);
             }
+            // No rule recognizes half a secret, so the word at the cut must go.
             let is_cut = self.margin > 0 && line.len() < length;
             let bytes = if is_cut { without_cut_word(line) } else { line }.to_vec();
             self.kept.push(KeptLine { number, place: self.place, bytes, length });

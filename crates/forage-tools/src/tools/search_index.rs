@@ -218,8 +218,8 @@ pub struct RankedReason {
     pub about: &'static str,
 }
 
-/// Ranks files for another tool, at most `(files, chunks)` of them. The second value is true if the ranked
-/// index was not ready, so that a line search replaced it.
+/// Ranks files for another tool. `most` is the maximum number of files, and of chunks per file. The second
+/// value is true if the ranked index was not ready, so that a line search replaced it.
 pub(crate) fn rank(
     context: &Context,
     request: &RankRequest,
@@ -291,6 +291,7 @@ impl Tool for SearchIndex {
         let candidates =
             limit_for(wanted_tokens) * if wanted_tokens > 0 { limits::CODE_CANDIDATES } else { 1 };
         let wanted = cursor.as_ref().map_or(candidates + 1, |_| forage_rank::limits::RESULTS);
+        // The choice of code needs the scores of all chunks of a file.
         let chunks = if wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
         let has_history = request.history.unwrap_or(true);
         let call = context.stop.within(context.timeout);
@@ -313,6 +314,7 @@ impl Tool for SearchIndex {
             |hit: &FileHit| code_tokens.is_none() || hit.aside.is_none() || hit.aside == hits[0].aside;
         let ranked_hits: Vec<(usize, &FileHit)> =
             (first..).zip(hits).filter(|(_, hit)| is_kept(hit)).take(limit + 1).collect();
+        // If too few of the candidates were kept, further files of the ranking may follow.
         let mut is_cut =
             ranked_hits.len() > limit || ranked_hits.len() < limit && hits.len() == candidates + 1;
         let explain = request.explain.unwrap_or(false);
@@ -387,6 +389,7 @@ impl Tool for SearchIndex {
         let next = last.and_then(|last| ranking.files.get(last)).filter(|_| is_cut && is_whole);
         let next = next.and_then(|last| {
             let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
+            // A ranking has no distances, so this field holds the position of the root.
             let distance = u8::try_from(place_of(last)?.nth).ok()?;
             Some(Cursor { distance, path, line: end as u64 }.encode(bound))
         });

@@ -133,7 +133,7 @@ fn answers_in_the_style_of_real_models_are_read() {
         );
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), answers.len(), wrong.join("\n"));
-    // The other answers are prose, sections whose headings decide, or truncated reasoning.
+    // The unreadable answers are prose, sections whose headings decide, or truncated reasoning.
     let of_families = || answers.iter().filter(|answer| answer.family != "any");
     let unreadable = of_families().filter(|answer| answer.expected == ["no answer"]).count();
     assert_eq!((unreadable, of_families().count()), (11, 52));

@@ -1,5 +1,5 @@
-//! Every answer of every tool, as an agent gets it. There is one page per tool in `snapshots/`, over one
-//! tree, which you can read as text.
+//! Every answer of every tool, as an agent gets it. `snapshots/` has one page per tool, which you can read as
+//! text. Most answers are about the same tree.
 //!
 //! A new state must be on a page. If no page shows a variant of an error, a limit or a verdict, the last test
 //! fails, unless that variant is listed with a reason.

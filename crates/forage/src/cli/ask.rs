@@ -51,7 +51,8 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let (stop, started) = (signals::stop()?, Instant::now());
-    // These must be created before we enter the sandbox.
+    // These must be created before we enter the sandbox. `open_with_config` calls `needs` just before that,
+    // and the configuration is not known earlier.
     let mut outside = None;
     let needs = |config: &Config| {
         outside = Some((config.ask_prompt(), start_servers(config, &stop), config.live_calls("ask")));

@@ -67,8 +67,8 @@ impl DoctorSubject {
     }
 }
 
-/// Runs `forage` without a command. This shows the roots, the models and the clients, and suggests commands
-/// to try.
+/// Runs `forage` without a command. This shows the roots, the index, the models and the clients, and suggests
+/// commands to try. Like `forage doctor`, it starts the servers of the clients' entries to check them.
 pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
     let (mut subject, invalid) = DoctorSubject::new(global, false);

@@ -62,6 +62,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         return by_tool(arguments, &patterns, &named, global, output);
     }
     let range = arguments.changed.range();
+    // Only files can have changed, so `--changed` and `--since` never read standard input.
     let reads_stdin = !has_read_stdin && !arguments.files && range.is_none() && grep_cli::is_readable_stdin();
     let paths = match named.as_slice() {
         [] if reads_stdin => vec![STREAM],
@@ -154,8 +155,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             }
         }
     }
+    // A file that is too large counts as visited, but was not searched.
     let has_visited =
         search.reports.iter().any(|(.., report)| report.visited > report.skipped.get(SkipReason::TooLarge));
+    // Like ripgrep, we report this only if the user named no path.
     if is_possible && paths.is_empty() && !arguments.files && !has_visited && context.stop.check().is_none() {
         search.report_nothing_searched();
     }
@@ -222,7 +225,7 @@ struct LineSearch<'a> {
 }
 
 impl LineSearch<'_> {
-    /// Returns true if the search can stop. For example, `-q` needs no more than one match.
+    /// Returns true if the search can stop. For example, `-q` without `--stats` needs no more than one match.
     fn is_done(&self) -> bool {
         let has_enough = self.has_match && self.style.quiet && self.stats.is_none();
         !self.output.is_open || has_enough || self.context.stop.check().is_some()
@@ -383,6 +386,7 @@ impl LineSearch<'_> {
                 return Ok(());
             }
         };
+        // Like in ripgrep, `--max-depth 0` searches only files that the user named.
         if is_directory && arguments.max_depth == Some(0) {
             return Ok(());
         }
@@ -496,6 +500,7 @@ impl LineSearch<'_> {
             types: types.map_err(|error| anyhow::anyhow!("-t: {error}; -g GLOB chooses files by name"))?,
             max_depth: arguments.max_depth.unwrap_or(WalkOptions::default().max_depth),
             threads: arguments.jobs.unwrap_or(context.threads),
+            // Unlike agents' tools, ripgrep also enters directories of dependencies and caches.
             noise: &[],
             apart: context.roots.below(root),
             ..context.walk_options()
@@ -565,6 +570,7 @@ impl LineSearch<'_> {
         let arguments = style.arguments;
         let reads_bytes = arguments.text || arguments.binary || arguments.unrestricted > 2;
         let reads_binary = reads_bytes || access.is_explicit;
+        // The closures below borrow the whole of `self`, so take the sieve out until they are done.
         let sieve = self.sieve.take();
         let decoding = match &arguments.encoding {
             Some(decoding) => *decoding,
@@ -585,6 +591,7 @@ impl LineSearch<'_> {
             decoding,
             cells: !reads_bytes && arguments.encoding != Some(Decoding::Stored),
             index: index.as_ref(),
+            // As in ripgrep, `--max-filesize` does not apply to a file that the user named.
             max_file_bytes: arguments.max_filesize.filter(|_| !access.is_explicit).or(context.max_file_bytes),
             stop: &context.stop,
         };
@@ -912,7 +919,9 @@ fn by_tool(
     session::call::<Search>(request, &context, output)
 }
 
-/// Sorts files, which must be in path order. As in ripgrep, a file that we can no longer open comes last.
+/// Sorts the files of one path of the command line, which must be in path order. A file that we can no longer
+/// open comes last. Note that ripgrep puts it first in reverse order, and sorts the files of all paths
+/// together.
 fn sort<T>(root: &Root, files: &mut [(RelPath, T)], order: Option<(SortKey, bool)>) {
     let Some((key, is_reversed)) = order else { return };
     let modified =

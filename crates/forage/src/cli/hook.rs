@@ -23,7 +23,7 @@ use super::{Global, Status, session};
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::setup::{Client, HookEvent, profile, texts};
 
-/// Maximum time from the start of the program. An answer takes about 30 ms on an idle machine, and ten times
+/// Maximum time from the start of the command. An answer takes about 30 ms on an idle machine, and ten times
 /// that with eight busy processes on two cores. Note that `forage setup` gives hooks five seconds in every
 /// client.
 const TIME: Duration = Duration::from_millis(1_500);
@@ -226,6 +226,7 @@ fn ranked(config: &Config, context: &Context, root: &Arc<Root>, query: &str, sto
         path.is_none_or(|path| excludes.is_some_and(|excludes| excludes.leave_out(&path)))
     };
     let allow = |_: usize, path: &str| !is_left_out(path);
+    // Request more files than we show, because some of them may be deleted or have a name that we don't show.
     let ranking: Ranking = search(
         &index,
         &RankedSearch { allow: Some(&allow), stop: &is_over, ..RankedSearch::new(query, 2 * FILES) },

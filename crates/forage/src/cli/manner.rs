@@ -133,6 +133,7 @@ fn go_on(words: &[String], cursor: &str) -> String {
         }
     }
     let operands = operands.unwrap_or_default();
+    // A pasted command would not have the same standard input.
     let reads_stdin = words.iter().skip(2).any(|word| word == "-");
     let is_plain = !words.iter().any(|word| word.chars().any(char::is_control));
     match is_plain && !reads_stdin && command.len() + operands.len() <= COMMAND_BYTES {

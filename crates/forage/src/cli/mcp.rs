@@ -87,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let shutdown = server.shutdown().clone();
     match arguments.http {
         None => {
+            // Even if the session fails, `end` must save what has been read for an index.
             let served = serve_stdio(server, &shutdown);
             indexes.inspect(|indexes| indexes.end());
             served.context("the session ended with an error")?;
@@ -224,7 +225,7 @@ impl Directories {
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
         report_left_out(&config, &lookup, &observers, output);
-        // Both files must be opened before we enter the sandbox.
+        // The files must be opened, and the threads of the journal started, before we enter the sandbox.
         let team =
             arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
         let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
@@ -335,13 +336,14 @@ impl Directories {
         }
     }
 
-    /// Enters the sandbox. This must happen before there are threads that could escape it. The sandbox covers
-    /// directories and not paths, so it would not include a root that is replaced, or that a client chooses
-    /// later.
+    /// Enters the sandbox. The kernel restricts a thread and those that it starts later, so this must happen
+    /// before any thread that runs calls. A rule of the sandbox is about a directory and not about its path.
+    /// It would not cover a directory that replaces a root, nor a root that a client chooses later.
     ///
     /// Hence there are three levels. The thread that starts the threads of calls may read all directories
     /// that may become roots, but it opens no files. The thread of a call may only read the directories of
-    /// that call. All other threads may only read the directories that the server has at its start.
+    /// that call. All other threads may only read the directories that the server has at its start. The
+    /// threads of the journal and of telemetry stay outside of the sandbox.
     fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
         let own = config::existing(&self.own);
         let access = self.config.access(&own, &self.needs);
@@ -408,6 +410,7 @@ impl McpWorkspace for Directories {
             _ if self.own.is_empty() => return Err(NO_PROJECT.to_owned()),
             _ => CallRoots { roots: self.own.clone(), standing: self.standing.clone(), remark: None },
         };
+        // A tool that is not about roots searches a collection, and `rights.lookup` restricts that.
         if let Some(rights) = restricted.filter(|_| origin.tool.is_about_roots()) {
             allowed.retain(|root| {
                 config::existing(std::slice::from_ref(root)).iter().any(|real| rights.sees_root(real))

@@ -12,7 +12,7 @@ use clap::ColorChoice;
 use grep_printer::{HyperlinkFormat, HyperlinkFormatError};
 use serde_json::Value;
 
-/// These are ripgrep's default colours.
+/// The colours of paths, line numbers and matches are ripgrep's defaults.
 const PATH: &str = "\x1b[35m";
 const LINE_NUMBER: &str = "\x1b[32m";
 const MATCH: &str = "\x1b[1m\x1b[31m";

@@ -9,7 +9,9 @@ use forage_tools::CallProgress;
 
 use forage_base::Background;
 
+/// Delay before the line first appears.
 const FIRST: Duration = Duration::from_millis(500);
+/// Interval at which it is redrawn.
 const BETWEEN: Duration = Duration::from_millis(200);
 
 /// True if progress must not be shown.

@@ -90,6 +90,7 @@ pub(crate) fn open_with_config(
     let working = config::working_directory()?;
     let directories = directories(&config, &working, paths);
     let filter = config.filter_settings()?;
+    // The thread that writes telemetry must be started before we enter the sandbox.
     let (lookup, observers) = (config.lookup_settings(), config.observers("command"));
     let missing = paths.iter().find(|path| is_missing(&named(&working, path)));
     config.wall_in(&directories, &needs(&config))?;
@@ -245,7 +246,7 @@ fn normal(path: &Path) -> PathBuf {
     folded
 }
 
-/// Returns the working directory relative to a root, or `None` if it is outside of that root.
+/// Returns the working directory relative to a root, or `None` if it is outside of that root or not UTF-8.
 fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
     let below = working.strip_prefix(root.path()).ok()?;
     RelPath::from_bytes(below.to_str()?.as_bytes(), &RelPath::root()).ok()
@@ -266,6 +267,7 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
         let is_one = context.roots.all().len() == 1;
         return Ok(if is_one { context.roots.base().display().into_owned() } else { ".".to_owned() });
     };
+    // Answers quote an unusual path. The tools accept this form, but it is not the name of a file.
     if path.starts_with('"') {
         return Ok(path.to_owned());
     }
@@ -274,8 +276,7 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
     Ok(text.unwrap_or(path).to_owned())
 }
 
-/// Runs a tool that searches lines, and prints its answer. With `--explain`, this also prints how the indexes
-/// were used.
+/// Like [`answer`], but with `--explain`, this also prints how the indexes were used.
 pub(crate) fn call<T: Tool>(
     request: T::Request,
     context: &Context,

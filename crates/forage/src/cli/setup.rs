@@ -92,6 +92,8 @@ struct Setup {
     project: PathBuf,
     scope: SetupScope,
     with: Vec<With>,
+    /// True for `--with all`. We then skip the extras that the client does not support, instead of refusing
+    /// them.
     names_all: bool,
     is_removal: bool,
     is_written: bool,

@@ -1,5 +1,6 @@
 //! Reads the environment. No other module of the program should do this, so that all variables are named
-//! here. The only exception is the cache directory, which a library locates for other programs too.
+//! here. There are two exceptions: the cache directory, which a library locates for other programs too, and
+//! the variables about colours, e.g. `NO_COLOR`, which `anstyle_query` reads.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
 use std::ffi::{OsStr, OsString};
@@ -157,6 +158,7 @@ pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     let directories = outside(&std::env::var_os("PATH").unwrap_or_default(), roots);
     let mut found = directories.iter().map(|directory| directory.join(name));
+    // A directory outside of the roots may contain a link to a program inside, so check the file, too.
     let program = found.find(|path| path.is_file() && is_outside(path, roots)).context(
         "`git` was not found in the absolute directories of PATH; it is needed to read the history",
     )?;

@@ -69,8 +69,8 @@ impl Config {
     }
 
     /// Returns true if the user has said which model agents may use: by `models`, by the preferences of the
-    /// role, or by Forage's own variables. A key in the environment alone is not enough. It may be for other
-    /// programs, and its account must not pay for an agent's calls.
+    /// role, by Forage's own variables, or by a recording or replay. A key in the environment alone is not
+    /// enough. It may be for other programs, and its account must not pay for an agent's calls.
     pub(crate) fn confirms_models(&self) -> bool {
         let prefers = || self.layers.get("roles")?.get("filter")?.get("prefer");
         !self.settings.models.is_empty() || !self.is_live() || prefers().is_some()

@@ -100,6 +100,7 @@ impl Config {
     /// Returns the port of that server, or `None` if collections are not on a server.
     pub(super) fn port_of_collections(&self) -> Option<u16> {
         let url = self.settings.retrieval.url().filter(|_| self.settings.retrieval.is_on_server())?;
+        // Without a port, our client connects to Qdrant's own port, not to that of the scheme.
         let has_port = url.trim().parse::<http::Uri>().is_ok_and(|uri| uri.port().is_some());
         if has_port { port(&url) } else { Some(REST_PORT) }
     }

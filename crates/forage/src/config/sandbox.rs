@@ -15,15 +15,16 @@ use super::table::Sandbox;
 use super::{Config, environment};
 use crate::answer_cache;
 
-/// The resources that a command needs in addition to the roots. By default it may only read cached data about
-/// them.
+/// The resources that a command needs in addition to the roots. By default it has access only to them and to
+/// the cache directory, if that exists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Needs {
     /// TCP ports to connect to.
     pub(crate) connect: Vec<u16>,
     /// The TCP port to listen on.
     pub(crate) listen: Option<u16>,
-    /// True if the command creates files in the cache directory.
+    /// True if the command creates files in the cache directory. We then create this directory before we
+    /// enter the sandbox.
     pub(crate) keeps: bool,
     /// True if the command accesses collections.
     pub(crate) collections: bool,

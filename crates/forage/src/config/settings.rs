@@ -15,7 +15,7 @@ use toml::{Spanned, Table, Value};
 
 use super::table::{self, Settings};
 
-/// The source of a value that no source of the user sets.
+/// The name of the source of a value that the user has not set.
 pub(crate) const DEFAULT: &str = "default";
 
 /// The commands that have options for settings. All commands accept the options of `Every`.
@@ -122,7 +122,7 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// Generates the schema of a type for use as a key, with its minimum and maximum.
+/// Generates the JSON Schema of a setting from its type. `range` is a pair of its minimum and maximum.
 pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
     let mut settings = SchemaSettings::draft2020_12();
     (settings.inline_subschemas, settings.meta_schema) = (true, None);
@@ -131,7 +131,7 @@ pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
     if let Some(word) = schema["type"].get(0).cloned() {
         schema["type"] = word;
     }
-    // Words that have a description each are a `oneOf`. We turn them into a plain `enum`.
+    // schemars generates a `oneOf` for an enum whose variants have doc comments. We make it a plain `enum`.
     if let Some(forms) = schema["oneOf"].as_array() {
         let words: Vec<&Json> = forms.iter().map(|form| &form["const"]).collect();
         schema = json!({ "type": "string", "enum": words });
@@ -339,6 +339,7 @@ pub(crate) fn without_value(message: &str) -> String {
     for (before, after) in
         [("invalid type: string ", ", expected "), ("invalid value: string ", ", expected ")]
     {
+        // The value may itself contain `after`, so look for the last one.
         if let Some(rest) = message.strip_prefix(before)
             && let Some(at) = rest.rfind(after)
         {

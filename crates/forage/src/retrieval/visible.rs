@@ -47,6 +47,7 @@ impl VisibleStore {
     /// Restricts a filter to the visible repositories.
     fn narrowed(&self, filter: &PointFilter, stop: &Stop) -> Result<PointFilter, StoreError> {
         let visible = self.visible(stop)?;
+        // Without a visible repository, no point may pass.
         if visible.is_empty() {
             return Ok(filter.among(Vec::new()));
         }

@@ -45,6 +45,7 @@ impl ExtraParts {
 
 /// Looks up the profile that describes how a client writes tool names.
 pub(crate) fn profile(client: &Client) -> Profile {
+    // Profiles go by the name in the handshake, where Qwen Code calls itself `qwen-cli-…`.
     match client.name {
         "qwen" => Profile::of("qwen-cli"),
         name => Profile::of(name),

@@ -188,6 +188,7 @@ fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
         if end.is_none() {
             let rest = line.trim_start_matches(BOM).strip_prefix(&section_line(spot));
             end = rest.filter(|rest| rest.trim().is_empty() || rest.starts_with(" #")).map(|_| at);
+        // In YAML, the elements of a list may have the same indentation as its key.
         } else if !code.is_empty() && (depth > 0 || spot.is_list && code.starts_with('-')) {
             end = Some(at);
             indent = indent.or((!code.starts_with('#')).then_some(depth));
@@ -228,6 +229,7 @@ fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
         let line = toml::to_string(&json!({ key: value })).ok()?;
         edits.push((end?..end?, line.replace('\n', newline(text))));
     }
+    // Apply the edits from the end of the text, so that the ranges of the others stay valid.
     edits.sort_by_key(|(range, _)| range.start);
     let mut edited = text.to_owned();
     let bom = text.len() - body.len();

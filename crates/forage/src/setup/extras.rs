@@ -362,8 +362,8 @@ static QWEN: &[Extra] = &[
 ];
 
 /// <https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot> and
-/// /reference/hooks-configuration; 1.0.102. Copilot passes on only `PATH` and the variables that the entry
-/// names.
+/// /reference/hooks-configuration; 1.0.102. Copilot withholds some keys from servers, unless the entry names
+/// them (see `launch::COPILOT`).
 static COPILOT: &[Extra] = &[
     entry(Variables, ExtraField::References("env", "${NAME}")),
     block(Some("~/.copilot/copilot-instructions.md"), None),

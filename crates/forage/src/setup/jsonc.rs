@@ -83,6 +83,7 @@ pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<
         return Ok(format!("{text}{}", whole(target, wanted, newline(text))));
     };
     let mut added = before.body.to_owned();
+    // An edit moves everything after it, so we parse the text again before the next one.
     for _ in 0..MAX_EDITS {
         let document = Document::parse(&added)?;
         let way = document.way(target)?;
@@ -283,6 +284,7 @@ impl<'t> Document<'t> {
             return Edit { range: at..at, text: layout.member(target, value, Some(base)) };
         }
         let next = self.tokens.partition_point(|token| token.range.start < at);
+        // Comments on the line of the bracket stay in front of the new member.
         for token in &self.tokens[next..] {
             if self.body[at..token.range.start].contains('\n') {
                 let indent = format!("{base}{}", layout.unit);
@@ -352,6 +354,7 @@ impl<'t> Document<'t> {
         let leaf = |leaf| JsonTarget { path: &[], leaf };
         let edit = match (&present, wanted) {
             // Duplicate keys are ambiguous, so such an object is replaced as a whole.
+            // An insertion goes to the front of its container, so the last missing member is inserted first.
             (Value::Object(old), Value::Object(new)) if old.len() == members.len() => {
                 let missing = new.iter().rev().find(|(key, _)| !old.contains_key(*key));
                 let changed = || members.iter().find_map(|it| self.next_edit(it.value, new.get(it.key)?));

@@ -77,6 +77,7 @@ pub(crate) fn listed(site: &Site, roots: &[&Path]) -> Listed {
     let Ok(found) = program(listing.program, &[("PATH".into(), path.clone())]) else {
         return Listed::NotAsked(format!("`{}` is not on the PATH, so it can't be asked", listing.program));
     };
+    // A directory outside of the project may contain a link to a program in it.
     if !config::is_outside(&found, roots) {
         return Listed::NotAsked(format!("`{}` on the PATH is a program of the project", listing.program));
     }

@@ -1,8 +1,9 @@
 //! Starts the command of a client's entry as the client would, and talks to it: a handshake, the list of
 //! tools, and one call.
 //!
-//! This must only happen at the user's request, either by `forage doctor` or when a client is set up. It
-//! takes at most [`PROBE_TIME`], and all processes that it starts end with it.
+//! This must only happen at the user's request: by `forage`, `forage doctor` or the health page of
+//! `forage ui`, or when a client is set up. It takes at most [`PROBE_TIME`], and all processes that it starts
+//! end with it.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,7 +22,7 @@ use crate::limits::{PROBE_SHOWN_BYTES, PROBE_TIME};
 /// The search pattern of the probe, which occurs in no other file.
 const PATTERN: &str = "a name that nobody gives: qvzhxk";
 
-/// The first protocol revision without a handshake.
+/// The first protocol revision without a handshake. Revisions are dates, so we can compare them as strings.
 const STATELESS: &str = "2026-07-28";
 
 /// The process that a client would start.
@@ -119,6 +120,8 @@ pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFai
     if name != Some("forage") {
         return Err(ProbeFailure::Stranger(name.map_or_else(|| "nothing".to_owned(), shown)));
     }
+    // The instructions consist of the prefix, the problem, and advice for the model (see
+    // `cli::mcp::unusable`).
     if let Some(problem) = hello["instructions"].as_str().and_then(|text| text.strip_prefix(UNUSABLE)) {
         return Err(ProbeFailure::Unusable(shown(problem.split(". Every call ").next().unwrap_or_default())));
     }

@@ -41,7 +41,7 @@ pub(crate) fn project() -> Project {
         ("src/lib.rs", "pub fn needle() {}\n// Needle, needles\n"),
         ("README.md", "A needle.\n"),
     ]);
-    // The tests must not depend on clients that are installed on the machine.
+    // The cases also call `Search`, which is off by default.
     project.configure("[tools.search]\nenabled = true\n");
     project
 }

@@ -70,7 +70,7 @@ fn definitions_and_instructions_stay_small() {
     assert!(costs["tools"]["grep_search"].as_u64().unwrap() > 300, "{costs}");
 }
 
-/// This follows the notes on providers: one plain object, one type per property, string enums only, and no
+/// Every provider accepts these schemas: one plain object, one type per property, string enums only, and no
 /// references or combinators.
 #[test]
 fn schemas_stay_in_the_portable_subset() {

@@ -34,7 +34,8 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// How long we wait for an answer. Eight heavy calls of a development build take more than a minute on a busy machine.
+/// How long we wait for an answer. Eight heavy calls of a development build take more than a minute on a busy
+/// machine.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The revisions that we test separately. The server treats the older ones alike.

@@ -526,7 +526,7 @@ fn the_journal_follows_no_link_and_is_private() {
 }
 
 /// If you add a kind of file to the cache directory, add it to [`KEPT`] too, so that the tests above cover
-/// it. Its directory must be on the page on files.
+/// it. Its directory must be in `docs/environment.md`.
 #[test]
 fn every_file_below_the_cache_directory_is_known_to_these_tests() {
     let project = project();

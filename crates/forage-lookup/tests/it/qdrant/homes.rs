@@ -301,7 +301,7 @@ fn every_home_finds_the_same_points_in_the_same_order() {
 }
 
 /// Each shard of a server counts document frequencies separately. A lookup must answer as if there were only
-/// one shard. The exception are words so frequent that their idf is estimated from samples.
+/// one shard, except for words so frequent that their idf is estimated from samples.
 #[test]
 fn shards_of_a_server_answer_as_one() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());

@@ -162,8 +162,8 @@ struct Traffic<'a> {
 }
 
 impl Traffic<'_> {
-    /// Repeats all lookups through one node. Each answer must equal the earlier one, or say that it is
-    /// missing.
+    /// Repeats all lookups through one node. Each answer must equal the expected one, or report that
+    /// something is missing.
     fn keep_asking(&self, node: usize) {
         let url = &self.urls[node];
         let stores = WATCHED.map(|watched| (store_at(url, watched.name), watched));

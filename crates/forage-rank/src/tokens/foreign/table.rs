@@ -296,6 +296,7 @@ impl Lexicon {
                 if tail.len() < SHORTEST_PART || !is_link {
                     continue;
                 }
+                // At least one part must be foreign, or compounds of English words would match.
                 let is_foreign = self.entries.contains_key(&word[..end]) || english_part(tail).is_none();
                 if is_foreign && let Some(tail) = self.tail(tail, most - 1) {
                     return Some([vec![head], tail].concat());
@@ -355,11 +356,13 @@ pub(super) fn is_english(word: &str) -> bool {
     is_question_word(word) || TABLES.stems.contains(stem.as_ref()) || is_known_word(&stem)
 }
 
-/// Folds a word: converts it to lower case, removes accents, and replaces `ß` by `ss`.
+/// Folds a word: converts it to lower case, removes accents, and replaces `ß` by `ss` and `ł` by `l`. Words
+/// in Chinese, Japanese and Korean stay unchanged.
 pub(super) fn fold(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
     }
+    // Decomposition would take Korean syllables and voiced kana apart.
     let is_unspaced = |c: char| c >= '\u{1100}';
     if word.contains(is_unspaced) {
         return Cow::Borrowed(word);

@@ -69,6 +69,7 @@ pub struct GatheredUses(Mutex<VecDeque<GatheredAnswer>>);
 pub(super) struct GatheredQuestion {
     /// The fingerprint that cursors are bound to.
     pub(super) bound: u64,
+    /// A setting, which the fingerprint of the request does not contain.
     pub(super) max_file_bytes: Option<u64>,
     pub(super) name: String,
     pub(super) qualifier: Option<String>,
@@ -85,6 +86,8 @@ impl GatheredUses {
     /// Looks up the files that were gathered for the same question in the same tree.
     pub(super) fn find(&self, question: &GatheredQuestion, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
         let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A reported change creates a new listing. We hold the old one, so no other listing can have its
+        // address.
         let is_same =
             |answer: &&GatheredAnswer| answer.question == *question && Arc::ptr_eq(&answer.tree, tree);
         answers.iter().find(is_same).map(|answer| Arc::clone(&answer.gathered))

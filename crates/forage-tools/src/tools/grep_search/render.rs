@@ -104,6 +104,8 @@ impl Render for GrepResponse {
         );
         let cut = |shown: u64| {
             let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.clone()));
+            // The cursor of the outcome continues after the whole page, and would skip the matches that do
+            // not fit.
             notes.retain(|note| !note.starts_with(MORE));
             notes.extend(
                 rest::cursor(response, shown).map(|cursor| format!("{MORE}{}", outcome.names.go_on(&cursor))),
@@ -168,6 +170,7 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
         let mut all: Vec<String> = rest::note(response, shown).into_iter().collect();
         all.extend(notes(outcome, Some(response.files_searched)));
         if let Some(last) = files.last().filter(|_| files.len() < response.files.len()) {
+            // The cursor of the outcome would skip the files that do not fit.
             all.retain(|note| !note.starts_with(MORE));
             all.push(format!("{MORE}{}", outcome.names.go_on(&rest::cursor_behind(response, last))));
         }

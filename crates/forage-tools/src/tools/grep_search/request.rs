@@ -140,6 +140,7 @@ impl GrepRequest {
             around: (usize::try_from(before).unwrap_or(0), usize::try_from(after).unwrap_or(0)),
             invert: self.invert_match.unwrap_or(false),
             best_first: false,
+            // Only a stream of all matches counts lines.
             all: unit == ResultUnit::Lines,
             unit,
             characters: Some(limits::GREP_LINE_CHARACTERS),

@@ -87,6 +87,7 @@ impl Rest {
             max_file_matches: usize::MAX,
             max_file_bytes: context.max_file_bytes,
             after: Some(Delivered::Matches(last.path.clone(), last.line)),
+            // The index describes the working tree, not another revision.
             index: context.index(root).filter(|_| line_search.texts.is_none()),
             stored: line_search.stored(),
             exhaustive: true,

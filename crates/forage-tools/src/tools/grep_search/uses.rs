@@ -192,6 +192,7 @@ fn run_for(
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
     reader.hold(files, cursor.as_ref(), max_results);
     let mut notes = Vec::new();
+    // If only one file defines the name, no subtype in another file overrides it.
     if let Some(qualifier) = qualified.qualifier
         && files.iter().filter(|file| file.may_define).nth(1).is_some()
     {
@@ -459,6 +460,7 @@ impl<'a> UseReader<'a> {
             files.push(MentioningFile {
                 part: self.order(&file),
                 matches: file.matches,
+                // One of the lines that we did not keep may also be a definition.
                 may_define: file.more || file.events.iter().any(may_define),
                 may_implement: file.more || file.events.iter().any(may_implement),
                 path: file.path.clone(),
@@ -545,8 +547,8 @@ impl<'a> UseReader<'a> {
                 .map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
             if room == 0 || page.is_cut || self.stop.check().is_some() {
-                // If this is the cursor's file, some of its lines may follow the cursor, or the file may end
-                // there.
+                // We don't know how many lines of the cursor's file are left, if any, so we count all of its
+                // lines.
                 page.is_cut = true;
                 page.elsewhere.add(path, self.start_depth, *matches);
                 continue;
@@ -580,6 +582,7 @@ impl<'a> UseReader<'a> {
     /// Reads at most `most - 1` lines of a file, beginning after the given line.
     fn file(&mut self, path: &RelPath, behind: u64, most: usize, skipped: &mut Skipped) -> Option<FileLines> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
+        // We search one file that is known to contain the name, so an index would not help.
         let scan = ScanOptions { after, index: None, ..self.scan(self.around, most) };
         let scan = self.border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut found = None;
@@ -603,6 +606,7 @@ impl<'a> UseReader<'a> {
             FoundFile::new(file, &mut self.border, Some(limits::GREP_LINE_CHARACTERS), limits::GREP_SPANS);
         let last = found.last_match().unwrap_or_default();
         let mut record = GrepFile::from(found.counted());
+        // This drops the context of the next match, which is not shown.
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
         let found = record.match_count;
         let (mut left_out, mut is_narrowed) = (Vec::new(), false);

@@ -72,6 +72,7 @@ fn written(field: &str, value: &Value) -> Result<Vec<String>, ToolError> {
         ToolError::argument("filter", problem)
     };
     let scalar = |value: &Value| match value {
+        // A string keeps its JSON quotes, so that a bar in it does not separate two values.
         Value::String(_) | Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
         _ => Err(wrong()),
     };

@@ -73,7 +73,7 @@ pub(super) struct Reading {
 #[derive(Debug)]
 pub(super) struct Unclear;
 
-/// The grade of a file to which the model gave none.
+/// The grade of a file to which the model gave none. This is the lowest grade of a relevant file.
 const UNGRADED: u8 = 1;
 
 impl KeptAnswerFile {
@@ -87,8 +87,8 @@ impl KeptAnswerFile {
 
 /// Parses an answer. Returns `None` if the text is not a valid one.
 ///
-/// A fenced block should count as the answer only if the text around it has none, because models quote files
-/// and show code in fences.
+/// A fenced block counts as the answer only if the text around it has none, because models quote files and
+/// show code in fences.
 pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     let (text, is_cut) = spoken(text);
     let (plain, fences) = fences(text);
@@ -102,6 +102,7 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
             prose.push_str(&fenced.prose);
             answers.extend(fenced.kept.map(|kept| (kept, fenced.cut)));
         }
+        // Several blocks may be different answers, so we use none of them.
         let [_] = answers[..] else { return None };
         (reading.kept, reading.cut) = answers.pop().map(|(kept, cut)| (Some(kept), cut))?;
     } else {

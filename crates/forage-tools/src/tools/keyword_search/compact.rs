@@ -70,8 +70,9 @@ impl Coverage {
 /// Packs the files into at most `shards` requests of `budget` bytes of evidence each.
 ///
 /// We process files in lexical order. A file gets up to four windows while there is room for them. In the
-/// last request, this room must also suffice for the entries of the following files. If it does not, we try
-/// two windows, one window, and one line. Files that still do not fit are only counted.
+/// last request, we keep up to a quarter of the budget for the entries of the following files. If four
+/// windows do not fit, we try two windows, one window, and one line. Files that still do not fit are only
+/// counted.
 pub(super) fn pack(
     found: &OrderedMatches<'_>,
     redactor: &Redactor,
@@ -103,6 +104,7 @@ pub(super) fn pack(
         let is_last = packed.shards.len() >= shards;
         let fitting = |used: usize, copies: &Copies, is_last: bool| {
             let kept = if is_last { behind[index + 1].min(budget / limits::COMPACT_ENTRIES_PART) } else { 0 };
+            // If a file does not fit with all its windows, the next request may have room for them.
             let levels = if is_last || used == 0 {
                 &limits::COMPACT_WINDOWS[..]
             } else {
@@ -353,6 +355,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLin
         let known: Vec<String> = group.iter().map(|line| without_keys(line, redactor)).collect();
         let redacted = redactor.redact(&known.join("\n"));
         for ((line, raw), whole) in group.iter().zip(&raw).zip(redacted.as_str().split('\n')) {
+            // Redaction moves later text, so this offset is only approximate.
             let removed = raw.len().saturating_sub(whole.len());
             let middle = line.first_match.saturating_sub(removed);
             let marks = |text: &str, mark: &str| text.matches(mark).count();

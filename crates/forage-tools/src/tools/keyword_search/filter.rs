@@ -192,7 +192,7 @@ struct BatchOutcome {
     cost_usd: Option<f64>,
     /// Age of the answer, if it came from the cache.
     from_cache: Option<Duration>,
-    /// True if the model reached its output limit.
+    /// True if the model reached its output limit, or if a content filter cut its answer.
     at_limit: bool,
     parsed: ParsedAnswer,
     /// Failures of the models that we tried before this one.
@@ -250,6 +250,7 @@ impl Asking<'_> {
             if ruled_out.contains(&model.provider()) {
                 continue;
             }
+            // We skip the other models of a provider that is ruled out, so this may be the last one to ask.
             let is_last = models[index + 1..].iter().all(|next| ruled_out.contains(&next.provider()));
             let key = self
                 .settings
@@ -257,6 +258,7 @@ impl Asking<'_> {
                 .as_ref()
                 .map(|cache| (cache, CacheKey::of(&model.name(), PROMPT_VERSION, &shard.request)));
             let cached = key.as_ref().and_then(|(cache, key)| cache.get(key));
+            // We parse a cached answer again, because it is no more trustworthy than a new one.
             if let Some(cached) = cached
                 && let Some(parsed) = self.parse(&cached.text, shard)
             {
@@ -322,6 +324,7 @@ impl Asking<'_> {
                 }
                 failures.extend(all.errors.iter().map(ChatError::to_string));
                 let last = all.errors.last();
+                // If only the share of this model is over, the next model still has time.
                 return match last.is_some_and(ChatError::is_stop) && self.budget.stop.check().is_some() {
                     true => ControlFlow::Break(Err(FilterFailure::All(std::mem::take(failures)))),
                     false => ControlFlow::Continue(
@@ -362,7 +365,7 @@ impl Asking<'_> {
     }
 }
 
-/// A model that counts its requests.
+/// A model that counts its requests, including retries, for telemetry.
 struct Counted {
     model: Arc<dyn ChatModel>,
     asked: AtomicU32,

@@ -58,6 +58,7 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
         };
         rest.push_str(&text[from..begin]);
         from = begin + length;
+        // A value that one of the files contains is a quotation, not an answer.
         let is_quoted = !records.kept.is_empty() && names.is_said(&json[..length]);
         if is_quoted || records.kept.is_empty() && !records.leaves_out {
             continue;
@@ -65,6 +66,7 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
         reading.cut |= is_cut;
         match &mut found {
             None => found = Some(records),
+            // An answer may have an object for each file, without a list.
             Some(known) if known.is_single && records.is_single => {
                 known.kept.extend(records.kept);
                 known.leaves_out |= records.leaves_out;

@@ -66,6 +66,8 @@ pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Re
     let last = entries.len().saturating_sub(1);
     let has_reasons_below = entries[..last].iter().any(|entry| !entry.below.is_empty());
     let has_reason_below = |(at, entry): (usize, &Entry<'_>)| {
+        // After the last entry, only the first line can be its reason. The list may be followed by other
+        // text.
         let below = if at == last { &entry.below[..entry.below.len().min(1)] } else { &entry.below[..] };
         entry.words.is_empty() && !below.is_empty() && !below.iter().any(|line| is_heading(line))
     };
@@ -144,6 +146,7 @@ fn without_mark(text: &str) -> Option<&str> {
     {
         return Some(target);
     }
+    // A path may begin with one of these characters.
     if !first.is_alphanumeric() && !matches!(first, '/' | '.' | '_' | '@' | '$') {
         return Some(text[first.len_utf8()..].trim_start());
     }

@@ -101,7 +101,7 @@ impl<'a> FileNames<'a> {
             c => ends_path(c),
         });
         let whole = (most == text.len()).then_some(most);
-        // Only a path contains that many end characters. The last of these is the end of the whole path.
+        // A name with more such characters than we try is found only if it is the whole text.
         let ends = ends.map(|(at, _)| at).take(ENDS_TRIED).chain(whole);
         let found = ends.filter_map(|end| Some((self.file(&text[..end])?, end))).last();
         found.map(|(file, end)| (file, &text[end..]))
@@ -132,6 +132,7 @@ impl<'a> FileNames<'a> {
         let is_clear = |name: &str| name.contains(['/', '.']) || self.by_id && is_id(name);
         let names = self.files.iter().filter(|(name, _)| is_clear(name) && is_named(name));
         let mut files: Vec<usize> = names.map(|(_, file)| *file).collect();
+        // A map has no order, and a file has several names.
         files.sort_unstable();
         files.dedup();
         files

@@ -18,7 +18,8 @@ use crate::limits;
 pub(super) fn question(query: &str, terms: &[String]) -> String {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
     let words = terms.iter().map(String::as_str).filter(|term| term.chars().all(is_word));
-    // A caller that searches by terms does not mean query filters, so we must not read any into its text.
+    // In a ranking query, quotes, `path:` and `-word` are filters. A caller that searches by terms does not
+    // mean them.
     let plain = query.replace(['"', ':'], " ").replace(" -", " ");
     std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ")
 }
@@ -80,7 +81,7 @@ impl<'a> OrderedMatches<'a> {
 
     /// Ranks some of the files. Returns `None` if there was no time for this.
     fn ranked(&self, files: &[usize]) -> Option<Vec<usize>> {
-        // The time starts now, because a model may have used some of it before this call.
+        // This limit starts now and not with the call, because a model may have been asked before.
         let effort =
             UpdateEffort { stop: self.effort.stop.within(limits::LEXICAL_TIME), ..self.effort.clone() };
         let paths: Vec<RelPath> = files.iter().map(|&file| self.gathered.files[file].path.clone()).collect();

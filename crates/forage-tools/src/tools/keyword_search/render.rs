@@ -65,6 +65,7 @@ impl Render for KeywordResponse {
         let most = (1..response.files.len()).rev().find(|&shown| fits(shown)).unwrap_or(1);
         let left = count((response.files.len() - most) as u64, "less relevant file");
         all.insert(0, format!("{left} left out because the answer was too long"));
+        // Even a single file may exceed the room.
         let text = with_notes(clip(&files(response, most, 0, false), room), &all);
         Rendered { text, is_cut: true, hides_results: true, shown: shown(response, most, false) }
     }
@@ -163,7 +164,7 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
 fn below<'a>(path: &'a str, root: &str) -> Cow<'a, str> {
     let within = |path: &'a str| path.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
     match path.strip_prefix('"') {
-        // If the name of the root needs quotes, the path is escaped differently there.
+        // If the root itself needs quotes, its prefix does not match, and we show the whole path.
         Some(quoted) => within(quoted).map_or(Cow::Borrowed(path), |rest| Cow::Owned(format!("\"{rest}"))),
         None => Cow::Borrowed(within(path).unwrap_or(path)),
     }

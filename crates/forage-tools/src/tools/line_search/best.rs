@@ -62,6 +62,7 @@ pub(super) struct BestPage<'a> {
     events: u64,
     /// True if we dropped a result because of the limit.
     more: bool,
+    /// True if a file had more results than we keep of one file.
     by_bytes: bool,
 }
 

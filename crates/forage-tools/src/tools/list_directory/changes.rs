@@ -165,6 +165,7 @@ fn companions(
     let paths = files.iter().flat_map(|file| [Some(file.path.as_slice()), file.old_path.as_deref()]);
     let paths = paths.flatten().collect();
     let within = stop.within(left.min(limits::COMPANIONS_TIME));
+    // A repository keeps the stop that it was opened with, and this work has a shorter limit.
     let found = match Repository::open(root, &within) {
         Ok(mut repository) => repository.companions(&from, &paths).unwrap_or_default(),
         Err(_) => Vec::new(),
@@ -232,6 +233,7 @@ fn compare(
     type Key = (&'static str, String);
     let mut known: HashMap<Key, Vec<OwnText<'_>>> = HashMap::new();
     let key = |it: &OwnText<'_>| (it.definition.kind, it.definition.symbol.clone());
+    // In reverse order, so that `pop` takes the first of several definitions with the same name.
     for own in own_texts(before).into_iter().rev() {
         known.entry(key(&own)).or_default().push(own);
     }

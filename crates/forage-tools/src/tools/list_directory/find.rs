@@ -33,6 +33,7 @@ impl NameQuery {
             return Ok(Self::Near(FileName::new(name)));
         }
         let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();
+        // Exclusions alone would select no file.
         if globs.iter().all(|glob| glob.starts_with('!')) {
             globs.insert(0, "*".to_owned());
         }
@@ -125,6 +126,7 @@ pub(super) fn run(
             (query, found, report) = (literal, near, report_of_near);
         }
     }
+    // A search among changed files already includes ignored and hidden ones.
     let hidden_count = if found.is_empty() && is_whole && !include_ignored && changed.is_none() {
         Some(query.find(context, (root, start), (true, None), &stop)?.0.len() as u64)
             .filter(|count| *count > 0)

@@ -49,6 +49,7 @@ impl RevisionList<'_> {
                     let mut above = path.parent();
                     while let Some(directory) = above.filter(|directory| directory.depth() > start.depth()) {
                         above = directory.parent();
+                        // If this directory is known, so are all those above it.
                         if !directories.insert(directory) {
                             break;
                         }
@@ -111,6 +112,7 @@ type PathFilter = Box<dyn Fn(&RelPath) -> bool>;
 fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<PathFilter, ToolError> {
     if name.contains(['*', '?', '[', '{']) || name.starts_with('!') {
         let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();
+        // Exclusions alone would select no file.
         if globs.iter().all(|glob| glob.starts_with('!')) {
             globs.insert(0, "*".to_owned());
         }

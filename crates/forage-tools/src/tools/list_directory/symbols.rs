@@ -40,6 +40,7 @@ pub(super) fn tell(
         }
         // If we can't read a file, the reason was reported when we counted its lines.
         let Ok((text, ..)) = whole_text(root, &entry.place, stop) else { continue };
+        // Extensions and headings only mention a name, and declarations have a definition elsewhere.
         let is_told = |definition: &Definition| {
             let kind = definition.kind;
             definition.depth == 0

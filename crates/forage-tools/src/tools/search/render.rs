@@ -133,6 +133,7 @@ fn body(outcome: &ToolOutcome<SearchResponse>, detail: ContextDetail) -> String 
                 _ => files.push((path, 1)),
             }
         }
+        // The summary begins with a line feed.
         text.pop();
         text.push_str(&summary(files.into_iter(), detail == ContextDetail::Directories));
         return text;

@@ -134,6 +134,7 @@ impl CodeReader<'_> {
         for (nth, (source, Passages { ranges, unshown })) in sources.iter().zip(chosen).enumerate() {
             let whole = self.fill(&mut files[nth], source, &ranges, border);
             if nth < limits::CODE_OUTLINES && !ranges.is_empty() {
+                // A file that needs less than its share leaves the rest to the following ones.
                 let share = for_outlines / (limits::CODE_OUTLINES - nth);
                 for_outlines -= outline(&mut files[nth], source, &unshown, share, border);
             }
@@ -279,6 +280,7 @@ fn shown_line(line: &str, words: &QueryWords) -> String {
         return sanitize_line(line).into_owned();
     }
     let looked_at = &line[..line.floor_char_boundary(limits::CODE_PLACE_BYTES)];
+    // If the word is near the start, we show the line from its start.
     let place = words.place(looked_at).filter(|place| place.end > most);
     let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(most / 4)));
     let end = line.floor_char_boundary(start + most);

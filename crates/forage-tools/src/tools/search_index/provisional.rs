@@ -157,7 +157,7 @@ fn stem(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Words that occur in most questions, so we don't search for them.
+/// Words that occur in most questions, as `stem` returns them. We don't search for them.
 const COMMON: &[&str] = &[
     "and", "are", "but", "can", "code", "does", "file", "find", "for", "from", "get", "handl", "has", "have",
     "how", "into", "its", "not", "that", "the", "then", "there", "this", "use", "used", "what", "when",
@@ -170,6 +170,7 @@ fn best(mut found: Vec<ProvisionalFile>, words: &[String]) -> Vec<RelPath> {
     let weights: Vec<f64> = (0..words.len())
         .map(|nth| {
             let with = found.iter().filter(|file| file.lines[nth] > 0).count() as f64;
+            // BM25 inverse document frequency.
             (1.0 + (files - with + 0.5) / (with + 0.5)).ln()
         })
         .collect();
@@ -183,6 +184,7 @@ fn best(mut found: Vec<ProvisionalFile>, words: &[String]) -> Vec<RelPath> {
         (0..words.len()).map(of_word).sum()
     };
     found.sort_by_cached_key(|file| {
+        // No score is negative, so scores compare like their bits.
         let order = |score: f64| std::cmp::Reverse(score.to_bits());
         (order(score(file)), file.path.clone())
     });

@@ -65,6 +65,7 @@ impl Render for RankResponse {
                 fit_steps(IndexDetail::Lines, steps, |detail| with_code(response, detail), notes, budget);
             let shown = shown(response, fitted.detail);
             let rendered = fitted.showing(shown);
+            // If the text was cut, the caller did not see all of this code.
             if !rendered.is_cut {
                 code.remember();
             }

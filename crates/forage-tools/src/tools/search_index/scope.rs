@@ -138,7 +138,8 @@ impl RankScope {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Ranks the files in this scope, at most `(files, chunks)` of them, after updating the indexes.
+    /// Updates the indexes and ranks the files in this scope. `most` is the maximum number of files, and of
+    /// chunks per file.
     ///
     /// # Errors
     ///
@@ -198,6 +199,7 @@ impl RankScope {
                 Err(error) => {
                     let root = absolute(&place.root, &RelPath::root());
                     failures.push(format!("{root} was not ranked: {error}"));
+                    // A further page must continue the same ranking, so no root may be missing from it.
                     let ends = is_page || matches!(error, ToolError::Cancelled);
                     if ends || self.places.len() == 1 {
                         return Err(error);

@@ -96,7 +96,7 @@ pub(super) fn shop() -> Tree {
     tree.write("docs/windows.txt", "one\r\nretry two\r\n");
     let utf16 = "\u{feff}name,retry\nmug,1\n".encode_utf16().flat_map(u16::to_le_bytes);
     tree.write("docs/export.csv", utf16.collect::<Vec<u8>>());
-    // One of these is a line of minified code, the other a line of data that is too long to read.
+    // One of these is a line of minified code. The other is a line of data that is too long for `read_file`.
     let filler = "function a(b){return b+1}".repeat(20);
     tree.write("web/bundle.js", format!("{filler}retryLater(){filler}\n"));
     tree.write("web/data.json", format!("{{\"rows\":[{}1]}}\n", "1,".repeat(1_500)));

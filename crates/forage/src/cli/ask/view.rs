@@ -14,6 +14,7 @@ use forage_tools::{sanitize, sanitize_line};
 use super::super::output::Terminal;
 use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 
+/// Interval at which the progress line is redrawn.
 const BETWEEN: Duration = Duration::from_millis(200);
 
 /// Printed after a text that a model did not finish.

@@ -23,7 +23,8 @@ use super::{limits, message};
 /// The category of queries from the history.
 pub(super) const CATEGORY: &str = "history";
 
-/// Lock files. Many changes touch them, but no change is about them.
+/// Lock files whose extension is not `lock`, in lower case. Many changes touch them, but no change is about
+/// them.
 const LOCK_FILES: [&str; 8] = [
     "bun.lockb",
     "go.sum",
@@ -35,7 +36,7 @@ const LOCK_FILES: [&str; 8] = [
     "package.resolved",
 ];
 
-/// Names of changelog files, without their extension.
+/// Names of changelog files, in lower case and without their extension.
 const CHANGELOGS: [&str; 8] =
     ["changelog", "changes", "history", "news", "release-notes", "release_notes", "releasenotes", "releases"];
 
@@ -270,6 +271,7 @@ pub(super) fn tree(
                 Ok(())
             },
         );
+        // The workers end once the channel is closed.
         drop(give);
         let mut files = HashSet::new();
         for worker in workers {
@@ -345,6 +347,7 @@ fn contents(stdout: &mut dyn BufRead, id: &str) -> anyhow::Result<Option<Vec<u8>
             if size > forage_rank::limits::FILE_BYTES {
                 bail!("git returned {size} bytes for the file {id}, more than it reported before");
             }
+            // Git prints a line feed after the contents.
             let mut bytes = vec![0; size + 1];
             stdout.read_exact(&mut bytes)?;
             bytes.pop();

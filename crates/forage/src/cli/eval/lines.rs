@@ -78,6 +78,8 @@ impl MeasuredLines {
             }
             let answers: Vec<AnswerLines> = serde_json::from_value(value)
                 .with_context(|| format!("{shown} contains no list of answers"))?;
+            // The file is untrusted, and a short range can name billions of lines, which `LineShares::of`
+            // expands.
             if let Some(answer) =
                 answers.iter().find(|answer| count_lines(&answer.shown) > rank_limits::KNOWN_LINES)
             {

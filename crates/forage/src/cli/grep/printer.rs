@@ -118,7 +118,7 @@ impl<'t> Output<'t> {
     }
 }
 
-/// The writer that printers write to. It either buffers the output of a file or passes it on immediately.
+/// The destination of a printer's output. It either buffers the output of a file or passes it on immediately.
 pub(super) struct FileOutput<'o, 't> {
     buffer: Buffer,
     passes_on_to: Option<&'o mut Output<'t>>,
@@ -375,9 +375,11 @@ impl Engine {
         if arguments.crlf {
             builder.crlf(true);
             if arguments.multiline {
+                // `crlf` has set a line terminator, which no match could contain.
                 builder.line_terminator(None);
             }
         }
+        // Binary detection relies on NUL bytes, so a pattern that needs one is an error. `-a` disables both.
         if !arguments.text {
             builder.ban_byte(Some(0));
         }
@@ -427,6 +429,7 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
 /// Compiles a pattern that must match every line that a search for `patterns` can match. Returns `None` if we
 /// can't compile one.
 pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
+    // `joined` has already escaped the patterns of `-F`.
     let options = PatternOptions { literal: false, multiline: false, ..arguments.pattern_options() };
     Pattern::new_in(&PatternBudget::for_command(), &joined(arguments, patterns), &options, stop).ok()
 }
@@ -507,7 +510,8 @@ impl FileSearch<'_, '_> {
             }
             _ => BinaryDetection::quit(0),
         };
-        // If there is no NUL byte, both ways print the same output.
+        // ripgrep searches a mapped file as a slice, and any other file through a reader. The output differs
+        // only if there is a NUL byte, and with `quit` we skip such files.
         let by_slice = access.is_mapped || binary == BinaryDetection::quit(0);
         self.searcher.set_binary_detection(binary);
         let writer = FileOutput::new(self.style.has_colors, output, skip);

@@ -9,7 +9,7 @@ use forage_fs::{Entry, ReadBuffer, RelPath, Root, Skipped, WalkOptions, WalkRepo
 use forage_search::index::{Index, LookupCursor};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
-/// Number of files to take a word from.
+/// Number of files to take a word from. [`samples`] may take up to twice as many.
 const SAMPLES: u64 = 12;
 
 /// Number of bytes at the start of a file to take the word from.

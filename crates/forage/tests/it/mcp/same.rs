@@ -99,7 +99,8 @@ fn a_chosen_name_is_listed_as_it_is() {
     assert_eq!(listed()[2..], ["list_project_directory", "read_project_file"]);
 }
 
-/// An unknown client must get a file of 40 KB completely, while its other answers are limited to 20 KB.
+/// An unknown client must get up to 40 KB of a file in one answer, while its other answers are limited to 20
+/// KB.
 #[test]
 fn a_file_of_forty_kilobytes_is_read_whole() {
     let project = project();

@@ -20,8 +20,8 @@ const STRANGERS: usize = 80;
 /// Minimum duration of the attack.
 const WHILE: Duration = Duration::from_secs(5);
 
-/// Less than the ten seconds that a client would be locked out for, since a silent attacker then loses its
-/// connection.
+/// A client that is locked out waits for ten seconds, until the server closes the connections of silent
+/// attackers. A call within this limit was therefore not locked out.
 const LOCKED_OUT: Duration = Duration::from_secs(5);
 
 fn with_token(mut http: Http) -> Http {

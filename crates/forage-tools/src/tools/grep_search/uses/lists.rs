@@ -155,6 +155,7 @@ impl UseReader<'_> {
     /// files, because the current page may not contain any of these types.
     fn implementations(&self, files: &[MentioningFile]) -> Listing {
         let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
+        // `files` is sorted only if all files are known.
         chosen.sort();
         let read = self.read_all(&chosen, limits::GREP_IMPLEMENTATIONS_TIME, |file, outlined| {
             let lines = self.implementing_lines(&file.path, outlined);

@@ -22,6 +22,7 @@ pub(super) struct QualifiedName<'p> {
 /// Separators between the parts of a qualified name.
 const SEPARATORS: [&str; 6] = ["::", "->", ".", "#", "/", ":"];
 
+/// Receivers that refer to the enclosing class or to its base class.
 const OWN: [&str; 5] = ["self", "this", "Self", "cls", "super"];
 
 impl<'p> QualifiedName<'p> {
@@ -207,6 +208,8 @@ impl<'f> Narrowing<'f> {
         }
         match &used.receiver {
             Some(Receiver::Own) => {
+                // A class that defines the name means its own. Otherwise it may inherit the name from the
+                // qualifier.
                 let class = innermost.and_then(|at| self.class_around(at)).unwrap_or_default();
                 within_or(self.defining.contains(class), class)
             }

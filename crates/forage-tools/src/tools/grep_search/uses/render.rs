@@ -88,7 +88,8 @@ impl<'r> ListedFirst<'r> {
     }
 }
 
-/// Formats a list with its heading in at most `room` bytes. Also returns the entries that it contains.
+/// Formats a list below its heading. The entries take at most `room` bytes, but the first one is always
+/// included. Also returns the included entries.
 fn list(
     all: &[GrepDefinition],
     found: u64,

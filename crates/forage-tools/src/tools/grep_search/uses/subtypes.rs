@@ -54,6 +54,7 @@ impl UseReader<'_> {
             });
             found.is_complete &= types.iter().all(Option::is_some);
             let new = types.into_iter().flatten().flatten();
+            // Only new names form the next level, so a cycle of types ends.
             level = new.filter(|name| name != base && found.names.insert(name.clone())).collect();
             if level.is_empty() || !found.is_complete {
                 return found;
