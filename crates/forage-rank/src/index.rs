@@ -13,6 +13,7 @@ mod schema;
 mod segment;
 mod writer;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -21,11 +22,11 @@ use forage_base::Stop;
 use forage_fs::{RelPath, Root};
 use forage_git::{CommitObject, NoHistory, ObjectError, ObjectId, Repository};
 use tantivy::schema::Schema;
-use tantivy::{IndexSettings, TantivyDocument};
+use tantivy::{DocId, IndexSettings, TantivyDocument};
 
 pub use encoded::TOKENIZER as FORMAT;
 use encoded::{Occurrences, Vocabulary};
-pub(crate) use record::StoredFile;
+pub(crate) use record::{RecordSymbol, StoredFile};
 use schema::{ASIDE, DOUBTFUL};
 pub(crate) use schema::{FIELD_COUNT, Fields};
 use segment::SegmentOpening;
@@ -421,6 +422,15 @@ impl RankIndex {
                 .count()
         };
         state.segments.iter().map(|segment| unread(segment) as u64).sum()
+    }
+
+    /// Returns the documents of a segment that are seldom asked for, living or not.
+    pub(crate) fn aside(&self, segment: &RankedSegment) -> HashSet<DocId> {
+        segment.paths.aside(&self.evidence().evidence, |_| true).collect()
+    }
+
+    pub(crate) fn fields(&self) -> &Fields {
+        &self.fields
     }
 
     /// Returns true if another process has written the index since it was opened here. Readers continue to

@@ -35,6 +35,7 @@ mod latent;
 #[doc(hidden)]
 pub mod limits;
 mod lines;
+mod map;
 mod mentions;
 mod model_tokens;
 mod outline;
@@ -57,6 +58,7 @@ pub use kinds::is_test;
 pub use kinds::{PathFinding, path_findings};
 pub use languages::{DefinitionKind, is_prose, known_language, language_of, languages};
 pub use lines::QueryWords;
+pub use map::{MapDefinition, MapDirectory, MapPiece, MapRequest, ProjectMap};
 pub use mentions::{MentionKind, mentions};
 pub use model_tokens::model_tokens;
 pub use outline::{Definition, FileOutline, may_define, may_implement, outline, outline_and_uses};

@@ -295,3 +295,33 @@ pub const EXTENSION_BYTES: usize = 12;
 
 /// Maximum number of other words in a query that asks for a file by its name.
 pub const BESIDE_FILE_NAME: usize = 1;
+
+/// Percent of the requested tokens for which parts of a map are chosen. We only estimate their text, and
+/// exactly as many as fit are shown.
+pub const MAP_RESERVE: usize = 130;
+
+/// The share of a map's tokens that is for directories, as numerator and denominator. On eight repositories,
+/// 600 tokens of directories place 90 of 100 files that fixes change, 400 tokens 80, and 900 tokens 97.
+pub const MAP_DIRECTORIES_SHARE: (usize, usize) = (3, 5);
+
+/// Tokens of a directory's line in a map, in addition to its path: the count and the signs around it.
+pub const MAP_DIRECTORY_TOKENS: usize = 5;
+
+/// Tokens of a definition in a map, in addition to its name and file: the line and the signs around it.
+pub const MAP_DEFINITION_TOKENS: usize = 4;
+
+/// Minimum files of a directory whose definitions a map considers.
+pub const MAP_FILES: usize = 6;
+
+/// Files whose definitions a map considers in a project with a single directory. A larger directory gets its
+/// share of these, if that is more than [`MAP_FILES`].
+pub const MAP_ALL_FILES: f64 = 160.0;
+
+/// Maximum definitions of a file whose uses a map counts: types first, then functions, in line order.
+pub const MAP_FILE_DEFINITIONS: usize = 32;
+
+/// Minimum bytes of a name in a map. Shorter names are local ones.
+pub const MAP_NAME_BYTES: usize = 3;
+
+/// Decompressed blocks of stored documents that a map caches per segment.
+pub const MAP_STORE_BLOCKS: usize = 64;
