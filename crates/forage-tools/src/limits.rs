@@ -386,6 +386,14 @@ pub const LIST_SYMBOLS: usize = 12;
 /// Maximum bytes of such a name.
 pub const LIST_SYMBOL_BYTES: usize = 60;
 
+/// Minimum and maximum tokens of a map of `list_directory`. With fewer, it would name hardly anything.
+pub const LIST_MAP_TOKENS_MIN: i64 = 50;
+/// See [`LIST_MAP_TOKENS_MIN`].
+pub const LIST_MAP_TOKENS_MAX: u64 = 20_000;
+
+/// Maximum share of a map's tokens for notes, as a divisor. Further notes are counted.
+pub const LIST_MAP_NOTES_PART: usize = 3;
+
 /// Maximum paths with similar names that we sort by similarity.
 pub const NEAR_PATHS: usize = 100_000;
 

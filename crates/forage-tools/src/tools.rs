@@ -23,8 +23,8 @@ pub use keyword_search::{
     ModelRecord, ShownRecord, TermRecord,
 };
 pub use list_directory::{
-    ChangedDefinition, ChangedFile, CompanionFile, ListChanges, ListDirectory, ListEntry, ListRequest,
-    ListResponse,
+    ChangedDefinition, ChangedFile, CompanionFile, ListChanges, ListDirectory, ListEntry, ListMap,
+    ListRequest, ListResponse, MappedDefinition, MappedDirectory, MappedFile,
 };
 pub(crate) use list_directory::{FileLineCounter, UncountedLines};
 pub use read_file::{OutlineEntry, ReadFile, ReadRequest, ReadResponse};

@@ -2,6 +2,7 @@
 
 mod changes;
 mod find;
+mod map;
 mod revision;
 mod symbols;
 
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 pub use changes::{ChangedDefinition, ChangedFile, CompanionFile, ListChanges};
+pub use map::{ListMap, MappedDefinition, MappedDirectory, MappedFile};
 
 use forage_fs::{
     Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, SkipReason, Skipped,
@@ -47,13 +49,15 @@ pub struct ListDirectory;
 pub struct ListRequest {
     /// Directory to list (default: the project root).
     pub path: Option<String>,
-    /// Find files below it by name: a glob ("*.rs", "src/**/*_test.go"), or a name, a part of one, or nearly one.
+    /// Find files by name: a glob ("*.rs", "src/**/*_test.go"), a name, a part of one, or nearly one.
     pub name: Option<String>,
     /// List changes since "HEAD" (uncommitted), "main..." or in "A..B"; searches take it too.
     pub changed: Option<String>,
+    /// Map the tree in this many tokens: directories and most used definitions.
+    pub tokens: Option<i64>,
     /// List subdirectories too.
     pub recursive: Option<bool>,
-    /// Levels of subdirectories to list, 0 to 20 (default: 2 when recursive).
+    /// Levels below it, 0 to 20 (default: 2 when recursive).
     pub max_depth: Option<i64>,
     /// Show what each file defines.
     pub symbols: Option<bool>,
@@ -71,6 +75,7 @@ impl ListRequest {
         path: String,
         name: String,
         changed: String,
+        tokens: i64,
         recursive: bool,
         max_depth: i64,
         symbols: bool,
@@ -102,11 +107,14 @@ pub struct ListResponse {
     /// The requested change set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<ListChanges>,
+    /// The requested map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map: Option<ListMap>,
 }
 
 impl ListResponse {
-    /// Creates a response without entries, e.g. for a change set.
-    fn of_changes(start: &RelPath) -> Self {
+    /// Creates a response without entries, e.g. for a change set or a map.
+    fn without_entries(start: &RelPath) -> Self {
         Self {
             path: start.display().into_owned(),
             max_depth: limits::LIST_DEPTH_MAX,
@@ -117,6 +125,7 @@ impl ListResponse {
             hidden_count: None,
             name: None,
             changes: None,
+            map: None,
         }
     }
 }
@@ -174,9 +183,15 @@ impl Tool for ListDirectory {
         (&["respect_git_ignore"], Foreign::Opposite("include_ignored")),
         (&["pattern", "glob", "glob_pattern", "query", "file_pattern"], Foreign::Same("name")),
         (&["filename"], Foreign::Same("name")),
+        (&["max_tokens", "token_budget", "budget"], Foreign::Same("tokens")),
     ];
     type Request = ListRequest;
     type Response = ListResponse;
+
+    fn most<'a>(request: &'a mut ListRequest, _context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+        // The tokens of a map are for all roots together.
+        request.tokens.is_some().then_some((&mut request.tokens, 0))
+    }
 
     fn path(request: &ListRequest) -> Option<&str> {
         request.path.as_deref()
@@ -194,9 +209,8 @@ impl Tool for ListDirectory {
         let PathTarget { root, path: start, note, revision, .. } =
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
         if let Some(revision) = &revision {
-            if request.changed.is_some() || request.symbols == Some(true) {
-                let problem =
-                    "at another revision, changes and symbols can't be listed; omit those arguments";
+            if request.changed.is_some() || request.symbols == Some(true) || request.tokens.is_some() {
+                let problem = "at another revision, changes, symbols and a map can't be listed; omit those arguments";
                 return Err(ToolError::argument("path", problem));
             }
             let name = request.name.filter(|name| !name.trim().is_empty());
@@ -215,6 +229,10 @@ impl Tool for ListDirectory {
                 context.names.fill("[[, or read a file with {read_file}]]")
             );
             return Err(ToolError::argument("path", problem));
+        }
+        if let Some(tokens) = request.tokens {
+            let map = map::MapTool::new(context, &request, tokens, &mut clamp)?;
+            return map.run((&root, &start), clamp.warnings.into_iter().chain(note).collect());
         }
         let changed = request.changed.filter(|range| !range.trim().is_empty());
         if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
@@ -302,6 +320,7 @@ impl Tool for ListDirectory {
                 hidden_count: None,
                 name: None,
                 changes: None,
+                map: None,
             },
             found,
         );
@@ -412,6 +431,10 @@ struct TreeNode<'a> {
 
 impl Render for ListResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
+        if let Some(map) = &mut self.map {
+            map.redact(border);
+            return;
+        }
         if self.name.is_some() {
             // Here each path is displayed as a whole, so we must redact it as a whole.
             for record in &mut self.entries {
@@ -444,7 +467,8 @@ impl Render for ListResponse {
 
     fn name_whole_paths(&mut self, root: &Root) {
         let entries = self.entries.iter_mut().map(|entry| &mut entry.path);
-        std::iter::once(&mut self.path).chain(entries).for_each(|path| whole_path(root, path));
+        let mapped = self.map.iter_mut().flat_map(ListMap::paths);
+        std::iter::once(&mut self.path).chain(entries).chain(mapped).for_each(|path| whole_path(root, path));
     }
 
     fn counts(&self) -> Counts<'_> {
@@ -458,6 +482,9 @@ impl Render for ListResponse {
         }
         if let Some(changes) = &response.changes {
             return changes::render(outcome, changes, budget);
+        }
+        if let Some(map) = &response.map {
+            return map::render(outcome, map, budget);
         }
         let (about, mut notes): (Vec<String>, Vec<String>) =
             notes(outcome, None).into_iter().partition(|note| note.starts_with("not "));

@@ -25,6 +25,7 @@ mod ignore_files;
 mod kernel;
 mod limits;
 mod lookup;
+mod map;
 #[path = "../../../forage-lookup/tests/it/memory.rs"]
 mod memory;
 mod multiline;

@@ -4,6 +4,7 @@ use forage_tools::Tool as _;
 use forage_tools::tools::{ListDirectory, ListRequest};
 
 use super::output::Terminal;
+use super::rank::indexing_time;
 use super::session::{self, Purpose, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
@@ -12,7 +13,8 @@ const EXAMPLES: &str = "\
 Examples:
   forage list                      the working directory, with line counts
   forage list crates -d 3          three levels deep
-  forage list src --symbols        the definitions in each file";
+  forage list src --symbols        the definitions in each file
+  forage list --tokens 1000        a map: main directories and most used definitions";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -28,24 +30,31 @@ pub(crate) struct Arguments {
     /// Show the definitions in each file, for a directory of at most 200 files
     #[arg(long)]
     symbols: bool,
+    /// Draw a map in this many tokens: main directories and most used definitions
+    #[arg(long, value_name = "N")]
+    tokens: Option<i64>,
     /// List ignored and hidden names, too
     #[arg(short = 'u', long)]
     include_ignored: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let purpose = match arguments.symbols {
+    let purpose = match arguments.symbols || arguments.tokens.is_some() {
         true => ListDirectory::NAME.into(),
         false => Purpose::plain(ListDirectory::NAME),
     };
-    let context =
+    let mut context =
         session::open(global, CommandLineSettings::default(), purpose, arguments.path.as_deref(), output)?;
+    if arguments.tokens.is_some() {
+        context.indexing_time = indexing_time(global, &context);
+    }
     let mut request = ListRequest::default();
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);
     // Our `--max-depth` counts like `tree`, whereas the tool counts only the levels below the first.
     request.max_depth = arguments.max_depth.map(|levels| levels.saturating_sub(1).max(0));
     request.symbols = arguments.symbols.then_some(true);
+    request.tokens = arguments.tokens;
     request.include_ignored = Some(arguments.include_ignored);
     session::call::<ListDirectory>(request, &context, output)
 }

@@ -70,6 +70,15 @@ fn read_query() -> anyhow::Result<String> {
     Ok(query)
 }
 
+/// Returns how long a person waits for the ranked index.
+pub(super) fn indexing_time(global: &Global, context: &Context) -> Duration {
+    match global.timeout_ms() {
+        None => INDEXING_TIME,
+        // Wait for the index for the whole timeout, except for the time that the search needs.
+        Some(_) => context.timeout,
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut context = session::open(
         global,
@@ -78,11 +87,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         arguments.path.as_deref(),
         output,
     )?;
-    context.indexing_time = match global.timeout_ms() {
-        None => INDEXING_TIME,
-        // Wait for the index for the whole timeout, except for the time that the search needs.
-        Some(_) => context.timeout,
-    };
+    context.indexing_time = indexing_time(global, &context);
     let query = match arguments.query.as_slice() {
         [only] if only == "-" => read_query()?,
         words => words.join(" "),

@@ -163,6 +163,7 @@ pub(super) fn run(
             hidden_count,
             name: Some(name),
             changes: None,
+            map: None,
         },
         all > 0,
     );

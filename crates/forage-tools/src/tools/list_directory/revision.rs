@@ -96,7 +96,7 @@ impl RevisionList<'_> {
                 entry_count,
                 entries,
                 name,
-                ..ListResponse::of_changes(start)
+                ..ListResponse::without_entries(start)
             },
             found,
         );

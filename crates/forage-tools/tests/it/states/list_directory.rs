@@ -39,6 +39,8 @@ pub(super) fn page() -> Page {
             ("no such name", json!({"name": "absent"})),
             ("an ignored name", json!({"name": "server.log"})),
             ("a kind of which there is none", json!({"name": "*.java"})),
+            ("a map", json!({"tokens": 400})),
+            ("a map of directories alone", json!({"tokens": 400, "symbols": false})),
         ],
     );
     page.records("files by name with their records", &context, json!({"name": "retries"}));
@@ -81,6 +83,8 @@ pub(super) fn page() -> Page {
             ("nothing is there", json!({"path": "nowhere"})),
             ("nothing is there, and something is called nearly so", json!({"path": "source/http"})),
             ("a glob that can't be read", json!({"name": "[a"})),
+            ("a map of names", json!({"tokens": 400, "name": "*.rs"})),
+            ("a map in too few tokens", json!({"tokens": 10})),
             ("outside of the root", json!({"path": ".."})),
             ("a link that leads out", json!({"path": "away"})),
             ("globs", json!({"path": "src/*"})),

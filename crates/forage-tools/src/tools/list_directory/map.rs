@@ -1,0 +1,407 @@
+//! `list_directory` within a budget of tokens: a map with the main directories and the most used definitions.
+//!
+//! The ranked index chooses the parts and their order ([`forage_rank::ProjectMap`]). The text contains as many
+//! of them as fit, together with its notes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use forage_fs::{RelPath, Root, display_text};
+use forage_rank::{MapPiece, MapRequest, ProjectMap, model_tokens};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{ListDirectory, ListRequest, ListResponse};
+use crate::arguments::Clamp;
+use crate::border::Border;
+use crate::context::{Context, NotRanked};
+use crate::error::ToolError;
+use crate::limits;
+use crate::notes::{notes, with_notes};
+use crate::outcome::ToolOutcome;
+use crate::sanitize::path_bytes;
+use crate::shown::{Rendered, ShownFiles};
+use crate::text::{clip, count, grouped};
+use crate::tool::Tool as _;
+
+/// A map of a directory.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct ListMap {
+    /// The tokens that the text may take.
+    pub tokens: u64,
+    /// Source files that the map is about.
+    pub files: u64,
+    /// Tests, examples, documentation, data, generated and third-party files, which the map leaves out.
+    pub other_files: u64,
+    /// Directories that contain such source files themselves, named or not.
+    pub directory_count: u64,
+    /// The named directories in path order, beginning with the listed one.
+    pub directories: Vec<MappedDirectory>,
+}
+
+/// A directory of a map.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct MappedDirectory {
+    /// Below the root.
+    pub path: String,
+    /// The bytes of the path in base64, if `path` is quoted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_bytes: Option<String>,
+    /// Source files in it, at any depth.
+    pub file_count: u64,
+    /// The files of this directory with named definitions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MappedFile>,
+    #[serde(skip)]
+    place: RelPath,
+    /// The source files in the directory itself.
+    #[serde(skip)]
+    own_files: u64,
+    /// The position among all parts by importance.
+    #[serde(skip)]
+    rank: usize,
+    /// True if a part of the path was redacted.
+    #[serde(skip)]
+    is_hidden: bool,
+}
+
+/// A file of a map.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct MappedFile {
+    /// Below the root.
+    pub path: String,
+    /// The bytes of the path in base64, if `path` is quoted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_bytes: Option<String>,
+    /// Its most used definitions, in line order. A file without any is one in which a program starts.
+    pub definitions: Vec<MappedDefinition>,
+    #[serde(skip)]
+    name: String,
+    #[serde(skip)]
+    rank: usize,
+}
+
+/// A definition of a map.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct MappedDefinition {
+    /// Its name.
+    pub name: String,
+    /// Its kind, such as `type` or `function`.
+    pub kind: &'static str,
+    /// Its line.
+    pub line: u32,
+    /// Number of files that contain the name and do not define it.
+    pub used_by: u32,
+    #[serde(skip)]
+    rank: usize,
+}
+
+/// A request for a map.
+pub(super) struct MapTool<'a> {
+    context: &'a Context,
+    tokens: u64,
+    has_definitions: bool,
+    warnings: Vec<String>,
+}
+
+impl<'a> MapTool<'a> {
+    /// Checks the arguments.
+    pub(super) fn new(
+        context: &'a Context,
+        request: &ListRequest,
+        tokens: i64,
+        clamp: &mut Clamp<'_>,
+    ) -> Result<Self, ToolError> {
+        let given = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        let others = [
+            ("name", given(&request.name)),
+            ("changed", given(&request.changed)),
+            ("include_ignored", request.include_ignored == Some(true)),
+        ];
+        if let Some((other, _)) = others.iter().find(|(_, is_given)| *is_given) {
+            let other = context.names.argument(ListDirectory::NAME, other);
+            return Err(ToolError::argument("tokens", format!("a map can't be combined with `{other}`")));
+        }
+        if tokens < limits::LIST_MAP_TOKENS_MIN {
+            let least = limits::LIST_MAP_TOKENS_MIN;
+            return Err(ToolError::argument("tokens", format!("a map needs at least {least}")));
+        }
+        let most = limits::LIST_MAP_TOKENS_MAX;
+        let tokens = clamp.number("tokens", Some(tokens), most, 0, most);
+        let mut warnings = Vec::new();
+        if request.max_depth.is_some() {
+            let depth = context.names.argument(ListDirectory::NAME, "max_depth");
+            warnings.push(format!("a map chooses its own levels: `{depth}` was ignored"));
+        }
+        Ok(Self { context, tokens, has_definitions: request.symbols.unwrap_or(true), warnings })
+    }
+
+    /// Draws the map of a directory.
+    pub(super) fn run(
+        self,
+        (root, start): (&Arc<Root>, &RelPath),
+        warnings: Vec<String>,
+    ) -> Result<ToolOutcome<ListResponse>, ToolError> {
+        let context = self.context;
+        // The index has resolved paths.
+        let (start, _) = root.locate(start)?;
+        let call = context.stop.within(context.timeout);
+        let draw = || {
+            let ranked = context.ranked(root, &call).map_err(not_ranked)?;
+            let stop = context.after_ranking(&call);
+            let allow = |path: &RelPath| {
+                let is_excluded = context.excludes.as_ref().is_some_and(|globs| globs.leave_out(path));
+                !is_excluded && !context.apart.iter().any(|root| path.starts_with(root))
+            };
+            let request = MapRequest {
+                below: &start,
+                allow: &allow,
+                tokens: self.tokens as usize,
+                definitions: self.has_definitions,
+                stop: &|| stop.check().is_some(),
+            };
+            let drawn = ranked.index.map(&request);
+            Ok::<_, ToolError>((ranked, drawn))
+        };
+        let (mut ranked, mut drawn) = draw()?;
+        if ranked.index.is_damaged() {
+            // The next attempt replaces the index.
+            (ranked, drawn) = draw()?;
+        }
+        let Some(drawn) = drawn.map_err(|error| ToolError::index(&error, error.hint()))? else {
+            return Err(match context.stop.is_cancelled() {
+                true => ToolError::Cancelled,
+                false => ToolError::index(&"the time was over before the map was drawn", None),
+            });
+        };
+        let mut map = ListMap::new(&start, drawn, self.tokens);
+        // Notes only take room, so nothing beyond this can be shown.
+        let fits = |parts| model_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
+        map.truncate(largest(map.parts(), fits));
+        let found = map.files > 0;
+        let mut response = ListResponse::without_entries(&start);
+        response.entry_count = map.files;
+        response.map = Some(map);
+        let mut outcome = ToolOutcome::new(response, found);
+        outcome.warnings = warnings.into_iter().chain(self.warnings).chain(ranked.warning.clone()).collect();
+        outcome.add_report(&ranked.report);
+        Ok(outcome)
+    }
+}
+
+fn not_ranked(why: NotRanked) -> ToolError {
+    let progress = match why {
+        NotRanked::Never(error) => return error,
+        NotRanked::NotYet(None | Some((_, 0))) => String::new(),
+        NotRanked::NotYet(Some((done, all))) => {
+            format!(" ({} of {})", grouped(done.min(all)), count(all, "file"))
+        }
+    };
+    let message =
+        format!("the index that a map is made from is being built{progress}; call again in a few seconds");
+    ToolError::index(&message, None)
+}
+
+/// Finds the largest number up to `all` that fits; 0 if none does.
+fn largest(all: usize, fits: impl Fn(usize) -> bool) -> usize {
+    if fits(all) {
+        return all;
+    }
+    let (mut least, mut most) = (0, all.saturating_sub(1));
+    while least < most {
+        let middle = least + (most - least).div_ceil(2);
+        if fits(middle) { least = middle } else { most = middle - 1 }
+    }
+    least
+}
+
+impl ListMap {
+    fn new(start: &RelPath, drawn: ProjectMap, tokens: u64) -> Self {
+        let directory = |place: RelPath, own_files: usize, files: usize, rank: usize| MappedDirectory {
+            path: place.display().into_owned(),
+            path_bytes: path_bytes(&place),
+            file_count: files as u64,
+            files: Vec::new(),
+            place,
+            own_files: own_files as u64,
+            rank,
+            is_hidden: false,
+        };
+        let first = directory(start.clone(), drawn.own_files, drawn.files, 0);
+        let mut directories: BTreeMap<RelPath, MappedDirectory> = BTreeMap::from([(start.clone(), first)]);
+        for (rank, piece) in (1..).zip(drawn.pieces) {
+            let definition = match piece {
+                MapPiece::Directory(it) => {
+                    directories.insert(it.path.clone(), directory(it.path, it.own_files, it.files, rank));
+                    continue;
+                }
+                MapPiece::Definition(definition) => definition,
+            };
+            let parent = definition.path.parent().unwrap_or_else(RelPath::root);
+            let Some(directory) = directories.get_mut(&parent) else { continue };
+            let path = definition.path.display();
+            let at = directory.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+                directory.files.push(MappedFile {
+                    path: path.clone().into_owned(),
+                    path_bytes: path_bytes(&definition.path),
+                    definitions: Vec::new(),
+                    name: RelPath::root().join(definition.path.file_name()).display().into_owned(),
+                    rank,
+                });
+                directory.files.len() - 1
+            });
+            if let Some(name) = definition.name {
+                directory.files[at].definitions.push(MappedDefinition {
+                    name: clip(&display_text(&name), limits::LIST_SYMBOL_BYTES),
+                    kind: definition.kind.name(),
+                    line: definition.line,
+                    used_by: definition.used_by,
+                    rank,
+                });
+            }
+        }
+        let mut directories: Vec<MappedDirectory> = directories.into_values().collect();
+        for directory in &mut directories {
+            directory.files.sort_by(|a, b| a.path.cmp(&b.path));
+            let definitions = directory.files.iter_mut().map(|file| &mut file.definitions);
+            definitions.for_each(|of_file| of_file.sort_by_key(|it| it.line));
+        }
+        Self {
+            tokens,
+            files: drawn.files as u64,
+            other_files: drawn.other_files as u64,
+            directory_count: drawn.directories as u64 + u64::from(drawn.own_files > 0),
+            directories,
+        }
+    }
+
+    /// Returns the number of parts in addition to the listed directory.
+    fn parts(&self) -> usize {
+        let files = || self.directories.iter().flat_map(|directory| &directory.files);
+        let directories = self.directories.iter().map(|directory| directory.rank);
+        let definitions = files().flat_map(|file| &file.definitions).map(|it| it.rank);
+        directories.chain(files().map(|file| file.rank)).chain(definitions).max().unwrap_or(0)
+    }
+
+    /// Keeps the first parts.
+    fn truncate(&mut self, parts: usize) {
+        self.directories.retain(|directory| directory.rank <= parts);
+        for directory in &mut self.directories {
+            directory.files.retain(|file| file.rank <= parts);
+            let definitions = directory.files.iter_mut().map(|file| &mut file.definitions);
+            definitions.for_each(|of_file| of_file.retain(|it| it.rank <= parts));
+        }
+    }
+
+    pub(super) fn redact(&mut self, border: &mut Border<'_>) {
+        for directory in &mut self.directories {
+            directory.is_hidden = border.name(&mut directory.path);
+            if directory.is_hidden {
+                directory.path_bytes = None;
+            }
+            for file in &mut directory.files {
+                border.name(&mut file.name);
+                let path = border.uncounted(&file.path);
+                if path != file.path {
+                    (file.path, file.path_bytes) = (path, None);
+                }
+                file.definitions.iter_mut().for_each(|it| border.text(&mut it.name));
+            }
+        }
+    }
+
+    /// Returns all paths.
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut String> {
+        self.directories.iter_mut().flat_map(|directory| {
+            std::iter::once(&mut directory.path).chain(directory.files.iter_mut().map(|file| &mut file.path))
+        })
+    }
+
+    /// Formats the map with its first parts.
+    fn text(&self, start: &str, parts: usize) -> String {
+        let mut text = String::new();
+        // The named directories around the current one.
+        let mut above: Vec<&RelPath> = Vec::new();
+        let (mut own_files, mut named) = (0, 0);
+        for directory in self.directories.iter().filter(|directory| directory.rank <= parts) {
+            while above.pop_if(|above| !directory.place.starts_with(above)).is_some() {}
+            let indent = "  ".repeat(above.len());
+            let label = match above.last() {
+                None => start.to_owned(),
+                Some(_) if directory.is_hidden => directory.path.clone(),
+                Some(above) => {
+                    let below = RelPath::from_bytes(directory.place.below(above), &RelPath::root());
+                    below.map_or_else(|_| directory.path.clone(), |below| below.display().into_owned())
+                }
+            };
+            let files = match above.is_empty() {
+                true => count(directory.file_count, "source file"),
+                false => grouped(directory.file_count),
+            };
+            let _ = writeln!(text, "{indent}{label}/ ({files}){}", directory.files_text(parts));
+            above.push(&directory.place);
+            own_files += directory.own_files;
+            named += u64::from(directory.own_files > 0);
+        }
+        if self.directory_count > named {
+            let more = count(self.directory_count - named, "directory");
+            let _ = writeln!(text, "… {more} more ({})", grouped(self.files - own_files));
+        }
+        text
+    }
+}
+
+impl MappedDirectory {
+    /// Formats the named definitions, which follow the directory on its line.
+    fn files_text(&self, parts: usize) -> String {
+        let files = self.files.iter().filter(|file| file.rank <= parts).map(|file| {
+            let definitions = file.definitions.iter().filter(|it| it.rank <= parts);
+            let definitions: Vec<String> = definitions.map(|it| format!("{} {}", it.name, it.line)).collect();
+            match definitions.is_empty() {
+                true => file.name.clone(),
+                false => format!("{}: {}", file.name, definitions.join(", ")),
+            }
+        });
+        let files: Vec<String> = files.collect();
+        if files.is_empty() { String::new() } else { format!(" {}", files.join("; ")) }
+    }
+}
+
+/// Formats the map and its notes within the tokens of the request.
+pub(super) fn render(outcome: &ToolOutcome<ListResponse>, map: &ListMap, budget: usize) -> Rendered {
+    let start = &outcome.response.path;
+    let tokens = map.tokens as usize;
+    let is_within = |text: &str| model_tokens(text) <= tokens && text.len() <= budget;
+    let mut all = notes(outcome, None);
+    if map.other_files > 0 {
+        let files = grouped(map.other_files);
+        all.insert(0, format!("left out: {files} test, example, document, data and third-party files"));
+    }
+    if map.files > 0 {
+        all.insert(0, "a number after a name is its line".to_owned());
+    }
+    let mut shown = all.len();
+    let notes_of = |shown: usize| {
+        let more = all.len() - shown;
+        let more = (more > 0).then(|| count(more as u64, "more note"));
+        all[..shown].iter().cloned().chain(more).collect::<Vec<String>>()
+    };
+    let part = tokens / limits::LIST_MAP_NOTES_PART;
+    while shown > 0 && model_tokens(&with_notes(String::new(), &notes_of(shown))) > part {
+        shown -= 1;
+    }
+    let notes = notes_of(shown);
+    let text = |parts: usize| with_notes(map.text(start, parts), &notes);
+    let parts = largest(map.parts(), |parts| is_within(&text(parts)));
+    let mut named = ShownFiles::default();
+    let mut whole = text(parts);
+    if !is_within(&whole) {
+        // Only a very long path of the directory itself takes more.
+        whole = "(no room)\n".to_owned();
+    } else {
+        let files = map.directories.iter().flat_map(|directory| &directory.files);
+        files.filter(|file| file.rank <= parts).for_each(|file| named.named(&file.path, 0));
+    }
+    Rendered { text: whole, is_cut: false, hides_results: false, shown: named.into_files() }
+}
