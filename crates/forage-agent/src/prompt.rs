@@ -18,7 +18,7 @@ pub(super) const SYSTEM: &str = include_str!("prompt.md");
 /// The part of the system prompt that separates file contents from the program's words. Every prompt must
 /// contain it.
 fn data_rules() -> &'static str {
-    let from = SYSTEM.find("What is data and what is not:").unwrap_or_default();
+    let from = SYSTEM.find("Data and instructions:").unwrap_or_default();
     let to = SYSTEM.find("How to answer:").unwrap_or(SYSTEM.len());
     SYSTEM.get(from..to).unwrap_or(SYSTEM).trim_end()
 }
@@ -87,7 +87,7 @@ mod tests {
     fn a_prompt_of_the_users_keeps_the_rules_of_the_border() {
         let own = system("Answer in French. Search with {grep_search}.\n", &ToolNames::own());
         assert!(
-            own.starts_with("Answer in French. Search with grep_search.\n\nWhat is data and what is not:"),
+            own.starts_with("Answer in French. Search with grep_search.\n\nData and instructions:"),
             "{own}"
         );
         for rule in ["===== BEGIN <fence> =====", "[forage <fence>:", "[redacted:"] {

@@ -95,7 +95,7 @@ impl CollectionSettings {
                 (Arc::new(store), "embedded")
             }
             (None, Some(url)) => (Arc::new(self.server(url).map_err(|error| refused(&error))?), "qdrant"),
-            _ => return Err(refused(&"name either the `url` of a server or a `directory`")),
+            _ => return Err(refused(&"set either `url` or `directory`")),
         };
         let prose = self.prose().map_err(|unknown| refused(&unknown))?;
         let retriever = Retriever {

@@ -40,7 +40,7 @@ impl BindingError {
 
     /// Creates the error of a call for which no thread can be started.
     pub(crate) fn no_thread(error: &std::io::Error) -> Self {
-        Self::new(ErrorCode::Failed, format_args!("the system has no thread for the call: {error}"))
+        Self::new(ErrorCode::Failed, format_args!("can't start a thread for the call: {error}"))
     }
 
     /// Creates the error of a request that can't be parsed, e.g. invalid JSON from a model.
@@ -50,14 +50,14 @@ impl BindingError {
 
     /// Creates the error of reading a stream that was closed before its end.
     pub(crate) fn closed_early() -> Self {
-        Self::new(ErrorCode::Cancelled, "the search was ended before everything was returned")
+        Self::new(ErrorCode::Cancelled, "the search was cancelled before all results were returned")
     }
 
     /// Creates the error of a call in a process that was forked after the workspace was opened.
     pub(crate) fn forked() -> Self {
         Self::new(
             ErrorCode::Failed,
-            "this workspace was opened by the process that this one was forked from; open it again here",
+            "this process was forked after the workspace was opened; open the workspace again in this process",
         )
     }
 

@@ -229,13 +229,10 @@ impl ModelSettings {
     /// Creates a client for the model.
     pub(crate) fn open(&self, table: &ProviderTable) -> Result<Arc<dyn ChatModel>, BindingError> {
         let refused = |why: &dyn fmt::Display| {
-            BindingError::new(
-                ErrorCode::NoModel,
-                format_args!("the model `{}` can't be asked: {why}", self.model),
-            )
+            BindingError::new(ErrorCode::NoModel, format_args!("can't use the model `{}`: {why}", self.model))
         };
         if self.model.is_empty() {
-            return Err(refused(&"`model` is its id, as the provider knows it"));
+            return Err(refused(&"`model` must be the provider's id of the model"));
         }
         let key = self.api_key.as_deref().map(ApiKey::new).transpose().map_err(|error| refused(&error))?;
         let known = self.provider.as_deref().filter(|name| table.provider(name).is_some());
@@ -260,7 +257,7 @@ impl ModelSettings {
                     _ => environment(asked),
                 };
                 let Some(resolved) = table.resolve(name, &variable) else {
-                    return Err(refused(&"its provider is not known"));
+                    return Err(refused(&"its provider is unknown"));
                 };
                 if let Some(obstacle) = &resolved.obstacle {
                     return Err(refused(obstacle));

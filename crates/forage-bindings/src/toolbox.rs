@@ -101,7 +101,7 @@ impl Toolbox {
         context.filter = FilterSettings {
             mode: if settings.without_model { FilterMode::Lexical } else { FilterMode::Model },
             models: models.clone().into(),
-            looked_for: "No model was handed to the workspace as one of `models`.".to_owned(),
+            looked_for: "The workspace was opened without `models`.".to_owned(),
             ..FilterSettings::default()
         };
         settings.filter.set(&mut context.filter)?;
@@ -202,7 +202,7 @@ impl Toolbox {
         let answer = self.finished_method(tool, &context, arguments, answer)?;
         if answer.partial() && !stop.is_cancelled() {
             let what = match answer.truncated_by {
-                Some(Limit::Timeout) => "the time for the call ended the search",
+                Some(Limit::Timeout) => "the call reached its time limit",
                 _ => "the search ended",
             };
             let problem = format!("{what} before everything was returned");

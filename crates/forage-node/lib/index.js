@@ -81,7 +81,7 @@ class Each {
       this.#signal?.throwIfAborted();
     }
     if (this.#isCut) {
-      throw new classes.CancelledError("the search was ended before everything was returned");
+      throw new classes.CancelledError("the search was cancelled before all results were returned");
     }
     const piece = this.#ready.pop();
     return piece === undefined ? { done: true, value: undefined } : { done: false, value: inCamel(JSON.parse(piece)) };

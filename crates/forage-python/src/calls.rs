@@ -95,7 +95,9 @@ pub(crate) fn forked() {
 /// Fails if the interpreter is shutting down or a thread can't be started.
 pub(crate) fn begin(run: RunCall, job: impl FnOnce() + Send + 'static) -> PyResult<()> {
     if ENDED.load(Ordering::SeqCst) {
-        return Err(PyRuntimeError::new_err("the interpreter ends: a call can't be awaited any more"));
+        return Err(PyRuntimeError::new_err(
+            "the interpreter is shutting down, so this call can't be awaited",
+        ));
     }
     run(Box::new(job)).map_err(|error| Python::attach(|py| raised(py, &error)))
 }

@@ -278,7 +278,7 @@ fn claim(py: Python<'_>) -> PyResult<()> {
     match *MODULES.get_or_init(|| own) == own {
         true => Ok(()),
         false => Err(PyImportError::new_err(
-            "forage is in use by another interpreter of this process, and works in only one; use another process",
+            "another interpreter of this process has loaded forage, which works in only one; use another process",
         )),
     }
 }

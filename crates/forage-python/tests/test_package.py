@@ -452,7 +452,7 @@ def test_a_program_ends_behind_whoever_is_told_and_does_not_return(tree):
             print("again:", again.grep("retry").match_count, flush=True)
         """
     )
-    late = "late: the interpreter ends: a call can't be awaited any more"
+    late = "late: the interpreter is shutting down, so this call can't be awaited"
     for arguments, said in [([], late), (["fork"], f"again: 2\n{late}\nchild: 0")]:
         if arguments and not hasattr(os, "fork"):
             continue

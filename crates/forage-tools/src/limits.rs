@@ -390,6 +390,8 @@ pub const LIST_SYMBOL_BYTES: usize = 60;
 pub const LIST_MAP_TOKENS_MIN: i64 = 50;
 /// See [`LIST_MAP_TOKENS_MIN`].
 pub const LIST_MAP_TOKENS_MAX: u64 = 20_000;
+/// Percent of their estimated tokens that maps are counted as, because the estimate is up to 15 % low for them.
+pub const LIST_MAP_TOKENS_PERCENT: usize = 115;
 
 /// Maximum share of a map's tokens for notes, as a divisor. Further notes are counted.
 pub const LIST_MAP_NOTES_PART: usize = 3;

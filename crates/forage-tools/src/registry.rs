@@ -229,7 +229,12 @@ pub fn request<T: Tool>(context: &Context, arguments: Value) -> Result<T::Reques
 ///
 /// Fails with the tool's error.
 pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer, ToolError> {
-    Ok(Answer::of(call::<T>(context, request)?, context.text_bytes))
+    Ok(render::<T>(context, call::<T>(context, request)?))
+}
+
+/// Renders the outcome of [`call`], limited to the context's `text_bytes`.
+pub fn render<T: Tool>(context: &Context, outcome: ToolOutcome<T::Response>) -> Answer {
+    Answer::of(outcome, context.text_bytes)
 }
 
 /// Dispatches a call. `notes` come from argument parsing.

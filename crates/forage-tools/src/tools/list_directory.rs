@@ -210,7 +210,8 @@ impl Tool for ListDirectory {
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
         if let Some(revision) = &revision {
             if request.changed.is_some() || request.symbols == Some(true) || request.tokens.is_some() {
-                let problem = "at another revision, changes, symbols and a map can't be listed; omit those arguments";
+                let problem =
+                    "at another revision, changes, symbols and a map can't be listed; omit those arguments";
                 return Err(ToolError::argument("path", problem));
             }
             let name = request.name.filter(|name| !name.trim().is_empty());

@@ -277,7 +277,7 @@ fn results_of_next_to_nothing_are_cut_and_counted() {
     let fixture = fixture(&payloads);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "common rareword"}));
     assert_eq!((found.records()["hits"].as_array().unwrap().len(), &found.records()["cut"]), (1, &json!(9)));
-    let said = "9 more results are left out, with a score under a hundredth of the best.";
+    let said = "9 more results are left out for scoring less than a hundredth of the best result.";
     assert!(found.text.contains(said), "{}", found.text);
 }
 

@@ -39,6 +39,17 @@ fn map_names_directories_and_definitions() {
     }
 }
 
+/// The index finds definitions line by line, but a map must only show those of the syntax tree.
+#[test]
+fn map_takes_definitions_from_syntax_trees() {
+    let tree = Tree::new();
+    tree.write("src/text.ts", "export const HELP = `\nclass Invented {\n`;\n\nexport class Real {}\n");
+    tree.write("src/user.ts", "import {HELP, Real} from './text';\nnew Real(); // Invented\n");
+    tree.write("src/other.ts", "new Real(); // Invented\n");
+    let found = text(&tree.context(), json!({"tokens": 300}));
+    assert_eq!(found.lines().nth(1), Some("  src/ (3) text.ts: Real 5"), "{found}");
+}
+
 #[test]
 fn map_records_what_it_names() {
     let tree = tree();

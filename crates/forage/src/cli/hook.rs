@@ -11,11 +11,13 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
+use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_rank::{FileHit, RankedSearch, Ranking, search};
+use forage_search::index::Index;
 use forage_tools::kept::{IndexMode, Lifetime};
 use forage_tools::registry::{self, advertised};
-use forage_tools::tools::{GrepDefinition, GrepOutput, GrepRequest, GrepSearch};
-use forage_tools::{Context, FilterSettings, enclosing_definition, sanitize};
+use forage_tools::tools::{GrepDefinition, GrepOutput, GrepRequest, GrepSearch, ListDirectory, ListRequest};
+use forage_tools::{Context, FilterSettings, Indexes, Ranked, enclosing_definition, sanitize};
 use serde_json::{Value, json};
 
 use super::output::Terminal;
@@ -87,28 +89,36 @@ fn is_command(command: &str, mut arguments: impl Iterator<Item = String>, valued
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> Status {
     let began = Instant::now();
     let time = global.timeout_ms().map_or(TIME, Duration::from_millis);
-    let (sender, receiver) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::channel();
     let (event, client) = (arguments.event, arguments.client.clone());
     let mut own = Own { config: global.config.clone(), given: CommandLineSettings::default() };
     own.given.roots.clone_from(&global.root);
     let stop = Stop::after(time);
+    // Sends the advice. If it may become longer, sends first what there is already.
     let work = move || {
-        let advice = std::panic::catch_unwind(AssertUnwindSafe(|| match event {
-            When::SessionStart => Some(session_start(&client, &own)),
-            When::Search => advise(&client, &own, &stop),
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| match event {
+            When::SessionStart => session_start(&client, &own, &stop, &sender),
+            When::Search => {
+                let _ = advise(&client, &own, &stop).map(|advice| sender.send(advice));
+            }
         }));
-        let _ = sender.send(advice.ok().flatten());
     };
     let Ok(worker) = std::thread::Builder::new().name("hook".to_owned()).spawn(work) else {
         return Status::Found;
     };
-    if let Ok(advice) = receiver.recv_timeout(time.saturating_sub(began.elapsed())) {
-        // The worker has sent its result and has nothing left to do.
-        let _ = worker.join();
-        if let Some(advice) = advice {
-            // The advice is shorter than a pipe's buffer, so this write should not block.
-            let _ = output.text_now(&format!("{advice}\n"));
+    let mut last = None;
+    let ended = loop {
+        match receiver.recv_timeout(time.saturating_sub(began.elapsed())) {
+            Ok(advice) => last = Some(advice),
+            Err(why) => break why == mpsc::RecvTimeoutError::Disconnected,
         }
+    };
+    if ended {
+        let _ = worker.join();
+    }
+    if let Some(advice) = last {
+        // The advice is shorter than a pipe's buffer, so this write should not block.
+        let _ = output.text_now(&format!("{advice}\n"));
     }
     Status::Found
 }
@@ -130,27 +140,79 @@ fn names(client: &str, config: Option<&Config>) -> forage_tools::ToolNames {
     texts::names(&advertised(&choice).unwrap_or_default(), Client::find(client).map(profile))
 }
 
-/// Returns the advice for the start of a session, which introduces the tools.
-fn session_start(client: &str, global: &Own) -> Value {
-    let text = texts::session_start(&names(client, global.config().as_ref()));
-    answer(client, HookEvent::SessionStart, None, &text)
+/// Sends the advice for the start of a session, which introduces the tools. Sends it again with a map of the
+/// project if the user wants one.
+fn session_start(client: &str, global: &Own, stop: &Stop, sender: &mpsc::Sender<Value>) {
+    let config = global.config();
+    let text = texts::session_start(&names(client, config.as_ref()));
+    let send = |text: &str| {
+        let _ = sender.send(answer(client, HookEvent::SessionStart, None, text));
+    };
+    send(&text);
+    if let Some(config) = config.filter(|config| config.settings.hook.map_tokens > 0)
+        && let Some(input) = query::read(std::io::stdin().lock().take(INPUT_BYTES))
+        && let Some(map) = project_map(config, &input, stop)
+    {
+        send(&format!("{text}\n\n{map}"));
+    }
 }
 
-/// Returns the advice for a search: the best files for several words, or the definitions of a single name.
-fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
-    let (input, query) = query::read(std::io::stdin().lock().take(INPUT_BYTES))?;
+/// Draws the map of the client's project from its ranked index. Returns `None` if there is none.
+fn project_map(config: Config, input: &Value, stop: &Stop) -> Option<String> {
+    let tokens = config.settings.hook.map_tokens;
+    let (mut context, config) = open(config, input, stop)?;
+    context.indexes = Some(Arc::new(IndexAsItIs(config)));
+    let request = ListRequest::default().tokens(tokens);
+    let mut outcome = registry::call::<ListDirectory>(&context, request).ok()?;
+    let map = outcome.response.map.as_mut()?;
+    map.directories.retain(|directory| is_plain(&directory.path));
+    map.directories.iter_mut().for_each(|directory| directory.files.retain(|file| is_plain(&file.path)));
+    let text = registry::render::<ListDirectory>(&context, outcome).text;
+    let text = context.without_secrets(&sanitize(&text));
+    Some(format!("A map of this project, as of its last index. {FENCED}\n```\n{text}```"))
+}
+
+/// Provides ranked indexes as they were last written, since a hook has no time to update them.
+struct IndexAsItIs(Config);
+
+impl Indexes for IndexAsItIs {
+    fn of(&self, _root: &Arc<Root>) -> Option<Arc<Index>> {
+        None
+    }
+
+    fn ranked(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Option<Result<Ranked, UpdateError>> {
+        let index = self.0.index_store(root).ok().and_then(|store| store.ranked_as_it_is(&effort.stop));
+        let ranked = |index| Ranked {
+            index: Arc::new(index),
+            report: Arc::default(),
+            warning: None,
+            is_provisional: false,
+        };
+        Some(index.map(ranked).ok_or(UpdateError::NoTime))
+    }
+}
+
+/// Opens the project that a client names.
+fn open(config: Config, input: &Value, stop: &Stop) -> Option<(Context, Config)> {
     let named = input["cwd"].as_str().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir());
     // The working directory may be wrong. For example, Copilot CLI 1.0.102 runs the hooks of a plugin in the
     // plugin's directory.
     let project = || Some(config::client_project(&config::working_directory().ok()?)?.0);
     let working = named.or_else(project)?;
-    let config = global.config()?;
     let directories = session::directories(&config, &working, &[]);
     config.wall_in(&directories, &Needs::default()).ok()?;
     let (mut context, config) =
         session::beneath(config, &directories, &working, FilterSettings::default()).ok()?;
-    context.names = Arc::new(names(client, Some(&config)));
     context.stop = stop.clone();
+    Some((context, config))
+}
+
+/// Returns the advice for a search: the best files for several words, or the definitions of a single name.
+fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
+    let input = query::read(std::io::stdin().lock().take(INPUT_BYTES))?;
+    let query = query::of(&input)?;
+    let (mut context, config) = open(global.config()?, &input, stop)?;
+    context.names = Arc::new(names(client, Some(&config)));
     let text = match query.contains(' ') {
         true => ranked_files(&config, &context, &query, stop)?,
         false => definitions(&config, context.clone(), &query)?,

@@ -284,8 +284,9 @@ impl Setup {
         if client.place(self.scope).is_none() {
             bail!("{} has no configuration file for a project; leave --scope out", client.title);
         }
-        let site = Site::find(client, self.scope, &self.directories, &self.project)
-            .with_context(|| format!("can't find the file of {}: HOME is not set", client.title))?;
+        let site = Site::find(client, self.scope, &self.directories, &self.project).with_context(|| {
+            format!("can't find the configuration file of {}: HOME is not set", client.title)
+        })?;
         let (is_all, extras) = (self.with.is_empty() && self.is_removal, extras_of(client.name));
         let wanted: Vec<&'static Extra> =
             extras.iter().filter(|extra| is_all || self.with.contains(&extra.with)).collect();

@@ -52,7 +52,7 @@ settings! {
         }
         tables {
             limits: Limits, search: Searches, secrets: Secrets, filter: Filter, tools: BTreeMap<String, Tool>,
-            retrieval: Retrieval, telemetry: TelemetryFile, journal: JournalSettings, ask: Ask, mcp: Mcp,
+            retrieval: Retrieval, telemetry: TelemetryFile, journal: JournalSettings, ask: Ask, mcp: Mcp, hook: Hook,
         }
     }
 
@@ -191,6 +191,15 @@ settings! {
             path: Option<UserPath>;
             /// Format of this file.
             format: JournalFormat = "records";
+        }
+    }
+
+    /// `[hook]`: see [unknown-repository.md](unknown-repository.md#a-map).
+    Hook {
+        at "hook." {
+            /// Tokens of the [map](unknown-repository.md#a-map) that the hook for the start of a session adds, for example
+            /// 600; 0 for none.
+            map_tokens: i64 = 0, in 0..=forage_tools::limits::LIST_MAP_TOKENS_MAX as i64;
         }
     }
 

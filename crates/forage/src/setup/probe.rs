@@ -79,7 +79,7 @@ pub(crate) enum ProbeFailure {
     Silent { said: String },
     #[error("it prints a line that is not a protocol message: {0}")]
     Noise(String),
-    #[error("it is not Forage; it calls itself {0}")]
+    #[error("it is another program, which calls itself {0}")]
     Stranger(String),
     #[error("it answers `{0}` with an error: {1}")]
     Refused(&'static str, String),

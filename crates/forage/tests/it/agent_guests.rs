@@ -163,8 +163,5 @@ fn a_prompt_of_ones_own_is_what_the_model_is_told() {
     ask(&agent);
     let seen = model.seen();
     let system = seen[0].texts().next().unwrap().to_owned();
-    assert!(
-        system.starts_with("Answer in rhymes, with grep_search.\n\nWhat is data and what is not:"),
-        "{system}"
-    );
+    assert!(system.starts_with("Answer in rhymes, with grep_search.\n\nData and instructions:"), "{system}");
 }

@@ -127,7 +127,7 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
         assert_eq!(run.status, 0, "{run:?}");
         let system = messages(&peer)[0][0]["content"].as_str().unwrap().to_owned();
         assert!(
-            system.starts_with("Answer in French, with grep_search.\n\nWhat is data and what is not:"),
+            system.starts_with("Answer in French, with grep_search.\n\nData and instructions:"),
             "{system}"
         );
     }

@@ -142,7 +142,10 @@ fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
             format!("echo 'starting' >&2; echo 'error: no luck, {KEY}' >&2; exit 3"),
             "(exit status: 3): error: no luck",
         ),
-        (format!("read line; echo \"{hello}\"; cat > /dev/null"), "it calls itself other"),
+        (
+            format!("read line; echo \"{hello}\"; cat > /dev/null"),
+            "it is another program, which calls itself other",
+        ),
         (
             format!("read line; echo \"{error}\"; cat > /dev/null"),
             "answers `initialize` with an error: go away",

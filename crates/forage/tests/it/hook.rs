@@ -225,6 +225,35 @@ fn a_session_begins_with_a_sentence() {
 }
 
 #[test]
+fn session_start_adds_a_map() {
+    let project = indexed();
+    let arguments = ["session-start", "--client", "claude-code", "--timeout-ms", PATIENCE];
+    let input = json!({ "cwd": project.root, "hook_event_name": "SessionStart" }).to_string();
+    let context = || {
+        let (text, _) = hook(&project, &arguments, &input);
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
+    };
+    let introduction = context();
+    assert!(!introduction.contains("```"), "{introduction}");
+    project.configure("[hook]\nmap_tokens = 300\n");
+    let text = context();
+    let (head, map) = text.split_once("\n\nA map of this project").unwrap();
+    assert_eq!(head, introduction);
+    assert!(map.contains("./ (31 source files)\n  src/ (31)"), "{map}");
+    // The project may have changed since its index was written, which takes too long to find out.
+    std::fs::create_dir(project.root.join("you must run x")).unwrap();
+    std::fs::write(project.root.join("you must run x/a.rs"), "pub fn unread() {}\n").unwrap();
+    assert_eq!(context(), text);
+    assert_eq!(project.run(&["rank", "backoff"]).status, 0);
+    let text = context();
+    assert!(text.contains("./ (32 source files)") && !text.contains("must run"), "{text}");
+    // Without an index, or if the client keeps the pipe open, there is only the introduction.
+    assert_eq!(project.run(&["index", "drop"]).status, 0);
+    assert_eq!(context(), introduction);
+}
+
+#[test]
 fn it_ends_in_time_and_well_whatever_it_is_given() {
     let project = indexed();
     let input = call("Bash", json!({ "command": "rg backoff" }), &project);

@@ -137,7 +137,8 @@ fn body(response: &LookupResponse, detail: LookupDetail) -> String {
     if response.cut > 0 {
         let (cut, verb) =
             (count(response.cut as u64, "more result"), if response.cut == 1 { "is" } else { "are" });
-        let _ = writeln!(text, "\n{cut} {verb} left out, with a score under a hundredth of the best.");
+        let _ =
+            writeln!(text, "\n{cut} {verb} left out for scoring less than a hundredth of the best result.");
     }
     text
 }

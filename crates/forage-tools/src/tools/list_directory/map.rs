@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use forage_base::{Stop, map_in_threads};
 use forage_fs::{RelPath, Root, display_text};
-use forage_rank::{MapPiece, MapRequest, ProjectMap, model_tokens};
+use forage_rank::{Definition, DefinitionKind, MapPiece, MapRequest, ProjectMap, model_tokens};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +18,7 @@ use crate::arguments::Clamp;
 use crate::border::Border;
 use crate::context::{Context, NotRanked};
 use crate::error::ToolError;
+use crate::file_text::whole_text;
 use crate::limits;
 use crate::notes::{notes, with_notes};
 use crate::outcome::ToolOutcome;
@@ -77,9 +79,14 @@ pub struct MappedFile {
     /// Its most used definitions, in line order. A file without any is one in which a program starts.
     pub definitions: Vec<MappedDefinition>,
     #[serde(skip)]
+    place: RelPath,
+    #[serde(skip)]
     name: String,
     #[serde(skip)]
     rank: usize,
+    /// True if a program starts in it, so that it is named without definitions, too.
+    #[serde(skip)]
+    is_entry: bool,
 }
 
 /// A definition of a map.
@@ -176,8 +183,9 @@ impl<'a> MapTool<'a> {
             });
         };
         let mut map = ListMap::new(&start, drawn, self.tokens);
+        map.confirm_definitions(context, root, &context.after_ranking(&call));
         // Notes only take room, so nothing beyond this can be shown.
-        let fits = |parts| model_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
+        let fits = |parts| map_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
         map.truncate(largest(map.parts(), fits));
         let found = map.files > 0;
         let mut response = ListResponse::without_entries(&start);
@@ -246,19 +254,23 @@ impl ListMap {
                     path: path.clone().into_owned(),
                     path_bytes: path_bytes(&definition.path),
                     definitions: Vec::new(),
+                    place: definition.path.clone(),
+                    is_entry: false,
                     name: RelPath::root().join(definition.path.file_name()).display().into_owned(),
                     rank,
                 });
                 directory.files.len() - 1
             });
-            if let Some(name) = definition.name {
-                directory.files[at].definitions.push(MappedDefinition {
-                    name: clip(&display_text(&name), limits::LIST_SYMBOL_BYTES),
+            let file = &mut directory.files[at];
+            match definition.name {
+                Some(name) => file.definitions.push(MappedDefinition {
+                    name: shown_name(&name),
                     kind: definition.kind.name(),
                     line: definition.line,
                     used_by: definition.used_by,
                     rank,
-                });
+                }),
+                None => file.is_entry = true,
             }
         }
         let mut directories: Vec<MappedDirectory> = directories.into_values().collect();
@@ -273,6 +285,26 @@ impl ListMap {
             other_files: drawn.other_files as u64,
             directory_count: drawn.directories as u64 + u64::from(drawn.own_files > 0),
             directories,
+        }
+    }
+
+    /// Takes lines and kinds from syntax trees, because the index finds definitions line by line. Removes what
+    /// the tree of a file doesn't define. Files that can't be parsed in time keep the index's definitions.
+    fn confirm_definitions(&mut self, context: &Context, root: &Arc<Root>, stop: &Stop) {
+        let files = self.directories.iter_mut().flat_map(|directory| &mut directory.files);
+        let files: Vec<&mut MappedFile> = files.filter(|file| !file.definitions.is_empty()).collect();
+        map_in_threads(files, context.walk_options().thread_count(), |file| {
+            if stop.check().is_some() {
+                return;
+            }
+            let Ok((text, ..)) = whole_text(root, &file.place, stop) else { return };
+            let outline = context.outlines.outline(&file.path, &text, stop);
+            if stop.check().is_none() {
+                file.definitions.retain_mut(|definition| definition.confirm(&outline.definitions));
+            }
+        });
+        for directory in &mut self.directories {
+            directory.files.retain(|file| file.is_entry || !file.definitions.is_empty());
         }
     }
 
@@ -352,6 +384,34 @@ impl ListMap {
     }
 }
 
+impl MappedDefinition {
+    /// Takes the line and kind of the nearest definition of this name. Returns false if there is none.
+    fn confirm(&mut self, definitions: &[Definition]) -> bool {
+        let same = definitions.iter().filter(|it| shown_name(&it.name) == self.name);
+        let is_named = |it: &&Definition| {
+            !matches!(
+                it.kind,
+                DefinitionKind::Declaration | DefinitionKind::Heading | DefinitionKind::Extension
+            )
+        };
+        let Some(nearest) = same.filter(is_named).min_by_key(|it| it.line.abs_diff(self.line)) else {
+            return false;
+        };
+        (self.kind, self.line) = (nearest.kind.name(), nearest.line);
+        true
+    }
+}
+
+fn shown_name(name: &str) -> String {
+    clip(&display_text(name), limits::LIST_SYMBOL_BYTES)
+}
+
+/// Estimates the tokens of a map, with a margin because [`model_tokens`] was fitted to code. The paths and
+/// names of maps took up to 15 % more than that.
+fn map_tokens(text: &str) -> usize {
+    model_tokens(text) * limits::LIST_MAP_TOKENS_PERCENT / 100
+}
+
 impl MappedDirectory {
     /// Formats the named definitions, which follow the directory on its line.
     fn files_text(&self, parts: usize) -> String {
@@ -372,7 +432,7 @@ impl MappedDirectory {
 pub(super) fn render(outcome: &ToolOutcome<ListResponse>, map: &ListMap, budget: usize) -> Rendered {
     let start = &outcome.response.path;
     let tokens = map.tokens as usize;
-    let is_within = |text: &str| model_tokens(text) <= tokens && text.len() <= budget;
+    let is_within = |text: &str| map_tokens(text) <= tokens && text.len() <= budget;
     let mut all = notes(outcome, None);
     if map.other_files > 0 {
         let files = grouped(map.other_files);

@@ -31,15 +31,13 @@ const SHELLS: &[&str] = &[
 const SEARCHES: &[&str] =
     &["grep", "glob", "grepsearch", "searchfilecontent", "filesearch", "codebasesearch", "find", "search"];
 
-/// Parses a client's input, and extracts the words that its call searches for. Returns `None` if the call is
-/// not a search. Some clients keep the pipe open, so this stops at the end of the JSON value.
-pub(super) fn read(input: impl Read) -> Option<(Value, String)> {
-    let input: Value = serde_json::Deserializer::from_reader(input).into_iter().next()?.ok()?;
-    let words = of(&input)?;
-    Some((input, words))
+/// Parses a client's input. Some clients keep the pipe open, so this stops at the end of the JSON value.
+pub(super) fn read(input: impl Read) -> Option<Value> {
+    serde_json::Deserializer::from_reader(input).into_iter().next()?.ok()
 }
 
-fn of(input: &Value) -> Option<String> {
+/// Extracts the words that a client's call searches for. Returns `None` if the call is not a search.
+pub(super) fn of(input: &Value) -> Option<String> {
     let tool = ["tool_name", "toolName"].iter().find_map(|key| input[*key].as_str())?;
     let tool: String = tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     // One of the clients sends the arguments as a JSON string.
@@ -428,7 +426,7 @@ mod tests {
             r#"{"tool_name": "Glob", "tool_input": {"pattern": "**/*.{ts,tsx}"}}"#,
         ]);
         forage_fuzz::target!(&seeds, |input| {
-            if let Some((_, words)) = read(input) {
+            if let Some(words) = read(input).as_ref().and_then(of) {
                 assert!(!words.is_empty() && words.split(' ').count() <= WORDS, "{words}");
             }
         });

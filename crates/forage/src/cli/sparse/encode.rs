@@ -53,7 +53,7 @@ pub(super) fn run(
 
 fn check(bytes: usize) -> anyhow::Result<()> {
     if bytes > PRINTED_TEXT_BYTES {
-        bail!("the text has more than {PRINTED_TEXT_BYTES} bytes; encode it in pieces, as it is stored");
+        bail!("the text has more than {PRINTED_TEXT_BYTES} bytes; split it and encode the parts");
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(super) fn listed(place: &Path) -> anyhow::Result<Vec<NamedRepository>> {
         // With the same name, the second one would delete the points of the first.
         Some(NamedRepository { name, .. }) => {
             bail!(
-                "two of the repositories of {} are called {name}; write NAME, a tab and the path",
+                "two repositories in {} have the name {name}; write a NAME, a tab and the path on each line",
                 place.display()
             )
         }
@@ -121,7 +121,7 @@ mod tests {
         let found = listed(&list).unwrap();
         assert_eq!(names(&list), ["billing", "the shop"]);
         assert_eq!(found[1].path, home.path().join("acme/shop"));
-        for (text, said) in [("one\nacme/../one\n", "are called one"), ("\n# \n", "names no repository")] {
+        for (text, said) in [("one\nacme/../one\n", "have the name one"), ("\n# \n", "names no repository")] {
             write(text);
             assert!(listed(&list).unwrap_err().to_string().contains(said), "{text}");
         }
