@@ -76,6 +76,9 @@ fn violations(rules: &Rules, members: &BTreeSet<String>, edges: &Edges) -> Vec<S
             ));
         }
     }
+    for (who, product) in edges.iter().filter(|(_, on)| PRODUCTS.contains(&on.as_str())) {
+        found.push(format!("{who} depends on {product}, which is a product"));
+    }
     for (name, wrappers) in rules {
         let dependents = || edges.iter().filter(|(_, on)| on == name).map(|(who, _)| who);
         if dependents().next().is_none() {

@@ -59,6 +59,7 @@ fn violations(name: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let is_test = name.contains("/tests/") || name.ends_with("/tests.rs");
     let mut in_product = !is_test;
+    let mut is_test_item = false;
     for (index, line) in text.lines().enumerate() {
         let code = line.trim_start();
         let number = index + 1;
@@ -68,7 +69,10 @@ fn violations(name: &str, text: &str) -> Vec<String> {
         if ignores_a_test(code) {
             found.push(format!(":{number}: do not ignore tests: fix the test, or remove it"));
         }
-        in_product &= !code.starts_with("#[cfg(test)]");
+        // The item after the attribute is test code: one line, for example `mod tests;`, or the rest of the file.
+        in_product |= is_test_item && code.ends_with(';') && !is_test;
+        is_test_item = code.starts_with("#[cfg(test)]") || is_test_item && code.starts_with("#[");
+        in_product &= !is_test_item;
         if let Some(family) = MODEL_FAMILIES.iter().find(|family| in_product && names_model(code, family)) {
             found.push(format!(
                 ":{number}: `{family}…` is a model id; model ids belong in \
@@ -156,6 +160,8 @@ mod tests {
             let test =
                 format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n    const M: &str = \"{id}\";\n}}\n");
             assert_eq!(found("crates/a/src/x.rs", &test), 0, "{id}");
+            let before = format!("#[cfg(test)]\nmod tests;\nconst M: &str = \"{id}\";\n");
+            assert_eq!(found("crates/a/src/x.rs", &before), 1, "{id}");
         }
         assert_eq!(found("crates/a/src/x.rs", "let client = \"claude-code\";\n"), 0);
         assert_eq!(found("crates/a/src/x.rs", "let model = \"claude-code-5\";\n"), 1);

@@ -234,9 +234,9 @@ impl Repository {
         is_whole
     }
 
-    /// Reads a version of a file by its id. Without an id, or if the object can't be read, this reads the
-    /// file of the working tree. Note that the id of such a file is computed, so the repository may not have
-    /// this object. Returns `None` for a file that can't or must not be read.
+    /// Reads a version of a file by its id. If the repository does not have the object, the working tree may
+    /// have it, because a modified file is stored nowhere else. Without an id, this reads the file of the
+    /// working tree. Returns `None` for a file that can't or must not be read.
     pub fn read_version(&mut self, path: &[u8], id: Option<ObjectId>) -> Option<Rc<[u8]>> {
         let place = RelPath::from_bytes(path, &RelPath::root()).ok()?;
         if self.root().secrets().denies(&place).is_some() {
@@ -250,7 +250,10 @@ impl Repository {
         let mut buffer = ReadBuffer::default();
         let directory = self.root().look_into(&place.parent()?).ok()?;
         match directory.open(place.file_name()).ok()?.read_into(&mut buffer, limits::OBJECT_BYTES) {
-            Ok(Contents::Whole) => Some(Rc::from(&buffer[..])),
+            // In a partial clone, an older version may be missing. The file must not replace it.
+            Ok(Contents::Whole) if id.is_none() || id == working_tree::blob_id(&buffer, self.id_bytes()) => {
+                Some(Rc::from(&buffer[..]))
+            }
             _ => None,
         }
     }

@@ -35,6 +35,9 @@ pub enum ObjectError {
     /// The object exceeds the size limit.
     #[error("the object {0} is too large")]
     TooLarge(ObjectId),
+    /// The history is too long for this question.
+    #[error("more than {0} commits would have to be read")]
+    TooManyCommits(usize),
     /// The call had to end.
     #[error("the time limit was reached while reading the repository")]
     Stopped,

@@ -89,7 +89,7 @@ impl Repository {
                 met += 1;
             }
             if met > limits::MERGE_BASE_COMMITS as u64 {
-                return Err(ObjectError::Stopped);
+                return Err(ObjectError::TooManyCommits(limits::MERGE_BASE_COMMITS));
             }
         }
         found.retain(|id| marks.get(id).is_some_and(|mark| mark & STALE == 0));

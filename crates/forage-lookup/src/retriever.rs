@@ -536,7 +536,7 @@ impl Retriever {
             // Scores that differ by less than a step may round to two adjacent steps.
             let is_tied = !is_all
                 && hits
-                    .get(wanted - 1)
+                    .get(wanted.saturating_sub(1))
                     .zip(hits.last())
                     .is_some_and(|(last, end)| step(last.score) - step(end.score) <= 1);
             if !is_tied || query.limit >= limits::HITS_ASKED {

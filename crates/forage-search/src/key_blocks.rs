@@ -21,7 +21,7 @@ const PUTTY_ENDS: [&[u8]; 2] = [b"Private-MAC:", b"Private-Hash:"];
 const FIRST_LINE: usize = 16;
 /// Minimum length of a key without an end mark, in characters.
 const UNENDED_KEY: usize = 40;
-/// Maximum number of lines without a letter between the mark and the key, and within the key.
+/// Maximum number of successive lines without a letter between the mark and the key, and within the key.
 const BLANK_LINES: usize = 4;
 
 /// The private key blocks of a text, which may arrive in pieces.
@@ -179,6 +179,7 @@ impl KeyBlocks {
             LineRole::Key(part) => {
                 open.key += part.len();
                 open.end = start + part.end as u64;
+                open.blank = 0;
             }
             LineRole::Header => open.end = start + line.len() as u64,
             LineRole::Blank if open.blank < BLANK_LINES => open.blank += 1,
@@ -436,6 +437,16 @@ mod tests {
             ("  privateKeyContentsOfTheServer,", ""),
             ("  \"-----END PRIVATE KEY-----\"", ""),
         ]);
+    }
+
+    #[test]
+    fn keys_may_be_double_spaced() {
+        let mut lines = vec![("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----")];
+        for _ in 0..8 {
+            lines.extend([(BODY, BODY), ("", "")]);
+        }
+        lines.push(("-----END PRIVATE KEY-----", "-----END PRIVATE KEY-----"));
+        check(&lines);
     }
 
     /// Each word should be searched for only once, so a text with many occurrences of one word and none of

@@ -228,13 +228,15 @@ pub fn gather(
     bounds: &KeywordOptions,
     stop: &Stop,
 ) -> Result<KeywordFindings, OpenError> {
+    // Sets of terms are bits of a number.
+    let terms = &terms[..terms.len().min(limits::TERMS)];
     if let Some(index) = &bounds.index {
         index.prefetch();
     }
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
-    let budget = PatternBudget::new(terms.len().min(limits::TERMS), walk_options.thread_count());
+    let budget = PatternBudget::new(terms.len(), walk_options.thread_count());
     let compile = |term: &String| split(Pattern::new_in(&budget, term, &options, stop));
-    let (patterns, errors): (Vec<_>, Vec<_>) = terms.iter().take(limits::TERMS).map(compile).unzip();
+    let (patterns, errors): (Vec<_>, Vec<_>) = terms.iter().map(compile).unzip();
     let threads = budget.threads(walk_options.thread_count());
     let walk_options = &WalkOptions { threads, ..walk_options.clone() };
     let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();

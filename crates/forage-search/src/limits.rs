@@ -193,10 +193,6 @@ pub const FUZZY_EDITS: u8 = 4;
 /// example, a literal of 3,000 characters fits with four edits, and compiling it takes half a second.
 pub const FUZZY_STATES: usize = 16 << 10;
 
-/// Maximum bytes of the caches of all fuzzy automata of a call. There are up to ten of them per thread, which
-/// rarely use a megabyte.
-pub const FUZZY_CACHES_BYTES: usize = 32 << 20;
-
 /// Minimum and maximum size in bytes of the cache of one fuzzy automaton.
 pub const FUZZY_CACHE_BYTES: std::ops::RangeInclusive<usize> = 256 << 10..=4 << 20;
 

@@ -49,7 +49,7 @@ pub(crate) fn search_stored(
     let paths = texts.paths();
     let chosen: Vec<usize> = (0..paths.len()).filter(|&number| is_chosen(&paths[number])).collect();
     let mut report = WalkReport::default();
-    let threads = walk.thread_count();
+    let threads = pattern.threads(walk.thread_count());
     // We start with small pieces: a caller may soon have enough.
     let mut size = limits::STORED_PIECE / 16;
     let mut rest = chosen.as_slice();

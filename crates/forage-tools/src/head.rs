@@ -156,7 +156,7 @@ impl AnswerHead {
         self.has_more |= outcome.next_cursor.is_some();
         self.redacted += outcome.hidden.total() as u64;
         let verdict = counts.verdict.filter(|_| counts.results == 0)?;
-        self.hidden_matches.extend(verdict.hidden_matches.iter().cloned());
+        self.hidden_matches.extend(verdict.hidden_matches.iter().map(|line| line.text.clone()));
         match (verdict.hidden_matches.is_empty(), verdict.complete) {
             // The check is about excluded files, so the search itself must be complete, too.
             (true, true) if outcome.truncated_by.is_none() => Some(true),

@@ -225,12 +225,13 @@ fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
     let mut is_cut = false;
     match value {
         Value::String(text) => {
+            // A secret that is cut off may not be recognized any more, so we redact first.
+            *text = context.without_secrets(text);
             if text.len() > *room {
                 *text = clip(text, *room);
                 is_cut = true;
             }
             *room -= text.len().min(*room);
-            *text = context.without_secrets(text);
         }
         Value::Array(values) => {
             values.retain_mut(|value| {
@@ -250,4 +251,27 @@ fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
         Value::Null | Value::Bool(_) | Value::Number(_) => *room -= (*room).min(8),
     }
     is_cut
+}
+
+#[cfg(test)]
+mod tests {
+    use forage_fs::{Root, RootPolicy, SecretPolicy};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A rule may not recognize the first part of a secret.
+    #[test]
+    fn secrets_are_redacted_before_a_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let policy = RootPolicy { home: None, allow_broad: true };
+        let root = Root::open(directory.path(), &policy, SecretPolicy::standard(&[])).unwrap();
+        let context = Context::new(forage_fs::Roots::new(vec![root], forage_fs::RelPath::root()).unwrap());
+        let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        for room in 1..60 {
+            let mut value = json!({ "pattern": format!("find {secret}") });
+            assert!(bound(&mut value, &mut { room }, &context) || room > 50, "{value}");
+            assert!(!value.to_string().contains("ghp_a"), "{value}");
+        }
+    }
 }

@@ -112,6 +112,6 @@ pub use telemetry::{CallObservers, Telemetry};
 pub use text::clip;
 pub use tool::{Egress, RecordReceiver, Tool};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
-pub use verdict::{CallVerdict, hidden_matches, is_excluded_by_configuration};
+pub use verdict::{CallVerdict, HiddenMatches, hidden_matches};
 pub use why::{PathExplanation, why};
 pub use workspace::{Workspace, WorkspaceError};

@@ -18,6 +18,31 @@ use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count};
 
+/// Describes the matches that a rule hides. The records have only the sentence.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct HiddenMatches {
+    /// A sentence.
+    pub text: String,
+    /// True if the rule is a setting of the user, for example `search.exclude`. Options that include ignored
+    /// files do not include these.
+    #[serde(skip)]
+    pub is_setting: bool,
+}
+
+impl HiddenMatches {
+    /// Describes files that a setting excludes.
+    pub(crate) fn by_setting(text: String) -> Self {
+        Self { text, is_setting: true }
+    }
+}
+
+impl From<String> for HiddenMatches {
+    fn from(text: String) -> Self {
+        Self { text, is_setting: false }
+    }
+}
+
 /// Matches in files that a search excludes by default.
 #[derive(Debug, Default)]
 struct Unseen {
@@ -30,7 +55,8 @@ struct Unseen {
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct CallVerdict {
     /// A sentence for each rule that hides matches.
-    pub hidden_matches: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub hidden_matches: Vec<HiddenMatches>,
     /// True if all such files were searched. Without hidden matches, the pattern is then in no text file
     /// below the start, except in those that may hold secrets. False if the search found something or did not
     /// finish.
@@ -90,7 +116,7 @@ impl CallVerdict {
 
     /// Redacts the sentences, because names of rules and files come from the repository.
     pub(crate) fn redact(&mut self, border: &mut Border<'_>) {
-        self.hidden_matches.iter_mut().for_each(|line| border.text(line));
+        self.hidden_matches.iter_mut().for_each(|line| border.text(&mut line.text));
     }
 
     /// Describes the verdict for an answer without hits, with `before` and `after` around the list. If the
@@ -98,13 +124,13 @@ impl CallVerdict {
     pub(crate) fn describe(&self, before: &str, after: &str, excluded: &str) -> String {
         let mut text = String::new();
         if !self.hidden_matches.is_empty() {
-            let of_configuration = self.hidden_matches.iter().all(|line| is_excluded_by_configuration(line));
-            let (before, after) = match of_configuration {
+            let are_settings = self.hidden_matches.iter().all(|line| line.is_setting);
+            let (before, after) = match are_settings {
                 true => (excluded, ""),
                 false => (before, after),
             };
             text.push_str(before);
-            self.hidden_matches.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
+            self.hidden_matches.iter().for_each(|line| text.push_str(&format!("\n- {}", line.text)));
             text.push_str(after);
         }
         if self.is_partial {
@@ -131,12 +157,6 @@ pub(crate) const EXCLUDED: &str = " But there are matches in files that the conf
 pub(crate) const EXCLUDED_UNLESS_NAMED: &str =
     " But there are matches in files that the configuration excludes; a path that names them includes them:";
 
-/// Returns true if the configuration, not a rule of the repository, excludes the files of this line of
-/// [`hidden_matches`].
-pub fn is_excluded_by_configuration(line: &str) -> bool {
-    line.contains(OF_CONFIGURATION)
-}
-
 /// Describes matches in ignored or hidden files, for a search without hits. `report` is the report of that
 /// search.
 pub fn hidden_matches(
@@ -146,18 +166,14 @@ pub fn hidden_matches(
     walk: &WalkOptions,
     pattern: &Pattern,
     report: &WalkReport,
-) -> Vec<String> {
+) -> Vec<HiddenMatches> {
     let verdict = unseen_matches(context, root, start, walk, pattern, Some(report), &context.stop);
     let mut lines = verdict.hidden_matches;
     if verdict.is_partial {
-        lines.push("not all ignored and hidden files could be checked for matches".to_owned());
+        lines.push("not all ignored and hidden files could be checked for matches".to_owned().into());
     }
     lines
 }
-
-/// Part of the sentence about files that the configuration excludes, for example with `search.exclude`. A
-/// rule of a repository is named with its file and line instead.
-const OF_CONFIGURATION: &str = " of the configuration, such as ";
 
 /// Searches the hidden files, within limits and the call's own deadline. `searched` is the report of a search
 /// for the same pattern that found nothing in all other files. Without it, we search them again.
@@ -207,15 +223,17 @@ pub(crate) fn unseen_matches(
     let describe = |(rule, unseen): (&Arc<str>, &Unseen)| {
         let matches = count(unseen.matches, "matching line");
         let at_least = if partial { "at least " } else { "" };
-        let (rule, example) = (clip(rule, limits::QUOTED_BYTES), clip(&unseen.example, limits::NOTE_BYTES));
+        let (shown, example) = (clip(rule, limits::QUOTED_BYTES), clip(&unseen.example, limits::NOTE_BYTES));
         let files = count(unseen.files, "file");
-        sanitize_line(&format!("{at_least}{matches} in {files} hidden by {rule}, such as {example}"))
-            .into_owned()
+        let text = format!("{at_least}{matches} in {files} hidden by {shown}, such as {example}");
+        // Rules of the repository are named after their ignore files.
+        let is_setting = context.excludes.as_ref().is_some_and(|excludes| excludes.label() == rule);
+        HiddenMatches { text: sanitize_line(&text).into_owned(), is_setting }
     };
-    let mut lines: Vec<String> = by_rule.iter().take(limits::VERDICT_RULES).map(describe).collect();
+    let mut lines: Vec<HiddenMatches> = by_rule.iter().take(limits::VERDICT_RULES).map(describe).collect();
     let more = by_rule.len().saturating_sub(limits::VERDICT_RULES);
     if more > 0 {
-        lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")));
+        lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")).into());
     }
     CallVerdict {
         hidden_matches: lines,

@@ -80,10 +80,11 @@ fn accept(listener: &UnixListener, kept: &Arc<KeptCalls>) {
     let readers = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
-        if !is_own(&stream) || readers.fetch_add(1, Ordering::AcqRel) >= limits::READERS {
-            readers.fetch_sub(1, Ordering::AcqRel);
+        if !is_own(&stream) || readers.load(Ordering::Acquire) >= limits::READERS {
             continue;
         }
+        // Only this thread adds readers.
+        readers.fetch_add(1, Ordering::AcqRel);
         let (kept, held) = (Arc::clone(kept), Arc::clone(&readers));
         let served = std::thread::Builder::new().name("calls".to_owned()).spawn(move || {
             // An error means that the reader has gone.

@@ -288,8 +288,10 @@ impl Reading<'_> {
             return of_index;
         }
         let id = match mode {
-            FileMode::Symlink => names.link_target(name).ok().and_then(|target| self.id_of(&target)),
-            _ => self.read(names, name).and_then(|bytes| self.id_of(&bytes)),
+            FileMode::Symlink => {
+                names.link_target(name).ok().and_then(|target| blob_id(&target, self.id_bytes))
+            }
+            _ => self.read(names, name).and_then(|bytes| blob_id(&bytes, self.id_bytes)),
         };
         Some(FileVersion { mode, id })
     }
@@ -314,14 +316,13 @@ impl Reading<'_> {
         let contents = names.open(name).ok()?.read_into(&mut buffer, limits::HASHED_BYTES).ok()?;
         (contents == Contents::Whole).then(|| buffer.to_vec())
     }
+}
 
-    /// Computes the id of a file with this content.
-    fn id_of(&self, bytes: &[u8]) -> Option<ObjectId> {
-        use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
-        let algorithm = if self.id_bytes == 32 { &SHA256 } else { &SHA1_FOR_LEGACY_USE_ONLY };
-        let mut context = Context::new(algorithm);
-        context.update(format!("blob {}\0", bytes.len()).as_bytes());
-        context.update(bytes);
-        ObjectId::from_bytes(context.finish().as_ref())
-    }
+/// Computes the id of a file with this content. An id has 20 bytes for SHA-1 and 32 bytes for SHA-256.
+pub(super) fn blob_id(bytes: &[u8], id_bytes: usize) -> Option<ObjectId> {
+    use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
+    let mut context = Context::new(if id_bytes == 32 { &SHA256 } else { &SHA1_FOR_LEGACY_USE_ONLY });
+    context.update(format!("blob {}\0", bytes.len()).as_bytes());
+    context.update(bytes);
+    ObjectId::from_bytes(context.finish().as_ref())
 }

@@ -340,6 +340,24 @@ fn revisions_follow_upstreams_and_refuse_the_rest() {
     assert_eq!(refused("abcd"), RevisionError::Unknown("abcd".to_owned()));
 }
 
+/// A partial clone may lack the older version of a file.
+#[test]
+fn file_never_replaces_a_missing_version() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    write(at, "a.txt", "old\n");
+    commit(at, "First");
+    write(at, "a.txt", "new\n");
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let found = repository.changes(&Comparison::parse("HEAD")).unwrap();
+    let (before, after) = (found.files[0].before.unwrap().id, found.files[0].after.unwrap().id);
+    let id = before.unwrap().to_string();
+    std::fs::remove_file(at.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    assert!(repository.read_version(b"a.txt", before).is_none());
+    assert_eq!(&*repository.read_version(b"a.txt", after).unwrap(), b"new\n");
+}
+
 /// Secret files must not be read, not even to find out whether they have changed.
 #[test]
 fn changes_of_secret_files_are_not_read() {

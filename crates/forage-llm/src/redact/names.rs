@@ -130,7 +130,15 @@ pub(super) fn telling(name: &str) -> Option<NameWeight> {
     {
         telling = NameWeight::Token;
     }
-    for word in &words[at + 1..] {
+    let mut after = &words[at + 1..];
+    // `pass_word` is a password, but `token_word` is a word.
+    if words[at].eq_ignore_ascii_case("pass") {
+        after = after
+            .split_first()
+            .filter(|(word, _)| is_one_of(word, &["word", "words"]))
+            .map_or(after, |it| it.1);
+    }
+    for word in after {
         if is_one_of(word, BEHIND) {
             return None;
         }
@@ -215,6 +223,8 @@ mod tests {
             "MYSQL_PWD",
             "pass",
             "password2",
+            "pass_word",
+            "DB_PASS_WORD",
             "userPasswordProd",
             "userPw",
             "mot_de_passe",

@@ -91,7 +91,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "artifactory-token" ["AKCp"] before 1 r"(?:^|[^A-Za-z0-9+/])(AKCp[A-Za-z0-9]{60,})", 3.0, Never, "artifactory-api-key";
     "artifactory-token" ["cmVmd"] before 1 r"(?:^|[^A-Za-z0-9+/])(cmVmd[A-Za-z0-9]{59,})", 3.0, Never, "artifactory-reference-token";
     "sourcegraph-token" ["sgp_"] r"sgp_(?:[a-fA-F0-9]{16}_|local_)?[a-fA-F0-9]{40,}", 2.5, Never, "sourcegraph-access-token";
-    "codeclimate-token" ["CCIPAT_", "CCIPRJ_"] r"CCIP(?:AT|RJ)_[A-Za-z0-9]{20,}_[a-f0-9]{40,}", 2.5, Never, "CircleCI: API tokens";
+    "circleci-token" ["CCIPAT_", "CCIPRJ_"] r"CCIP(?:AT|RJ)_[A-Za-z0-9]{20,}_[a-f0-9]{40,}", 2.5, Never, "CircleCI: API tokens";
 
     // Clouds.
     "aws-access-key-id" ["AKIA", "ASIA", "ABIA"] r"(?:AKIA|ASIA|ABIA)[A-Z0-9]{16,}", 2.5, Never, "aws-access-token";
@@ -122,7 +122,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "databricks-token" ["dapi"] r"dapi[a-f0-9]{32,}(?:-[0-9])?", 2.5, Never, "databricks-api-token";
     "clickhouse-key" ["4b1d"] r"\b4b1d[A-Za-z0-9]{38}\b", 3.3, Never, "clickhouse-cloud-api-secret-key";
     "openshift-token" ["sha256~"] r"sha256~[A-Za-z0-9_-]{43,}", 3.0, Never, "openshift-user-token";
-    "kubernetes-bootstrap-token" ["--token "] r"--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})\b", 2.5, Never, "Kubernetes: bootstrap tokens";
+    "kubernetes-bootstrap-token" ["--token"] r"--token[ =]([a-z0-9]{6}\.[a-z0-9]{16})\b", 2.5, Never, "Kubernetes: bootstrap tokens";
 
     // Stores and delivery of secrets and infrastructure.
     "vault-token" ["hvs.", "hvb.", "hvr."] r"hv[sbr]\.[A-Za-z0-9_-]{24,}", 3.0, Never, "vault-service-token, vault-batch-token";

@@ -155,7 +155,7 @@ impl WholeRarity {
             let end = hits.last().map_or(0.0, |hit| f64::from(hit.score));
             scored = hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
             scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
-            let last = scored.get(wanted - 1).map_or(0.0, |&(_, score)| score);
+            let last = scored.get(wanted.saturating_sub(1)).map_or(0.0, |&(_, score)| score);
             // The points that we did not get have a score of at most `end` in their shards, and therefore at
             // most `end * most` with our weights.
             let is_settled = self.most.is_none_or(|most| step(last) > step((end * most) as f32) + 1);

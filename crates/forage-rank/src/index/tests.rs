@@ -59,6 +59,32 @@ fn a_name_leads_to_its_definition() {
     assert_eq!(paths(&search(&index, "how are sessions opened", 10).unwrap())[0], "src/session.rs");
 }
 
+/// A large update saves its segments while it goes on. A segment that it has emptied must not shift those after
+/// it.
+#[test]
+fn addresses_stay_valid_while_an_update_saves() {
+    let index = RankIndex::in_memory().unwrap();
+    for files in [&FILES[..1], &FILES[1..]] {
+        let writer = index.writer(1).unwrap();
+        for (path, text) in files {
+            writer.add(path, text, Stamp::default()).unwrap();
+        }
+        writer.finish(false).unwrap();
+    }
+    assert_eq!(index.state().segments.len(), 2);
+    let writer = index.writer(1).unwrap();
+    writer.remove_at(DocumentAddress { segment: 0, document: 0 }).unwrap();
+    writer.add("src/new.rs", "pub struct New;\n", Stamp::default()).unwrap();
+    writer.write_gathered().unwrap();
+    writer.remove_at(DocumentAddress { segment: 1, document: 0 }).unwrap();
+    writer.commit().unwrap();
+    let state = index.state();
+    let living = state.segments.iter().flat_map(|segment| segment.living());
+    let mut living: Vec<String> = living.map(|(_, path, _)| path.to_owned()).collect();
+    living.sort();
+    assert_eq!(living, ["README.md", "app/view.py", "src/new.rs", "tests/router.rs"]);
+}
+
 #[test]
 fn file_name_finds_that_file_first() {
     let service = "class UserService:\n    user_service = user_service_py(user, service)\n";

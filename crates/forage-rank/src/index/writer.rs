@@ -73,6 +73,11 @@ impl IndexPart {
         Self { segment, living: None, states: None }
     }
 
+    /// Returns true if no document was left when the part was last saved.
+    fn is_empty(&self) -> bool {
+        self.segment.reader.num_docs() == 0
+    }
+
     fn remove(&mut self, document: DocId) {
         self.living.get_or_insert_with(|| self.segment.living_set()).remove(document);
     }
@@ -337,8 +342,9 @@ impl<'a> Writer<'a> {
             let alive = AliveBitSet::open(OwnedBytes::new(bytes));
             part.segment = Arc::new(guarded(|| part.segment.with_alive(entry, alive, &self.index.fields))?);
         }
-        parts.retain(|part| part.segment.reader.num_docs() > 0);
-        let segments: Vec<SegmentEntry> = parts.iter().map(|part| part.segment.entry.clone()).collect();
+        // Emptied parts stay in the list, because callers address documents by the positions of their parts.
+        let living = parts.iter().filter(|part| !part.is_empty());
+        let segments: Vec<SegmentEntry> = living.map(|part| part.segment.entry.clone()).collect();
         if segments == manifest.segments {
             return Ok(());
         }
@@ -366,6 +372,7 @@ impl<'a> Writer<'a> {
         self.write_gathered()?;
         // We save before we merge, because merging may fail for lack of time or disk space.
         self.save()?;
+        lock(&self.parts)?.parts.retain(|part| !part.is_empty());
         if merges {
             while self.merge()? {}
             self.save()?;
@@ -378,7 +385,7 @@ impl<'a> Writer<'a> {
         Ok(self.lost.into_inner())
     }
 
-    fn write_gathered(&self) -> Result<(), IndexError> {
+    pub(super) fn write_gathered(&self) -> Result<(), IndexError> {
         let gathered = self.gathered.iter().map(|slot| Ok(lock(slot)?.take()));
         let gathered: Vec<GatheredSegment> =
             gathered.collect::<Result<Vec<_>, IndexError>>()?.into_iter().flatten().collect();

@@ -312,7 +312,9 @@ fn heading(line: &str) -> Option<&str> {
 fn is_aside(heading: &str) -> bool {
     let lower = heading.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.clone().any(|word| ASIDE_HEADINGS.contains(&word)) || words.all(|word| ALONE_ASIDE.contains(&word))
+    let has_words = words.clone().next().is_some();
+    words.clone().any(|word| ASIDE_HEADINGS.contains(&word))
+        || has_words && words.all(|word| ALONE_ASIDE.contains(&word))
 }
 
 /// Returns true for a checkbox, e.g. `- [x] I have read it`.

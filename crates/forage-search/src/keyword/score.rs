@@ -27,7 +27,8 @@ pub fn order(files: &[FileEvidence], terms: &[TermReport], weights: &[f64]) -> V
 }
 
 fn score(file: &FileEvidence, weights: &[f64], names: &[String]) -> f64 {
-    let path = file.path.display().to_lowercase();
+    let shown = file.path.display();
+    let path = shown.to_lowercase();
     let (mut sum, mut distinct) = (0.0, 0u32);
     for matches in file.matched.iter().filter(|matches| matches.lines > 0) {
         let term = usize::from(matches.term);
@@ -36,13 +37,36 @@ fn score(file: &FileEvidence, weights: &[f64], names: &[String]) -> f64 {
         let in_path = names.get(term).is_some_and(|name| path.contains(name.as_str()));
         sum += weight * (1.0 + f64::from(matches.lines).ln() + f64::from(u8::from(in_path)));
     }
-    sum * (1.0 + 0.25 * f64::from(distinct.saturating_sub(1))) * prior(&path)
+    sum * (1.0 + 0.25 * f64::from(distinct.saturating_sub(1))) * prior(&shown)
+}
+
+/// Words in the paths of tests and examples, which mention names without defining them.
+#[rustfmt::skip]
+const TEST_WORDS: &[&str] = &[
+    "test", "tests", "testing", "testdata", "testcase", "testcases", "unittest", "unittests", "spec", "specs",
+    "fixture", "fixtures", "mock", "mocks", "example", "examples",
+];
+
+/// Splits a path into words: at signs and digits, and where a capital follows a small letter.
+fn words(path: &str) -> impl Iterator<Item = &str> {
+    path.split(|c: char| !c.is_alphabetic()).flat_map(|part| {
+        let mut rest = part;
+        std::iter::from_fn(move || {
+            let mut letters = rest.char_indices().zip(rest.chars().skip(1));
+            let end = letters.find(|((_, one), next)| one.is_lowercase() && next.is_uppercase());
+            let end = end.map_or(rest.len(), |((at, one), _)| at + one.len_utf8());
+            let (word, later) = rest.split_at(end);
+            rest = later;
+            (!word.is_empty()).then_some(word)
+        })
+    })
 }
 
 /// Estimates how likely a file of this kind is relevant. Tests and generated files contain the words without
 /// being the thing itself.
 fn prior(path: &str) -> f64 {
-    let test = ["test", "spec", "fixture", "mock", "example"].iter().any(|word| path.contains(word));
+    let test = words(path).any(|word| TEST_WORDS.iter().any(|test| test.eq_ignore_ascii_case(word)));
+    let path = path.to_lowercase();
     let generated = [".lock", ".min.js", ".min.css", ".snap", "-lock.json", ".svg", "changelog"]
         .iter()
         .any(|word| path.contains(word));
@@ -50,5 +74,23 @@ fn prior(path: &str) -> f64 {
         (_, true) => 0.3,
         (true, false) => 0.6,
         _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_recognized_by_whole_words() {
+        for path in
+            ["tests/a.rs", "src/a_test.go", "src/RouterTest.java", "a.spec.ts", "spec/a.rb", "testdata/a"]
+        {
+            assert!((prior(path) - 0.6).abs() < 1e-9, "{path}");
+        }
+        for path in ["src/latest.rs", "contest/a.py", "src/inspect.rs", "lib/special.rb", "src/testament.txt"]
+        {
+            assert!((prior(path) - 1.0).abs() < 1e-9, "{path}");
+        }
     }
 }

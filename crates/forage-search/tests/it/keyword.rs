@@ -115,6 +115,18 @@ const TERMS: &[&str] = &[
 /// These limits are low enough for small trees to reach them. We test the exact limits of the requirement
 /// below with the same code.
 #[test]
+fn terms_beyond_the_limit_are_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.txt"), "term69\n").unwrap();
+    let terms: Vec<String> = (0..70).map(|nth| format!("term{nth}")).collect();
+    let root = open(directory.path());
+    let options = KeywordOptions::default();
+    let found = gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never());
+    let found = found.unwrap();
+    assert_eq!((found.terms.len(), found.files.len()), (forage_search::limits::TERMS, 0));
+}
+
+#[test]
 fn evidence_equals_the_procedure() {
     let (mut broad, mut dropped, mut kept) = (0, 0, 0);
     for seed in 0..240 {

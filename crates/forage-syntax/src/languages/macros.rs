@@ -350,7 +350,8 @@ impl<'t> Mask<'t> {
         let next = self.tokens.len();
         // If we can keep only one branch, it must not be the one for C++. C can't use that, and it mostly
         // contains just `extern "C" {`.
-        let is_dead = condition == "0" || condition.contains("__cplusplus");
+        let is_for_others = word == "ifndef" || condition.contains('!');
+        let is_dead = condition == "0" || condition.contains("__cplusplus") && !is_for_others;
         let branch =
             Branch { start: line.end, end: line.end, first: next, depth: 0, least_depth: 0, is_dead };
         match word {

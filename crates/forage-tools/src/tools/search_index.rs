@@ -35,7 +35,7 @@ use crate::sanitize::{sanitize, sanitize_line};
 use crate::several::AboutRoots;
 use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
-use crate::verdict::CallVerdict;
+use crate::verdict::{CallVerdict, HiddenMatches};
 
 /// The `search_index` tool.
 pub struct SearchIndex;
@@ -419,7 +419,7 @@ impl Tool for SearchIndex {
             format!("{files} over limits.max_file_bytes of the configuration, such as {example}")
         });
         if !found {
-            not_searched.hidden_matches.extend(too_large.clone());
+            not_searched.hidden_matches.extend(too_large.clone().map(HiddenMatches::by_setting));
         }
         if code.is_some() && context.stop.is_cancelled() {
             return Err(ToolError::Cancelled);
@@ -578,7 +578,7 @@ fn excluded_matches(
         ranked.roots.iter().skip(file.index).take(1).for_each(|root| root.place.name(&mut path));
         let example = clip(&path, limits::NOTE_BYTES);
         let line = format!("{files} hidden by {}, such as {example}", excludes.label());
-        sanitize_line(&line).into_owned()
+        HiddenMatches::by_setting(sanitize_line(&line).into_owned())
     });
     Ok(CallVerdict {
         hidden_matches: line.into_iter().collect(),

@@ -37,6 +37,20 @@ fn defused(tree: &Tree, check: impl Fn(&str, &Answer)) {
     }
 }
 
+/// The packages for other languages have a name of their own for this setting.
+#[test]
+fn excluded_files_are_not_offered_by_another_option() {
+    let tree = Tree::new();
+    tree.write("a.txt", "other\n");
+    tree.write("hidden/b.txt", "needle\n");
+    let mut context = tree.context();
+    let globs = forage_fs::Globs::new(&["!hidden"]).unwrap();
+    context.excludes = Some(globs.labelled("`exclude` of the workspace"));
+    let text = answer(&context, "grep_search", json!({"pattern": "needle"})).text;
+    assert!(text.contains("1 file hidden by `exclude` of the workspace, such as hidden/b.txt"), "{text}");
+    assert!(text.contains("that the configuration excludes") && !text.contains("include_ignored"), "{text}");
+}
+
 #[test]
 fn a_line_of_a_hundred_megabytes() {
     let tree = Tree::new();

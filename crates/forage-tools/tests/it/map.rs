@@ -28,7 +28,8 @@ fn text(context: &Context, request: Value) -> String {
 
 #[test]
 fn map_names_directories_and_definitions() {
-    let context = tree().context();
+    let tree = tree();
+    let context = tree.context();
     for (name, request) in [
         ("whole", json!({"tokens": 1_000})),
         ("few-tokens", json!({"path": "src", "tokens": 60})),

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use forage_tools::{ErrorCode, read_arguments};
 
 use super::output::Terminal;
@@ -33,9 +33,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if text == "-" {
         text.clear();
         std::io::stdin()
-            .take(REQUEST_BYTES)
+            .take(REQUEST_BYTES + 1)
             .read_to_string(&mut text)
             .context("can't read the arguments from stdin")?;
+        ensure!(
+            text.len() as u64 <= REQUEST_BYTES,
+            "the arguments on stdin have more than {REQUEST_BYTES} bytes"
+        );
     }
     let request = read_arguments(&text).map_err(|text| ToldError { code: ErrorCode::Request, text })?;
     // This command should show what an agent would see, so we redact the answer. To get unredacted text, use

@@ -22,7 +22,7 @@ use forage_search::{
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     ChangedFiles, Context, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError, globs_without_files,
-    hidden_matches, is_excluded_by_configuration, limits, other_readings, telemetry,
+    hidden_matches, limits, other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -305,9 +305,10 @@ impl LineSearch<'_> {
         let is_exclusion = |glob: &String| glob.starts_with('!');
         options.only = match options.globs.take() {
             // If all globs exclude, they apply to all files.
-            Some(_) if arguments.iglob.is_empty() && arguments.glob.iter().all(is_exclusion) => {
+            Some(_) if arguments.glob.iter().chain(&arguments.iglob).all(is_exclusion) => {
                 let globs = [&["*".to_owned()], arguments.glob.as_slice()].concat();
-                Some(self.globs(root, start, &globs, &[]).map_err(|error| anyhow::anyhow!("-g: {error}"))?)
+                let globs = self.globs(root, start, &globs, &arguments.iglob);
+                Some(globs.map_err(|error| anyhow::anyhow!("-g: {error}"))?)
             }
             globs => globs,
         };
@@ -316,13 +317,16 @@ impl LineSearch<'_> {
                 && !options.excludes.as_ref().is_some_and(|excludes| excludes.leave_out(path))
         };
         let (texts, stop) = (files.texts(), &self.context.stop);
+        let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
+        let most = arguments.max_filesize.filter(|_| !is_explicit).or(self.context.max_file_bytes);
         let mut chosen: Vec<RelPath> = Vec::new();
         let report = match &self.sieve {
-            Some(pattern) if !arguments.files => {
+            // The sieve only searches text.
+            Some(pattern) if !arguments.files && !arguments.reads_bytes() => {
                 let scan = ScanOptions {
                     count_only: true,
                     max_file_matches: 1,
-                    max_file_bytes: arguments.max_filesize.or(self.context.max_file_bytes),
+                    max_file_bytes: most,
                     stored: Some(Arc::clone(&texts)),
                     ..ScanOptions::default()
                 };
@@ -338,11 +342,15 @@ impl LineSearch<'_> {
         };
         self.reports.push((Arc::clone(root), start.clone(), options, report));
         let mut read = texts.reader(stop);
-        let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
         let mut worker = self.style.worker();
         for path in chosen {
             if self.is_done() {
                 break;
+            }
+            let number = texts.paths().binary_search(&path).unwrap_or_default();
+            if arguments.files && most.is_some_and(|most| read(number).is_ok_and(|it| it.len() as u64 > most))
+            {
+                continue;
             }
             let shown = PathBuf::from(files.shown(&path));
             if arguments.files {
@@ -351,8 +359,8 @@ impl LineSearch<'_> {
                 self.output.bytes(format!("{}{end}", shown.display()).as_bytes());
                 continue;
             }
-            let number = texts.paths().binary_search(&path).unwrap_or_default();
             let bytes = match read(number) {
+                Ok(bytes) if most.is_some_and(|most| bytes.len() as u64 > most) => continue,
                 Ok(bytes) => bytes,
                 // This file may hold secrets. Without a sieve, such files can be among the chosen ones; with
                 // a sieve, the report counts them.
@@ -417,7 +425,7 @@ impl LineSearch<'_> {
         };
         let access = Access { is_explicit: !is_directory, is_mapped: self.is_mapped };
         let report = match arguments.files {
-            true => self.list(root, start, &options, &shown)?,
+            true => self.list(root, start, &options, access, &shown)?,
             false => self.files(root, start, &options, access, &shown)?,
         };
         self.reports.push((Arc::clone(root), start.clone(), options, report));
@@ -513,6 +521,7 @@ impl LineSearch<'_> {
         root: &Arc<Root>,
         start: &RelPath,
         options: &WalkOptions,
+        access: Access,
         shown: &(impl Fn(&RelPath) -> PathBuf + Sync),
     ) -> anyhow::Result<WalkReport> {
         let mut builder = PathPrinterBuilder::new();
@@ -521,7 +530,7 @@ impl LineSearch<'_> {
             builder.color_specs(grep_printer::ColorSpecs::default_with_color());
         }
         builder.terminator(if self.style.arguments.null { 0 } else { b'\n' });
-        let size = self.style.arguments.max_filesize;
+        let size = self.style.arguments.max_filesize.filter(|_| !access.is_explicit);
         let (order, mut held) = (self.style.arguments.order(), Vec::new());
         let visit = |(): &mut (), entry: &forage_fs::Entry<'_>, skipped: &mut forage_fs::Skipped| {
             let is_too_large =
@@ -568,7 +577,7 @@ impl LineSearch<'_> {
     ) -> anyhow::Result<WalkReport> {
         let (style, context) = (self.style, self.context);
         let arguments = style.arguments;
-        let reads_bytes = arguments.text || arguments.binary || arguments.unrestricted > 2;
+        let reads_bytes = arguments.reads_bytes();
         let reads_binary = reads_bytes || access.is_explicit;
         // The closures below borrow the whole of `self`, so take the sieve out until they are done.
         let sieve = self.sieve.take();
@@ -775,11 +784,11 @@ impl LineSearch<'_> {
         }
         for (root, start, walk, report) in &self.reports {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
-                let remedy = match is_excluded_by_configuration(&line) {
+                let remedy = match line.is_setting {
                     true => "a path that names them includes them",
                     false => "-u searches ignored files, -. hidden ones",
                 };
-                self.output.note(&format!("{line}; {remedy}"));
+                self.output.note(&format!("{}; {remedy}", line.text));
             }
             // This takes time that ripgrep does not need, so we must not do it in a script.
             if let [pattern] = self.patterns

@@ -37,12 +37,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     let mut config = load(global, CommandLineSettings::default())?;
     let working = config::working_directory()?;
-    let root = find_git_root(&working).unwrap_or(working);
+    let directories = match config.settings.roots.is_empty() {
+        true => vec![find_git_root(&working).unwrap_or(working)],
+        false => config.own_directories(&working),
+    };
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
-    config.wall_in(std::slice::from_ref(&root), &Needs::default())?;
-    if let Ok(root) = Root::open(&root, &policy, SecretPolicy::standard(&[])) {
-        config::narrow(&mut config, &[root]);
-    }
+    config.wall_in(&directories, &Needs::default())?;
+    let open = |root: &PathBuf| Root::open(root, &policy, SecretPolicy::standard(&[])).ok();
+    let roots: Vec<_> = directories.iter().filter_map(open).collect();
+    config::narrow(&mut config, &roots);
     if output.wants_json() {
         output.record(&config.describe().map(SettingInEffect::named).collect::<BTreeMap<_, _>>())?;
     } else {

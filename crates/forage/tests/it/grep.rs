@@ -706,6 +706,42 @@ fn errors_about_changes_name_the_typed_option() {
     assert!(since.contains("--since") && !since.contains("--changed"), "{since}");
 }
 
+/// Options that choose files mean the same at another revision as in the working tree.
+#[test]
+fn file_options_apply_to_another_revision() {
+    let project = Project::new(&[
+        ("a.txt", "needle\n"),
+        ("b.log", "needle\n"),
+        ("large.txt", &format!("needle\n{}", "x\n".repeat(500))),
+    ]);
+    std::fs::write(project.root.join("c.bin"), b"\0needle\n").unwrap();
+    git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-q", "-m", "First"]);
+    for (options, files) in [
+        (&["--iglob", "!*.LOG"][..], &["a.txt", "large.txt"][..]),
+        (&["-g", "!b.log", "--iglob", "!LARGE.*"], &["a.txt"]),
+        (&["--max-filesize", "100"], &["a.txt", "b.log"]),
+        (&["-a"], &["a.txt", "b.log", "c.bin", "large.txt"]),
+        (&["--binary"], &["a.txt", "b.log", "c.bin", "large.txt"]),
+    ] {
+        for more in [&["-l", "needle"][..], &["-v", "-l", "nothing"], &["--files"]] {
+            let lists = more == ["--files"];
+            let of = |place: &[&str]| {
+                let run = project.run(&[&["grep"], options, more, place].concat());
+                let files = run.stdout.lines().map(|line| line.rsplit([':', '/']).next().unwrap().to_owned());
+                files.collect::<Vec<String>>()
+            };
+            let there = of(&["main:"]);
+            assert_eq!(there, of(&[]), "{options:?} {more:?}");
+            assert!(lists || there == files, "{options:?} {more:?}: {there:?}");
+        }
+    }
+    // A file that the user names is listed, whatever its size.
+    let named = project.run(&["grep", "--files", "--max-filesize", "100", "large.txt"]);
+    assert_eq!((named.status, named.stdout.as_str()), (0, "large.txt\n"));
+}
+
 #[test]
 fn uses_of_another_revision_are_refused_by_option() {
     let run = committed().run(&["grep", "--uses", "needle", "HEAD:"]);

@@ -94,7 +94,7 @@ pub struct MappedFile {
 pub struct MappedDefinition {
     /// Its name.
     pub name: String,
-    /// Its kind, such as `type` or `function`.
+    /// Its kind, such as `struct`.
     pub kind: &'static str,
     /// Its line.
     pub line: u32,
@@ -397,7 +397,7 @@ impl MappedDefinition {
         let Some(nearest) = same.filter(is_named).min_by_key(|it| it.line.abs_diff(self.line)) else {
             return false;
         };
-        (self.kind, self.line) = (nearest.kind.name(), nearest.line);
+        (self.kind, self.line) = (nearest.word, nearest.line);
         true
     }
 }

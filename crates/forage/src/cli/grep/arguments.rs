@@ -355,6 +355,11 @@ impl Arguments {
         first.into_iter().chain(self.paths.iter().map(String::as_str)).collect()
     }
 
+    /// Returns true if binary files are searched, too.
+    pub(super) fn reads_bytes(&self) -> bool {
+        self.text || self.binary || self.unrestricted > 2
+    }
+
     /// Returns the options for compiling the pattern.
     pub(super) fn pattern_options(&self) -> forage_search::PatternOptions {
         forage_search::PatternOptions {

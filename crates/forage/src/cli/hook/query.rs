@@ -167,7 +167,8 @@ fn of_simple(all: &[String]) -> Option<String> {
             break program;
         }
         while words
-            .next_if(|word| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit()))
+            // Options and their numbers, for example `-n 5` of `nice` and `5s` of `timeout`.
+            .next_if(|word| word.starts_with('-') || word.starts_with(|first: char| first.is_ascii_digit()))
             .is_some()
         {}
     };
@@ -193,8 +194,6 @@ fn of_simple(all: &[String]) -> Option<String> {
 const WITH_VALUE: &[&str] = &[
     "after-context",
     "before-context",
-    "color",
-    "colour",
     "context",
     "engine",
     "exclude",
@@ -221,7 +220,7 @@ const WITH_VALUE: &[&str] = &[
 fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
     let (mut pattern, mut operands, mut is_recursive): (Option<String>, Vec<&str>, _) =
         (None, Vec::new(), !needs_tree);
-    let mut words = words.iter().copied();
+    let mut words = words.iter().copied().peekable();
     while let Some(word) = words.next() {
         if word == "--" {
             operands.extend(words.by_ref());
@@ -232,6 +231,10 @@ fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
                 "files" | "type-list" | "help" | "version" => return None,
                 "regexp" => pattern = Some(value.or_else(|| words.next())?.to_owned()),
                 "recursive" | "dereference-recursive" => is_recursive = true,
+                // The next word is a value for ripgrep, but a pattern for grep.
+                "color" | "colour" if value.is_none() => {
+                    words.next_if(|word| ["never", "auto", "always", "ansi"].contains(word));
+                }
                 name if value.is_none() && WITH_VALUE.contains(&name) => drop(words.next()),
                 _ => {}
             }
@@ -349,6 +352,8 @@ mod tests {
     fn the_words_of_searches_are_found() {
         let cases = [
             ("grep -rn 'retry_backoff' src", Some("retry_backoff")),
+            ("grep --color -rn retry_backoff src", Some("retry_backoff")),
+            ("timeout 5s rg --color never retry_backoff", Some("retry_backoff")),
             (
                 "cd crates && rg -n --type rust -g '*.rs' 'fn\\s+open_(file|root)\\b' .",
                 Some("open_ file root"),
