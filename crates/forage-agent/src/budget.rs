@@ -96,7 +96,7 @@ impl Budget {
     pub(super) fn describe(&self, bytes: usize, with_time: bool) -> String {
         let Limits { turns, calls, bytes: all, .. } = self.limits;
         let left = format!(
-            "left: {} of {turns} turns, this one and the answer included; {} of {calls} calls; {} of {all} bytes of \
+            "left: {} of {turns} turns, including this one and the answer; {} of {calls} calls; {} of {all} bytes of \
              results",
             self.turns_left().max(1),
             self.calls_left(),
@@ -140,7 +140,7 @@ mod tests {
         let text = Budget { turn: 3, calls: 9, ..budget() }.describe(20_000, true);
         assert!(
             text.starts_with(
-                "left: 6 of 8 turns, this one and the answer included; 31 of 40 calls; 300000 of 320000 bytes of results; 999 "
+                "left: 6 of 8 turns, including this one and the answer; 31 of 40 calls; 300000 of 320000 bytes of results; 999 "
             ),
             "{text}"
         );

@@ -11,7 +11,7 @@ use super::limits::ANSWER_TOKENS;
 
 /// The placeholder for an evicted result.
 const TAKEN_OUT: &str =
-    "[this result was taken out to make room; make the call again if it is still needed]\n";
+    "[this result was removed to save space; repeat the call if you still need it]\n";
 
 /// The conversation about one question.
 pub(super) struct Conversation {

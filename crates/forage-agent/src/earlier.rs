@@ -168,9 +168,9 @@ fn describe(exchange: &EarlierExchange, context: &Context) -> (String, usize) {
         let state = state(file, context);
         not_same += usize::from(state != State::Same);
         let word = match state {
-            State::Same => "as it was then",
-            State::Changed => "CHANGED since then",
-            State::Gone => "GONE, or can't be read any more",
+            State::Same => "unchanged",
+            State::Changed => "CHANGED since",
+            State::Gone => "GONE or unreadable",
         };
         let _ = writeln!(text, "- {}: {word}", sanitize_line(&file.path));
     }

@@ -127,7 +127,7 @@ fn bounded(mut answer: Answer, context: &Context) -> Answer {
     answer.hidden.add_counts(redacted.counts());
     let text = sanitize(redacted.as_str());
     answer.text = match text.len() > context.text_bytes {
-        true => format!("{}\n[the answer was too long and is cut here]\n", clip(&text, context.text_bytes)),
+        true => format!("{}\n[the answer was too long; the rest is cut]\n", clip(&text, context.text_bytes)),
         false => text,
     };
     answer

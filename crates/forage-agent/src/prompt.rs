@@ -31,17 +31,17 @@ pub(super) fn system(own: &str, names: &ToolNames) -> String {
 /// Formats the remark that this turn is the last one.
 pub(super) fn last_turn(reason: &str) -> String {
     format!(
-        "this is the last turn, because {reason}: answer the question now, in text; no more calls are run"
+        "this is the last turn, because {reason}: answer the question now, in text; no more calls will be run"
     )
 }
 
 /// The remark to a model that returned neither text nor a call.
 pub(super) const NUDGE: &str =
-    "the last answer held neither text nor a call; answer the question in text, or call a tool";
+    "your last reply contained neither text nor a call; answer the question in text, or call a tool";
 
 /// The remark to a model that called tools in the last turn instead of answering.
 pub(super) const NUDGE_TO_ANSWER: &str =
-    "no call is run any more; answer the question now, in text, with what is known";
+    "no more calls will be run; answer the question now, in text, from the results so far";
 
 /// Builds the first message: the fence, the roots, a listing, and the question last, where models pay most
 /// attention to it.
@@ -59,7 +59,7 @@ pub(super) fn opening(
         let _ = writeln!(head, "Another root, reached by absolute paths: {}", path(other));
     }
     if !context.roots.base().is_root() {
-        let _ = writeln!(head, "The question is asked in: {}", context.roots.base().display());
+        let _ = writeln!(head, "Current directory: {}", context.roots.base().display());
     }
     let mut opening = border.plain(&head);
     if let Some(listing) = list.and_then(|tool| listing(tool, context)) {

@@ -42,7 +42,7 @@ impl AgentSession<'_> {
         let mut plans = Vec::new();
         for (index, call) in calls.iter().enumerate() {
             let plan = match last {
-                true => CallPlan::refuse("not run: no call is run in the last turn"),
+                true => CallPlan::refuse("not run: no calls are run in the last turn"),
                 false => self.plan(call, index, first + index, &mut jobs),
             };
             if let CallPlan::Run(_) = plan {

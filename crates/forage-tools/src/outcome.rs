@@ -225,7 +225,7 @@ impl Answer {
         // something unexpected.
         if text.len() > limits::TEXT_BYTES_MAX {
             text =
-                clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";
+                clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long; the rest is cut]\n";
             (cut, hides_results) = (true, true);
         }
         let others = || outcome.others.iter().filter_map(|other| other.outcome.as_ref().ok());

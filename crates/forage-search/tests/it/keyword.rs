@@ -117,8 +117,8 @@ const TERMS: &[&str] = &[
 #[test]
 fn terms_beyond_the_limit_are_not_used() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("a.txt"), "term69\n").unwrap();
-    let terms: Vec<String> = (0..70).map(|nth| format!("term{nth}")).collect();
+    fs::write(directory.path().join("a.txt"), "t69x\n").unwrap();
+    let terms: Vec<String> = (0..70).map(|nth| format!("t{nth}x")).collect();
     let root = open(directory.path());
     let options = KeywordOptions::default();
     let found = gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never());

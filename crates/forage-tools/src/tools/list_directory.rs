@@ -497,7 +497,7 @@ impl Render for ListResponse {
         let deeper = (response.not_entered > 0).then(|| {
             let more =
                 outcome.names.fill("{list_directory.recursive} and {list_directory.max_depth} show more");
-            format!("{levels}; not listed: what is in {directories} marked …; {more}")
+            format!("{levels}; not listed: the contents of {directories} marked …; {more}")
         });
         let about: Vec<String> = deeper.into_iter().chain(others).chain(about).collect();
         if !about.is_empty() {

@@ -63,7 +63,7 @@ pub struct RankRequest {
     pub explain: Option<bool>,
     /// Use the messages of the project's commits (default: true).
     pub history: Option<bool>,
-    /// From a previous answer, to go on.
+    /// From a previous answer, to continue.
     pub cursor: Option<String>,
 }
 

@@ -339,7 +339,7 @@ fn the_plans_tree_comes_out_at_its_defaults() {
     tree.write("src/tools/implementations/more/deep.py", "pass\n");
     let deeper = answer(&tree.context(), "list_directory", json!({"path": "src", "recursive": true})).text;
     assert!(
-        deeper.contains("more/ …") && deeper.contains("[3 levels; not listed: what is in 1 directory"),
+        deeper.contains("more/ …") && deeper.contains("[3 levels; not listed: the contents of 1 directory"),
         "{deeper}"
     );
 }
@@ -358,9 +358,9 @@ fn a_listing_says_what_it_does_not_list() {
         two.contains("b/ …") && two.contains("empty/ …") && two.contains("none/ (nothing to list)"),
         "{two}"
     );
-    assert!(two.contains("[2 levels; not listed: what is in 2 directories marked …"), "{two}");
+    assert!(two.contains("[2 levels; not listed: the contents of 2 directories marked …"), "{two}");
     let three = text(json!({"recursive": true}));
     assert!(three.contains("empty/ (nothing to list)") && !three.contains('…'), "{three}");
     let one = text(json!({}));
-    assert!(one.contains("[1 level; not listed: what is in 2 directories marked …"), "{one}");
+    assert!(one.contains("[1 level; not listed: the contents of 2 directories marked …"), "{one}");
 }

@@ -448,7 +448,7 @@ impl SettingsCheck {
             let is_shown = |line: &&String| !line.starts_with("tools: ") && !line.starts_with("not tried: ");
             lines.extend(self.lines.iter().filter(is_shown).cloned());
         }
-        lines.extend(self.warnings.iter().map(|warning| format!("mind: {warning}")));
+        lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         lines.iter().map(|line| capitalized(line) + "\n").collect()
     }
 }

@@ -366,7 +366,7 @@ impl LineSearch<'_> {
                 // a sieve, the report counts them.
                 Err(SkipReason::Denied) => continue,
                 Err(_) => {
-                    self.failure(&format!("{}: it can't be read", shown.display()));
+                    self.failure(&format!("{}: can't be read", shown.display()));
                     continue;
                 }
             };
@@ -663,7 +663,7 @@ impl LineSearch<'_> {
         let output = &mut self.output;
         match scan.again(path, |bytes| worker.pass_on(shown, bytes, access, output, skip)) {
             Ok(Some(found)) => self.add(shown, found),
-            Ok(None) => self.failure(&format!("{}: it can't be read", shown.display())),
+            Ok(None) => self.failure(&format!("{}: can't be read", shown.display())),
             Err(error) => self.failure(&error.to_string()),
         }
     }

@@ -198,7 +198,7 @@ fn build_ranked(
     };
     let ranked = {
         let _progress = ProgressBar::of(&progress, "comparing files with the ranked index");
-        indexes.ranked(root, &effort).transpose()?.context("none is kept")?
+        indexes.ranked(root, &effort).transpose()?.context("no ranked index is stored for this root")?
     };
     if let Some(problem) = ranked.warning {
         bail!("{problem}");

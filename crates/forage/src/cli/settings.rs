@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use forage_fs::{Root, RootPolicy, SecretPolicy, find_git_root};
 use forage_tools::sanitize_line;

@@ -442,7 +442,7 @@ fn remove_repository(store: &dyn PointStore, name: &str, output: &mut Terminal) 
     let (place, stop) = (store.place(), signals::stop()?);
     let chunks = forage_lookup::remove_repository(store, name, &stop)?;
     let text = match chunks {
-        0 => format!("{place} contains nothing of {name}\n"),
+        0 => format!("{place} has no chunks of {name}\n"),
         chunks => format!("{place}: {chunks} chunks of {name} removed\n"),
     };
     output.record_or_text(&CollectionRemoved { collection: place, removed: chunks > 0 }, &text)?;

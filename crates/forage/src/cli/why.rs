@@ -38,7 +38,7 @@ fn text(explanation: &PathExplanation) -> String {
     let (Some(reason), Some(excluded)) = (reason, excluded) else {
         match lines {
             Some(lines) => _ = writeln!(text, ": searched ({lines} lines)"),
-            None => text.push_str(": searched, except for what rules in it leave out\n"),
+            None => text.push_str(": searched, except for entries that rules exclude\n"),
         }
         text.push_str(match indexed {
             Some(true) => "  The index has this version.\n",

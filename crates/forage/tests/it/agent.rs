@@ -240,7 +240,7 @@ fn a_model_that_says_nothing_gets_one_nudge() {
     let transcript = bench().ask(&model);
     assert_eq!(transcript.answer.as_deref(), Some("here it is"));
     assert!(
-        model.last_texts()[1].contains("the last answer held neither text nor a call"),
+        model.last_texts()[1].contains("your last reply contained neither text nor a call"),
         "{:?}",
         model.last_texts()
     );

@@ -44,8 +44,8 @@ fn a_second_question_goes_on_from_the_first() {
         "Question: where is the agent?",
         "The agent is at src/agent.py:3 and src/main.py:1.",
         "- grep_search {\"pattern\":\"class Agent\"}: Found ",
-        "- src/agent.py: as it was then",
-        "- src/main.py: CHANGED since then",
+        "- src/agent.py: unchanged",
+        "- src/main.py: CHANGED since",
         ": 1 of the files that this answer cites have changed since or are gone",
         "Question: and its tools?",
     ] {

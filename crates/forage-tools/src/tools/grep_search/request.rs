@@ -62,7 +62,7 @@ pub struct GrepRequest {
     pub multiline: Option<bool>,
     /// Search ignored and hidden files too.
     pub include_ignored: Option<bool>,
-    /// From a previous answer, to go on.
+    /// From a previous answer, to continue.
     pub cursor: Option<String>,
 }
 

@@ -32,7 +32,7 @@ const RANKED: &str = " Some files are there for a ranking of the whole project, 
 
 /// Version of the parser for answers. This is a part of the keys of cached answers. A test ties it to the
 /// prompts.
-pub(super) const PROMPT_VERSION: u32 = 2;
+pub(super) const PROMPT_VERSION: u32 = 3;
 
 /// The parts of a request apart from the evidence.
 pub(super) struct Framing<'a> {
