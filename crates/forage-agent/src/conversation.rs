@@ -10,8 +10,7 @@ use forage_llm::{ChatMessage, ChatRequest, ModelTurn, Redacted, ToolDefinition, 
 use super::limits::ANSWER_TOKENS;
 
 /// The placeholder for an evicted result.
-const TAKEN_OUT: &str =
-    "[this result was removed to save space; repeat the call if you still need it]\n";
+const TAKEN_OUT: &str = "[this result was removed to save space; repeat the call if you still need it]\n";
 
 /// The conversation about one question.
 pub(super) struct Conversation {

@@ -109,6 +109,12 @@ pub(crate) struct Rule {
     pub(crate) name: Name,
 }
 
+impl Rule {
+    pub(crate) const fn new(node: &'static str, kind: &'static str, category: Category, name: Name) -> Self {
+        Self { node, kind, category, name }
+    }
+}
+
 /// The position of a definition's name in its node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Name {

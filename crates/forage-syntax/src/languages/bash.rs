@@ -10,14 +10,9 @@ pub(crate) static BASH: Row = Row {
     name: "bash",
     load: || SupportLang::Bash.get_ts_language(),
     rules: &[
-        Rule { node: "function_definition", kind: "function", category: Function, name: Name::Field("name") },
-        Rule {
-            node: "variable_assignment",
-            kind: "variable",
-            category: Constant,
-            name: Name::With(variable),
-        },
-        Rule { node: "command", kind: "alias", category: Function, name: Name::With(alias) },
+        Rule::new("function_definition", "function", Function, Name::Field("name")),
+        Rule::new("variable_assignment", "variable", Constant, Name::With(variable)),
+        Rule::new("command", "alias", Function, Name::With(alias)),
     ],
     wrappers: &["declaration_command"],
     // We leave out loop variables, which don't deserve a line in an outline.

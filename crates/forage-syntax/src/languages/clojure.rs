@@ -8,7 +8,7 @@ use crate::language::{BASE, Name, Named, Row, Rule, Site, children};
 pub(crate) static CLOJURE: Row = Row {
     name: "clojure",
     load: || tree_sitter_clojure_orchard::LANGUAGE.into(),
-    rules: &[Rule { node: "list_lit", kind: "def", category: Function, name: Name::With(list) }],
+    rules: &[Rule::new("list_lit", "def", Function, Name::With(list))],
     separators: &["."],
     ..BASE
 };

@@ -9,9 +9,9 @@ pub(crate) static CMAKE: Row = Row {
     name: "cmake",
     load: || tree_sitter_cmake::LANGUAGE.into(),
     rules: &[
-        Rule { node: "function_def", kind: "function", category: Function, name: Name::With(function) },
-        Rule { node: "macro_def", kind: "macro", category: Function, name: Name::With(function) },
-        Rule { node: "normal_command", kind: "set", category: Constant, name: Name::With(command) },
+        Rule::new("function_def", "function", Function, Name::With(function)),
+        Rule::new("macro_def", "macro", Function, Name::With(function)),
+        Rule::new("normal_command", "set", Constant, Name::With(command)),
     ],
     ..BASE
 };

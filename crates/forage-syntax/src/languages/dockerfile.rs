@@ -7,9 +7,9 @@ pub(crate) static DOCKERFILE: Row = Row {
     name: "dockerfile",
     load: || tree_sitter_containerfile::LANGUAGE.into(),
     rules: &[
-        Rule { node: "from_instruction", kind: "stage", category: Module, name: Name::With(stage) },
-        Rule { node: "arg_pair", kind: "ARG", category: Constant, name: Name::Field("name") },
-        Rule { node: "env_pair", kind: "ENV", category: Constant, name: Name::Field("name") },
+        Rule::new("from_instruction", "stage", Module, Name::With(stage)),
+        Rule::new("arg_pair", "ARG", Constant, Name::Field("name")),
+        Rule::new("env_pair", "ENV", Constant, Name::Field("name")),
     ],
     wrappers: &["arg_instruction", "env_instruction"],
     ..BASE

@@ -11,8 +11,8 @@ pub(crate) static ELIXIR: Row = Row {
     name: "elixir",
     load: || SupportLang::Elixir.get_ts_language(),
     rules: &[
-        Rule { node: "call", kind: "def", category: Function, name: Name::With(definition) },
-        Rule { node: "unary_operator", kind: "@", category: Constant, name: Name::With(attribute) },
+        Rule::new("call", "def", Function, Name::With(definition)),
+        Rule::new("unary_operator", "@", Constant, Name::With(attribute)),
     ],
     // Attributes such as `@doc`, `@spec` and `@impl` belong to the next definition.
     leading: &["unary_operator"],

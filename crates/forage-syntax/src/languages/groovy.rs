@@ -8,24 +8,19 @@ use crate::language::{BASE, Name, Named, Row, Rule, Site, child, children};
 const NAME: Name = Name::Field("name");
 
 const RULES: &[Rule] = &[
-    Rule { node: "package_declaration", kind: "package", category: Module, name: NAME },
-    Rule { node: "class_declaration", kind: "class", category: Type, name: NAME },
-    Rule { node: "interface_declaration", kind: "interface", category: Type, name: NAME },
-    Rule { node: "trait_declaration", kind: "trait", category: Type, name: NAME },
-    Rule { node: "enum_declaration", kind: "enum", category: Type, name: NAME },
-    Rule { node: "record_declaration", kind: "record", category: Type, name: NAME },
-    Rule { node: "annotation_type_declaration", kind: "@interface", category: Type, name: NAME },
-    Rule { node: "method_declaration", kind: "method", category: Function, name: Name::With(method) },
-    Rule { node: "constructor_declaration", kind: "constructor", category: Function, name: NAME },
-    Rule { node: "field_declaration", kind: "field", category: Constant, name: Name::With(variables) },
-    Rule {
-        node: "local_variable_declaration",
-        kind: "variable",
-        category: Constant,
-        name: Name::With(variables),
-    },
+    Rule::new("package_declaration", "package", Module, NAME),
+    Rule::new("class_declaration", "class", Type, NAME),
+    Rule::new("interface_declaration", "interface", Type, NAME),
+    Rule::new("trait_declaration", "trait", Type, NAME),
+    Rule::new("enum_declaration", "enum", Type, NAME),
+    Rule::new("record_declaration", "record", Type, NAME),
+    Rule::new("annotation_type_declaration", "@interface", Type, NAME),
+    Rule::new("method_declaration", "method", Function, Name::With(method)),
+    Rule::new("constructor_declaration", "constructor", Function, NAME),
+    Rule::new("field_declaration", "field", Constant, Name::With(variables)),
+    Rule::new("local_variable_declaration", "variable", Constant, Name::With(variables)),
     // Only Gradle scripts have tasks.
-    Rule { node: "expression_statement", kind: "task", category: Function, name: Name::With(task) },
+    Rule::new("expression_statement", "task", Function, Name::With(task)),
 ];
 
 const SHARED: Row = Row {

@@ -10,10 +10,10 @@ pub(crate) static EMACS_LISP: Row = Row {
     extensions: &["el"],
     load: || tree_sitter_elisp::LANGUAGE.into(),
     rules: &[
-        Rule { node: "function_definition", kind: "defun", category: Function, name: Name::With(form) },
-        Rule { node: "macro_definition", kind: "defmacro", category: Function, name: Name::With(form) },
-        Rule { node: "special_form", kind: "defvar", category: Constant, name: Name::With(form) },
-        Rule { node: "list", kind: "define", category: Function, name: Name::With(form) },
+        Rule::new("function_definition", "defun", Function, Name::With(form)),
+        Rule::new("macro_definition", "defmacro", Function, Name::With(form)),
+        Rule::new("special_form", "defvar", Constant, Name::With(form)),
+        Rule::new("list", "define", Function, Name::With(form)),
     ],
     ..BASE
 };

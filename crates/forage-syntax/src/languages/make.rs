@@ -9,16 +9,11 @@ pub(crate) static MAKE: Row = Row {
     name: "make",
     load: || tree_sitter_make::LANGUAGE.into(),
     rules: &[
-        Rule { node: "rule", kind: "target", category: Function, name: Name::With(targets) },
-        Rule { node: "define_directive", kind: "define", category: Function, name: Name::Field("name") },
-        Rule {
-            node: "variable_assignment",
-            kind: "variable",
-            category: Constant,
-            name: Name::With(variable),
-        },
-        Rule { node: "recipe_line", kind: "variable", category: Constant, name: Name::With(indented) },
-        Rule { node: "shell_assignment", kind: "variable", category: Constant, name: Name::Field("name") },
+        Rule::new("rule", "target", Function, Name::With(targets)),
+        Rule::new("define_directive", "define", Function, Name::Field("name")),
+        Rule::new("variable_assignment", "variable", Constant, Name::With(variable)),
+        Rule::new("recipe_line", "variable", Constant, Name::With(indented)),
+        Rule::new("shell_assignment", "variable", Constant, Name::Field("name")),
     ],
     wrappers: &["export_directive", "override_directive", "private_directive"],
     ..BASE

@@ -9,12 +9,12 @@ pub(crate) static MATLAB: Row = Row {
     name: "matlab",
     load: || tree_sitter_matlab::LANGUAGE.into(),
     rules: &[
-        Rule { node: "class_definition", kind: "classdef", category: Type, name: NAME },
-        Rule { node: "function_definition", kind: "function", category: Function, name: NAME },
-        Rule { node: "function_signature", kind: "function", category: Declaration, name: NAME },
-        Rule { node: "property", kind: "property", category: Constant, name: NAME },
-        Rule { node: "events", kind: "event", category: Constant, name: Name::With(events) },
-        Rule { node: "assignment", kind: "variable", category: Constant, name: Name::With(variable) },
+        Rule::new("class_definition", "classdef", Type, NAME),
+        Rule::new("function_definition", "function", Function, NAME),
+        Rule::new("function_signature", "function", Declaration, NAME),
+        Rule::new("property", "property", Constant, NAME),
+        Rule::new("events", "event", Constant, Name::With(events)),
+        Rule::new("assignment", "variable", Constant, Name::With(variable)),
     ],
     local_scopes: &["lambda"],
     ..BASE

@@ -10,7 +10,7 @@ use crate::language::{BASE, Name, Named, Row, Rule, Site, children};
 pub(crate) static NIX: Row = Row {
     name: "nix",
     load: || SupportLang::Nix.get_ts_language(),
-    rules: &[Rule { node: "binding", kind: "attribute", category: Constant, name: Name::With(binding) }],
+    rules: &[Rule::new("binding", "attribute", Constant, Name::With(binding))],
     ..BASE
 };
 

@@ -6,38 +6,18 @@ use crate::language::Category::{Constant, Declaration, Extension, Function, Modu
 use crate::language::{BASE, Name, Named, Row, Rule, Site, child, children};
 
 const RULES: &[Rule] = &[
-    Rule { node: "type_binding", kind: "type", category: Type, name: Name::With(type_binding) },
-    Rule { node: "exception_definition", kind: "exception", category: Type, name: Name::With(exception) },
-    Rule { node: "module_binding", kind: "module", category: Module, name: Name::Child(&["module_name"]) },
-    Rule {
-        node: "module_type_definition",
-        kind: "module type",
-        category: Type,
-        name: Name::Child(&["module_type_name"]),
-    },
-    Rule { node: "class_binding", kind: "class", category: Type, name: Name::Child(&["class_name"]) },
-    Rule {
-        node: "class_type_binding",
-        kind: "class type",
-        category: Type,
-        name: Name::Child(&["class_type_name"]),
-    },
-    Rule { node: "method_definition", kind: "method", category: Function, name: Name::With(method) },
-    Rule {
-        node: "method_specification",
-        kind: "method",
-        category: Declaration,
-        name: Name::Child(&["method_name"]),
-    },
-    Rule {
-        node: "instance_variable_definition",
-        kind: "val",
-        category: Constant,
-        name: Name::Child(&["instance_variable_name"]),
-    },
-    Rule { node: "let_binding", kind: "let", category: Constant, name: Name::With(binding) },
-    Rule { node: "value_specification", kind: "val", category: Declaration, name: Name::With(value) },
-    Rule { node: "external", kind: "external", category: Function, name: Name::With(value) },
+    Rule::new("type_binding", "type", Type, Name::With(type_binding)),
+    Rule::new("exception_definition", "exception", Type, Name::With(exception)),
+    Rule::new("module_binding", "module", Module, Name::Child(&["module_name"])),
+    Rule::new("module_type_definition", "module type", Type, Name::Child(&["module_type_name"])),
+    Rule::new("class_binding", "class", Type, Name::Child(&["class_name"])),
+    Rule::new("class_type_binding", "class type", Type, Name::Child(&["class_type_name"])),
+    Rule::new("method_definition", "method", Function, Name::With(method)),
+    Rule::new("method_specification", "method", Declaration, Name::Child(&["method_name"])),
+    Rule::new("instance_variable_definition", "val", Constant, Name::Child(&["instance_variable_name"])),
+    Rule::new("let_binding", "let", Constant, Name::With(binding)),
+    Rule::new("value_specification", "val", Declaration, Name::With(value)),
+    Rule::new("external", "external", Function, Name::With(value)),
 ];
 
 const SHARED: Row = Row {

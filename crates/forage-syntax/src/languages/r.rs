@@ -9,9 +9,9 @@ pub(crate) static R: Row = Row {
     name: "r",
     load: || tree_sitter_r::LANGUAGE.into(),
     rules: &[
-        Rule { node: "binary_operator", kind: "variable", category: Constant, name: Name::With(assignment) },
-        Rule { node: "argument", kind: "function", category: Function, name: Name::With(argument) },
-        Rule { node: "call", kind: "class", category: Type, name: Name::With(call) },
+        Rule::new("binary_operator", "variable", Constant, Name::With(assignment)),
+        Rule::new("argument", "function", Function, Name::With(argument)),
+        Rule::new("call", "class", Type, Name::With(call)),
     ],
     // Blocks that are passed to `test_that` and `local` have their own variables.
     local_scopes: &["function_definition", "arguments"],

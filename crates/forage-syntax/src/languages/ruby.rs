@@ -11,24 +11,14 @@ pub(crate) static RUBY: Row = Row {
     name: "ruby",
     load: || SupportLang::Ruby.get_ts_language(),
     rules: &[
-        Rule { node: "class", kind: "class", category: Type, name: Name::With(module) },
-        Rule { node: "module", kind: "module", category: Module, name: Name::With(module) },
-        Rule { node: "method", kind: "def", category: Function, name: Name::With(method) },
-        Rule {
-            node: "singleton_method",
-            kind: "def",
-            category: Function,
-            name: Name::With(singleton_method),
-        },
-        Rule { node: "alias", kind: "alias", category: Function, name: Name::Field("name") },
-        Rule { node: "assignment", kind: "constant", category: Constant, name: Name::With(constant) },
-        Rule {
-            node: "operator_assignment",
-            kind: "constant",
-            category: Constant,
-            name: Name::With(constant),
-        },
-        Rule { node: "call", kind: "call", category: Function, name: Name::With(call) },
+        Rule::new("class", "class", Type, Name::With(module)),
+        Rule::new("module", "module", Module, Name::With(module)),
+        Rule::new("method", "def", Function, Name::With(method)),
+        Rule::new("singleton_method", "def", Function, Name::With(singleton_method)),
+        Rule::new("alias", "alias", Function, Name::Field("name")),
+        Rule::new("assignment", "constant", Constant, Name::With(constant)),
+        Rule::new("operator_assignment", "constant", Constant, Name::With(constant)),
+        Rule::new("call", "call", Function, Name::With(call)),
     ],
     ..BASE
 };

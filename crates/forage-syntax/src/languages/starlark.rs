@@ -11,9 +11,9 @@ pub(crate) static STARLARK: Row = Row {
     name: "starlark",
     load: || SupportLang::Python.get_ts_language(),
     rules: &[
-        Rule { node: "function_definition", kind: "def", category: Function, name: Name::Field("name") },
-        Rule { node: "assignment", kind: "variable", category: Constant, name: Name::With(variable) },
-        Rule { node: "call", kind: "target", category: Constant, name: Name::With(target) },
+        Rule::new("function_definition", "def", Function, Name::Field("name")),
+        Rule::new("assignment", "variable", Constant, Name::With(variable)),
+        Rule::new("call", "target", Constant, Name::With(target)),
     ],
     wrappers: &["expression_statement"],
     local_scopes: &["lambda"],

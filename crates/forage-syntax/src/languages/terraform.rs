@@ -11,8 +11,8 @@ pub(crate) static TERRAFORM: Row = Row {
     name: "terraform",
     load: || SupportLang::Hcl.get_ts_language(),
     rules: &[
-        Rule { node: "block", kind: "block", category: Type, name: Name::With(block) },
-        Rule { node: "attribute", kind: "variable", category: Constant, name: Name::With(attribute) },
+        Rule::new("block", "block", Type, Name::With(block)),
+        Rule::new("attribute", "variable", Constant, Name::With(attribute)),
     ],
     ..BASE
 };

@@ -11,10 +11,10 @@ pub(crate) static ZIG: Row = Row {
     name: "zig",
     load: || SupportLang::Zig.get_ts_language(),
     rules: &[
-        Rule { node: "function_declaration", kind: "fn", category: Function, name: Name::With(function) },
-        Rule { node: "variable_declaration", kind: "const", category: Constant, name: Name::With(variable) },
-        Rule { node: "container_field", kind: "field", category: Constant, name: Name::With(field) },
-        Rule { node: "test_declaration", kind: "test", category: Function, name: Name::With(test) },
+        Rule::new("function_declaration", "fn", Function, Name::With(function)),
+        Rule::new("variable_declaration", "const", Constant, Name::With(variable)),
+        Rule::new("container_field", "field", Constant, Name::With(field)),
+        Rule::new("test_declaration", "test", Function, Name::With(test)),
     ],
     // The types that functions return are anonymous.
     member_scopes: &["struct_declaration", "enum_declaration", "union_declaration", "opaque_declaration"],
