@@ -24,12 +24,7 @@ pub(crate) static JAVA: Row = Row {
         Rule::new("enum_declaration", "enum", Type, NAME),
         Rule::new("record_declaration", "record", Type, NAME),
         Rule::new("annotation_type_declaration", "@interface", Type, NAME),
-        Rule {
-            node: "annotation_type_element_declaration",
-            kind: "element",
-            category: Declaration,
-            name: NAME,
-        },
+        Rule::new("annotation_type_element_declaration", "element", Declaration, NAME),
         Rule::new("method_declaration", "method", Function, Name::WithBody("name")),
         Rule::new("constructor_declaration", "constructor", Function, NAME),
         Rule::new("compact_constructor_declaration", "constructor", Function, NAME),

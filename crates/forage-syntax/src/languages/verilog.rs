@@ -48,12 +48,7 @@ pub(crate) static VERILOG: Row = Row {
         Rule::new("clocking_declaration", "clocking", Constant, NAME),
         Rule::new("modport_item", "modport", Constant, IDENTIFIER),
         Rule::new("parameter_declaration", "parameter", Constant, PARAMETERS),
-        Rule {
-            node: "local_parameter_declaration",
-            kind: "localparam",
-            category: Constant,
-            name: PARAMETERS,
-        },
+        Rule::new("local_parameter_declaration", "localparam", Constant, PARAMETERS),
         Rule::new("net_declaration", "net", Constant, Name::With(nets)),
         Rule::new("data_declaration", "variable", Constant, Name::With(variables)),
     ],
