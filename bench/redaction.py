@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What redaction finds, what it marks in ordinary code, and what it costs.
 
-    cargo build --release -p forage-llm --example redact
+    cargo build --release -p forage-redact --example redact
     bench/redaction.py cases FILE.jsonl      # {"rule", "kind": "tp" | "fp", "text", "secret", "regex", "also"} on each line
     bench/redaction.py marks DIR...          # marks per million lines of source trees, with every marked line
     bench/redaction.py cost FILE             # milliseconds for a text, median of nine

@@ -22,8 +22,8 @@ const PROGRAMS: [&str; 10] = [
 ];
 
 /// Crates that other programs can use without the program `forage`.
-const LIBRARIES: [&str; 11] =
-    ["base", "fs", "search", "rank", "http", "llm", "lookup", "tools", "agent", "mcp", "sandbox"];
+const LIBRARIES: [&str; 12] =
+    ["base", "redact", "fs", "search", "rank", "http", "llm", "lookup", "tools", "agent", "mcp", "sandbox"];
 
 /// Prefixes of text that refers to a command, an option or a setting of the program. A library must not know
 /// these, and must use `forage_base::Hint` instead.

@@ -5,7 +5,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 
 use forage_base::Hash64;
-use forage_llm::{Redacted, Redactor};
+use forage_redact::{Redacted, Redactor};
 use forage_tools::{Answer, Hidden};
 
 /// The border of one conversation.

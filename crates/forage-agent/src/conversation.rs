@@ -5,7 +5,8 @@
 //! that providers can cache it by prefix. Only when we need space do we replace the oldest results by a
 //! placeholder.
 
-use forage_llm::{ChatMessage, ChatRequest, ModelTurn, Redacted, ToolDefinition, ToolResult};
+use forage_llm::{ChatMessage, ChatRequest, ModelTurn, ToolDefinition, ToolResult};
+use forage_redact::Redacted;
 
 use super::limits::ANSWER_TOKENS;
 
@@ -108,7 +109,8 @@ impl Conversation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forage_llm::{ChatAnswer, Redactor};
+    use forage_llm::ChatAnswer;
+    use forage_redact::Redactor;
 
     fn result(call: usize, text: &str) -> (usize, ToolResult) {
         let text = Redactor::off().redact(text);

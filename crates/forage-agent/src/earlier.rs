@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 use forage_base::Hash64;
 use forage_fs::{Contents, ReadBuffer};
-use forage_llm::{Redacted, Redactor};
+use forage_redact::{Redacted, Redactor};
 use forage_tools::{Context, clip, sanitize, sanitize_line};
 use serde::{Deserialize, Serialize};
 

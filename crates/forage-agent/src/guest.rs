@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use forage_fs::Root;
-use forage_llm::Redacted;
+use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, ToolNames, sanitize_line};
 use serde_json::json;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_llm::{ChatAnswer, Finish, Redacted, ToolDefinition, Usage};
+use forage_llm::{ChatAnswer, Finish, ToolDefinition, Usage};
+use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
 use forage_tools::{ToolNames, sanitize};
 

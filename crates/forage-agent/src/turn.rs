@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
+use forage_llm::{ChatAnswer, ToolCall, ToolResult};
+use forage_redact::Redacted;
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{Context, ToolError, limits, read_arguments};
 use serde_json::Value;

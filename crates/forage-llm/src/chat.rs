@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
+use forage_redact::Redacted;
 use serde_json::Value;
 
 use crate::error::ChatError;
 use crate::finish::Finish;
-use crate::redact::Redacted;
 
 /// A chat request: the conversation so far. The model writes the next turn.
 ///

@@ -1,10 +1,9 @@
 //! Clients for language models. This is the only crate that opens sockets to model providers.
 //!
-//! It only sends redacted text: [`ChatRequest`] is made of [`Redacted`], which comes from a [`Redactor`] or
-//! from a constant of the program. It does not read files or environment variables, and it neither prints nor
-//! logs. Calls block, and each call uses one thread.
+//! It only sends redacted text: [`ChatRequest`] is made of [`Redacted`](forage_redact::Redacted), which comes
+//! from a [`Redactor`](forage_redact::Redactor) or from a constant of the program. It does not read files or
+//! environment variables, and it neither prints nor logs. Calls block, and each call uses one thread.
 //!
-//! - [`redact`](mod@redact): removes secrets from text line by line, and counts them.
 //! - [`EndpointSettings`] → [`Endpoint`]: the address, key and id of a model, checked once.
 //! - [`ChatModel`]: the interface of all wire protocols. [`Wire`] creates one from an endpoint, and lists a
 //!   provider's models.
@@ -18,12 +17,24 @@
 //! Each wire protocol is one file of `wire`. They share the `http` module, which enforces deadline,
 //! cancellation and size limits and follows no redirects.
 //!
-//! ```
-//! use forage_llm::Redactor;
+//! ```no_run
+//! use std::time::{Duration, Instant};
 //!
-//! let redacted = Redactor::standard().redact("url = postgres://app:s3cr3t-Wq7x@db.internal/main");
-//! assert!(!redacted.as_str().contains("s3cr3t"));
-//! assert_eq!(redacted.counts().total(), 1);
+//! use forage_llm::{
+//!     CallBudget, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges, Wire, WireClient,
+//! };
+//! use forage_redact::{Redacted, Redactor};
+//!
+//! let settings = EndpointSettings::new("local", "http://127.0.0.1:8080/v1", "small");
+//! let model = WireClient::new(Wire::OpenAiChat, Endpoint::new(settings)?, Exchanges::Live);
+//! let system = Redacted::trusted("Name the language of the code in one word.");
+//! let code = Redactor::standard().redact("fn main() {}");
+//! let budget = CallBudget::until(Instant::now() + Duration::from_secs(5));
+//! match model.complete(&ChatRequest::question(system, code, 100), &budget) {
+//!     Ok(answer) => println!("{}", answer.text),
+//!     Err(error) => eprintln!("{error}"),
+//! }
+//! # Ok::<(), forage_llm::EndpointError>(())
 //! ```
 
 mod chat;
@@ -38,7 +49,6 @@ pub mod limits;
 mod message;
 pub mod reasoning;
 mod recording;
-pub mod redact;
 mod sse;
 mod table;
 mod wire;
@@ -57,7 +67,6 @@ pub use failover::{AllFailed, complete_first};
 pub use finish::Finish;
 pub use forage_base::{ApiKey, KeyError};
 pub use recording::{ExchangeSink, Exchanges, RecordedExchange, RecordedModel, RecordingError, Recordings};
-pub use redact::{Redacted, RedactionCounts, Redactor};
 pub use table::{
     FactSettings, IdPattern, ListFailure, ModelCandidate, ModelChoice, ModelLister, ModelListing, ModelRole,
     Origin, PassedOver, Preference, Provider, ProviderSettings, ProviderTable, ResolvedModel, RoleSettings,

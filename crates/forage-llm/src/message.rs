@@ -1,11 +1,11 @@
 //! Prepares third-party text for error messages.
 
 use forage_base::ApiKey;
+use forage_redact::Redactor;
 use serde_json::Value;
 
 use crate::chat::ChatRequest;
 use crate::limits::{MAX_SERVER_MESSAGE_CHARS, QUOTED_KEY_CHARS, QUOTED_REQUEST_CHARS};
-use crate::redact::Redactor;
 
 /// Converts a text to one line of at most [`MAX_SERVER_MESSAGE_CHARS`], without control, direction or
 /// invisible characters.
@@ -72,8 +72,9 @@ fn quotes(line: &str, text: &str, length: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use forage_redact::Redacted;
+
     use super::*;
-    use crate::redact::Redacted;
 
     fn message(body: &str) -> String {
         let user = Redactor::off().redact("fn main() {\n    let answer = compute_the_answer();\n}");

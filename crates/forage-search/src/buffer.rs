@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use forage_base::Stop;
 use forage_fs::RelPath;
+use forage_redact::KeyBlocks;
 
 use crate::event::{CutLine, EventKind, FileEvents, SearchEvent};
-use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use forage_base::Stop;
 use forage_fs::{SkipReason, Skipped};
+use forage_redact::KeyBlocks;
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use crate::event::EventKind;
-use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::MatchingLines;
 

@@ -46,7 +46,6 @@ mod event;
 pub mod external;
 mod fuzzy;
 pub mod index;
-mod key_blocks;
 pub mod keyword;
 mod large;
 #[doc(hidden)]
@@ -68,7 +67,6 @@ pub use budget::PatternBudget;
 pub use error::PatternError;
 pub use event::{CutLine, EventKind, FileEvents, SearchEvent, Span, word_bytes};
 pub use forage_syntax::CodePattern;
-pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;

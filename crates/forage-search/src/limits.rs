@@ -174,14 +174,6 @@ pub const FIRST_FILE_TIME: Duration = Duration::from_millis(100);
 /// Share of the lines of a file, or of the files, from which a term counts as being on nearly every line.
 pub const NEARLY_EVERY: f64 = 0.5;
 
-/// Maximum number of private key blocks per file whose positions we keep at a time, 16 bytes each. A search
-/// only needs those near its lines.
-pub const KEY_BLOCKS_KEPT: usize = 64 << 10;
-
-/// Maximum number of bytes of an unfinished line that we buffer to look for a key mark. The longest key in
-/// one line has about 13,000.
-pub const KEY_LINE_BYTES: usize = 64 << 10;
-
 /// Maximum number of terms of a keyword search. Each term is one bit of a 64-bit mask.
 pub const TERMS: usize = 64;
 

@@ -11,11 +11,11 @@ use forage_fs::{
     Contents, DecodedText, Encoding, Entry, OpenError, OpenedFile, PendingFile, ReadBuffer, RelPath, Root,
     SkipReason, Skipped, VisitDecision, Walk, WalkOptions, WalkReport, WalkStep, decode_head_as, is_binary,
 };
+use forage_redact::KeyBlocks;
 
 use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
 use crate::index::{FilePart, Index, ListedFiles, LookupCursor, TrigramQuery, UnreadFile};
-use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};

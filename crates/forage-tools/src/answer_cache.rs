@@ -78,7 +78,8 @@ impl fmt::Debug for CacheKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forage_llm::{AnswerSchema, Redacted, Redactor};
+    use forage_llm::AnswerSchema;
+    use forage_redact::{Redacted, Redactor};
     use serde_json::json;
 
     fn request(user: &str) -> ChatRequest {

@@ -3,7 +3,7 @@
 //! A single line may not show that it contains a secret. For example, the name of a value may be in the line
 //! before it, or the beginning of a key fifty lines above. We therefore check the lines of a file together,
 //! with [`limits::BORDER_LINES`] lines around them that are not shown. To detect lines of a private key, we
-//! scan the whole file (`forage_search::KeyBlocks`). This step must neither join nor drop lines, and a match
+//! scan the whole file ([`KeyBlocks`]). This step must neither join nor drop lines, and a match
 //! within a secret becomes a match of the mark that replaces it. We cut long lines only after redaction,
 //! because no rule recognizes half a secret.
 //!
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use forage_fs::RelPath;
-use forage_llm::{RedactionCounts, Redactor};
-use forage_search::{CHARACTER_BYTES, EventKind, KeyBlocks, ScanOptions, SearchEvent, Span, word_bytes};
+use forage_redact::{KeyBlocks, RedactionCounts, Redactor};
+use forage_search::{CHARACTER_BYTES, EventKind, ScanOptions, SearchEvent, Span, word_bytes};
 
 use crate::limits;
 use crate::text::{count, grouped};

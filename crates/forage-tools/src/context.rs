@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_fs::{Globs, RelPath, Root, Roots};
-use forage_llm::Redactor;
 use forage_lookup::Retriever;
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
+use forage_redact::Redactor;
 use forage_search::external::Program;
 use forage_search::index::Index;
 use schemars::JsonSchema;

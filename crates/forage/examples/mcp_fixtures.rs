@@ -15,11 +15,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use clap::Parser as _;
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_llm::{CallBudget, ChatRequest, Redacted};
+use forage_llm::{CallBudget, ChatRequest};
 use forage_mcp::{
     CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet,
     serve_http, serve_stdio,
 };
+use forage_redact::Redacted;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, Egress, ToolError};
 use rmcp::model::{

@@ -29,7 +29,8 @@ use std::time::Duration;
 use anyhow::bail;
 use forage_base::Hash64;
 use forage_fs::project_around;
-use forage_llm::{Exchanges, ModelRole, Redactor};
+use forage_llm::{Exchanges, ModelRole};
+use forage_redact::Redactor;
 use forage_tools::{
     AnswerCache, AnswerForm, FilterMode, FilterSettings, FoundModels, Models, Program, SearchSettings,
 };

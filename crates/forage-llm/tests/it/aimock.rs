@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use forage_llm::{
     ApiKey, CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Endpoint,
-    EndpointSettings, Exchanges, Finish, Redacted, Redactor, ToolDefinition, ToolResult, Usage, Wire,
-    complete_first,
+    EndpointSettings, Exchanges, Finish, ToolDefinition, ToolResult, Usage, Wire, complete_first,
 };
+use forage_redact::{Redacted, Redactor};
 use serde_json::json;
 
 use crate::{KEY, ample, client, settings};

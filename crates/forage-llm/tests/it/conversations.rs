@@ -2,8 +2,9 @@
 
 use forage_llm::{
     AnswerSchema, ChatAnswer, ChatMessage, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
-    ModelFacts, Reasoning, Redacted, Redactor, ToolDefinition, ToolResult, Wire, WireClient,
+    ModelFacts, Reasoning, ToolDefinition, ToolResult, Wire, WireClient,
 };
+use forage_redact::{Redacted, Redactor};
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, json as reply};

@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 
 use forage_llm::{
     ApiKey, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
-    Redacted, Redactor, Wire, WireClient,
+    Wire, WireClient,
 };
+use forage_redact::{Redacted, Redactor};
 
 /// The key in every test. It must never appear in any output.
 const KEY: &str = "test-key-0f9e8d7c6b5a";

@@ -1,7 +1,8 @@
 //! Tests data that must never leave: secrets in the text, the key to another host, and either of them in an
 //! error.
 
-use forage_llm::{ChatError, ChatModel, ChatRequest, Redacted, Redactor};
+use forage_llm::{ChatError, ChatModel, ChatRequest};
+use forage_redact::{Redacted, Redactor};
 
 use crate::peer::{Peer, good, json};
 use crate::{KEY, ample, ask, check_error, model};

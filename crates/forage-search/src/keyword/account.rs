@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use forage_fs::{RelPath, needs_escape};
+use forage_redact::KeyBlocks;
 
 use crate::event::{CutLine, word_bytes};
-use crate::key_blocks::KeyBlocks;
 use crate::limits::{CHOSEN_LINE_BYTES, KEPT_LINE_BYTES};
 
 /// ripgrep's separator between groups of non-adjacent lines.

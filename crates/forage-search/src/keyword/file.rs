@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use forage_base::{Pace, Stop};
 use forage_fs::{RelPath, Skipped, is_binary};
+use forage_redact::KeyBlocks;
 use regex_syntax::hir::Hir;
 
 use super::account::{EvidenceLine, FileEvidence, Nearby, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
-use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
 use crate::lines::{LineFinder, MatchingLines, line_at};

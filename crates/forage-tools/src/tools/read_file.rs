@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, Root, decode};
-use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
+use forage_redact::KeyBlocks;
+use forage_search::{CHARACTER_BYTES, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 use forage_tools::Context;
 use serde_json::{Value, json};
 

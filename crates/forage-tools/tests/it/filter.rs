@@ -677,7 +677,7 @@ fn what_shows_that_a_line_has_a_secret_need_not_be_shown() {
         let model = Scripted::saying("No relevant files found");
         let mut context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
         if !is_redacted {
-            context.filter.redactor = Arc::new(forage_llm::Redactor::off());
+            context.filter.redactor = Arc::new(forage_redact::Redactor::off());
         }
         let answer = search(&context, &["needle"]).unwrap();
         assert!(answer.text.contains("shown to the model only in part"), "{}", answer.text);

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
-use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Redactor};
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
+use forage_redact::Redactor;
 use forage_tools::{Answer, AnswerForm, Context, EvidenceForm, FilterMode};
 use serde_json::json;
 

@@ -261,7 +261,7 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
                 for hides in [true, false] {
                     let mut context = tree.context();
                     if !hides {
-                        context.redactor = std::sync::Arc::new(forage_llm::Redactor::off());
+                        context.redactor = std::sync::Arc::new(forage_redact::Redactor::off());
                     }
                     context.lookup = lookup::fixture(&[lookup::code("x.rs", &line)]).context.lookup;
                     let found = answer(&context, tool, request(tool));

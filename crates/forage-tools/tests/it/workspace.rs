@@ -78,7 +78,7 @@ fn a_typed_answer_has_passed_the_border_too() {
     assert!(found.response.files[0].lines[0].text.contains("[redacted:github-token]"), "{found:?}");
     assert_eq!(found.hidden.total(), 1);
     // Positive control: without redaction, the secret is visible.
-    workspace.context_mut().redactor = std::sync::Arc::new(forage_llm::Redactor::off());
+    workspace.context_mut().redactor = std::sync::Arc::new(forage_redact::Redactor::off());
     assert!(grep(&workspace).response.files[0].lines[0].text.contains("ghp_0123"));
 }
 

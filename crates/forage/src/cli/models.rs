@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{
     CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, ModelChoice, ModelListing, ModelRole,
-    Origin, PassedOver, Redacted, ResolvedModel,
+    Origin, PassedOver, ResolvedModel,
 };
+use forage_redact::Redacted;
 use forage_tools::sanitize;
 
 use super::output::Terminal;

@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use forage_fs::{
     Globs, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, SkipReason, project_around,
 };
-use forage_llm::Redactor;
 use forage_mcp::Profile;
+use forage_redact::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::WalkOptions;
-use forage_llm::Redactor;
 use forage_lookup::{Encoder, Filled, Filling, PointFilter, PointStore, Sharding, count_chunks};
 use forage_rank::language_of;
+use forage_redact::Redactor;
 use forage_tools::ToolError;
 
 use self::repositories::NamedRepository;

@@ -1,7 +1,7 @@
 //! Words errors so that anyone may read them, e.g. an agent, or the readers of a log or of a report that
 //! users share.
 
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 use forage_tools::{ErrorCode, ToolError};
 
 use super::manner::advice;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use forage_llm::Redactor;
 use forage_lookup::limits::REST_PORT;
 use forage_lookup::{CodeSuperset, Encoder, Idf, Language, Prose, Retriever, encoder_named};
+use forage_redact::Redactor;
 use forage_tools::limits::LOOKUP_HITS;
 use forage_tools::{CallObservers, LookupSettings};
 

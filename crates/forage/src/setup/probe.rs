@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 

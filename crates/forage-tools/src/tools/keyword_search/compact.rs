@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 use forage_search::CutLine;
 use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings};
 

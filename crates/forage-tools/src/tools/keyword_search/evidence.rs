@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use forage_fs::Root;
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 use forage_search::CutLine;
 use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings};
 

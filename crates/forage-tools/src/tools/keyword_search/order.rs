@@ -4,9 +4,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
-use forage_llm::Redactor;
 use forage_rank::tree::{UpdateEffort, read_files};
 use forage_rank::{RankedSearch, search};
+use forage_redact::Redactor;
 use forage_search::keyword::KeywordFindings;
 
 use super::lexical;

@@ -4,7 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use forage_base::Hash64;
 use forage_fs::{RelPath, Root};
-use forage_llm::{AnswerSchema, ChatRequest, Redacted, Redactor};
+use forage_llm::{AnswerSchema, ChatRequest};
+use forage_redact::{Redacted, Redactor};
 use serde_json::{Map, Value, json};
 
 use super::evidence::EvidenceBlock;

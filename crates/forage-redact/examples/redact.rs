@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, Read, Write};
 
-use forage_llm::Redactor;
+use forage_redact::Redactor;
 
 fn main() -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();

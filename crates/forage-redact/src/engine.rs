@@ -11,18 +11,26 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use regex::Regex;
 use regex_automata::{Anchored, Input, meta, util::captures::Captures};
 
-use super::assignment::{self, AssignmentScan};
-use super::found::FoundSecret;
-use super::judge::{Stand, has_random_piece, is_filled_in_later, is_secret, is_wordy, stands_in};
-use super::names::{self, NameWeight};
-use super::private_key::PrivateKeys;
-use super::randomness::entropy;
-use super::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, URL_CREDENTIALS, Unless};
-use super::{encoded, kubernetes};
+use crate::assignment::{self, AssignmentScan};
+use crate::judge::{Stand, has_random_piece, is_filled_in_later, is_secret, is_wordy, stands_in};
 use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
+use crate::names::{self, NameWeight};
+use crate::private_key::PrivateKeys;
+use crate::randomness::entropy;
+use crate::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, URL_CREDENTIALS, Unless};
+use crate::{encoded, kubernetes};
+
+/// A secret's place in the text, and the rule that found it. It must not contain a line end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundSecret {
+    pub(crate) range: Range<usize>,
+    pub(crate) rule: &'static str,
+    /// Whether this continues a secret that has already been counted.
+    pub(crate) continues: bool,
+}
 
 /// All rules, compiled.
-pub(super) struct RedactionEngine {
+pub(crate) struct RedactionEngine {
     literals: AhoCorasick,
     /// The rule in the table for each literal; `None` for the literals of sensitive names.
     owners: Vec<Option<usize>>,
@@ -32,7 +40,7 @@ pub(super) struct RedactionEngine {
     private_keys: PrivateKeys,
 }
 
-pub(super) static ENGINE: LazyLock<RedactionEngine> = LazyLock::new(RedactionEngine::new);
+pub(crate) static ENGINE: LazyLock<RedactionEngine> = LazyLock::new(RedactionEngine::new);
 
 impl RedactionEngine {
     #[expect(clippy::expect_used, reason = "the literals are constants, and every test compiles all of them")]
@@ -58,7 +66,7 @@ impl RedactionEngine {
     }
 
     /// Finds the secrets in the text. They are in order and do not overlap.
-    pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
+    pub(crate) fn find(&self, text: &str) -> Vec<FoundSecret> {
         let mut found: Vec<FoundSecret> = Vec::new();
         let scan = AssignmentScan::new(text, &self.line_prefix);
         let mut name_end = 0;
@@ -140,7 +148,7 @@ impl RedactionEngine {
     /// Finds the secret of a rule at one of its literals.
     fn form_at(&self, at: usize, text: &str, literal: Range<usize>) -> Option<Range<usize>> {
         let rule = &RULES[at];
-        let form = self.forms[at].get_or_init(|| compile(rule.form));
+        let form = self.forms[at].get_or_init(|| compile_form(rule.form));
         let end = text.floor_char_boundary(literal.end + MAX_FORM_BYTES);
         let start = text.floor_char_boundary(literal.start.saturating_sub(rule.before));
         // If a pattern begins with its literal, we need not search elsewhere.
@@ -260,8 +268,13 @@ fn last_group(captures: &Captures) -> Option<Range<usize>> {
     captures.iter().flatten().last().map(|span| span.range())
 }
 
+#[expect(clippy::expect_used, reason = "the patterns are constants, and every test compiles all of them")]
+pub(crate) fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern compiles")
+}
+
 #[expect(clippy::expect_used, reason = "the forms are constants, and every test compiles all of them")]
-fn compile(form: &str) -> meta::Regex {
+fn compile_form(form: &str) -> meta::Regex {
     // We run a pattern only at its literals, so that neither a lazy DFA nor a prefilter pays. Compiling them
     // took an eighth of the time of a keyword search.
     let config = meta::Config::new().hybrid(false).dfa(false).onepass(false).auto_prefilter(false);
@@ -270,7 +283,7 @@ fn compile(form: &str) -> meta::Regex {
 
 /// Sorts secrets and merges those that overlap. We keep the rule of a pattern rather than that of a name: it
 /// is more specific.
-pub(super) fn apart(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
+pub(crate) fn apart(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     found.retain(|found| !found.range.is_empty());
     // A token with a known form is more specific than its position in an address.
     found.sort_by_key(|found| (found.range.start, found.continues, found.rule == URL_CREDENTIALS));

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use super::compile;
-use super::judge::{Stand, is_secret};
-use super::names::{self, NameWeight, telling};
+use crate::engine::compile;
+use crate::judge::{Stand, is_secret};
 use crate::limits::{MAX_BLOCK_LINES, MAX_VALUE_BYTES};
+use crate::names::{self, NameWeight, telling};
 
 /// Maximum length of a name in bytes, also of its part after the literal that we found. Longer ones are not
 /// names.
@@ -60,13 +60,13 @@ fn is_text_type(word: &str) -> bool {
 }
 
 /// A parser for the values in a text.
-pub(super) struct AssignmentScan<'t> {
+pub(crate) struct AssignmentScan<'t> {
     text: &'t str,
     line_prefix: &'t Regex,
 }
 
 /// Matches everything that an excerpt may have before a line's own text: white space and a line number.
-pub(super) fn line_prefix() -> Regex {
+pub(crate) fn line_prefix() -> Regex {
     compile(r"^[ \t>*]*(?:[0-9]{1,7}(?:[ \t]*[:|-]|\t))?[ \t]*")
 }
 
@@ -124,12 +124,12 @@ impl Value {
 }
 
 impl<'t> AssignmentScan<'t> {
-    pub(super) fn new(text: &'t str, line_prefix: &'t Regex) -> Self {
+    pub(crate) fn new(text: &'t str, line_prefix: &'t Regex) -> Self {
         Self { text, line_prefix }
     }
 
     /// Finds the boundaries of the name around an offset.
-    pub(super) fn name_around(&self, at: usize) -> Range<usize> {
+    pub(crate) fn name_around(&self, at: usize) -> Range<usize> {
         let bytes = self.text.as_bytes();
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-$".contains(&byte);
         let least = at.saturating_sub(MAX_NAME);
@@ -145,7 +145,7 @@ impl<'t> AssignmentScan<'t> {
     }
 
     /// Finds the secret that is assigned to a name, if any. A secret may have several parts.
-    pub(super) fn secret_of(&self, name: Range<usize>) -> Option<Vec<Range<usize>>> {
+    pub(crate) fn secret_of(&self, name: Range<usize>) -> Option<Vec<Range<usize>>> {
         let telling = telling(&self.text[name.clone()])?;
         // In the URL of a mailbox, `;AUTH=PLAIN` is a method (RFC 5092).
         if self.byte_before(name.start) == b';' && &self.text[name.clone()] == "AUTH" {

@@ -5,7 +5,7 @@
 
 /// How likely it is that the value of a name is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameWeight {
+pub(crate) enum NameWeight {
     /// A person types the value, so words count too, from six characters on.
     Password,
     /// Like [`NameWeight::Password`], but the value is often only the name of a secret, as in Kubernetes.
@@ -19,7 +19,7 @@ pub(super) enum NameWeight {
 
 /// Literals for finding sensitive names. Every such name must contain at least one of them.
 #[rustfmt::skip]
-pub(super) const LITERALS: &[&str] = &[
+pub(crate) const LITERALS: &[&str] = &[
     "pass", "pw", "pswd", "psk", "secret", "token", "key", "auth", "cred", "kennwort", "contrasena", "senha",
     "wachtwoord", "salasana", "jwt", "session",
 ];
@@ -107,7 +107,7 @@ const NEUTRAL: &[&str] = &[
 const MAX_WORDS: usize = 16;
 
 /// Classifies a name. Returns `None` if it is not sensitive.
-pub(super) fn telling(name: &str) -> Option<NameWeight> {
+pub(crate) fn telling(name: &str) -> Option<NameWeight> {
     if is_locale(name) {
         return None;
     }

@@ -1,38 +1,12 @@
-//! Removes secrets from text before it leaves the machine.
-//!
-//! [`Redactor::redact`] is the only way to convert file text to [`Redacted`], and a request to a model
-//! consists only of [`Redacted`] text. Each secret is replaced with `[redacted:RULE]`. We never join, split
-//! or drop lines, so that line numbers stay correct. There are two kinds of rules:
-//!
-//! - Patterns that match only secrets. The module `rules` contains their table.
-//! - Values of sensitive names (`names`, `assignment`). The module `judge` decides by their syntactic context
-//!   and by how random they look (`randomness`).
-//!
-//! This can't find everything. Known gaps are secrets without a known pattern or a sensitive name, and the
-//! middle of a key block without its first and last line. Callers that have the whole file must hide such
-//! blocks themselves.
-
-mod assignment;
-mod encoded;
-mod engine;
-mod found;
-mod judge;
-mod kubernetes;
-mod mark;
-mod names;
-mod private_key;
-mod randomness;
-mod rules;
+//! Replaces the secrets of a text with marks, and counts them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use regex::Regex;
-
+use crate::engine::{ENGINE, FoundSecret};
 use crate::limits::MAX_REDACTION_ROUNDS;
-use engine::ENGINE;
-use found::FoundSecret;
+use crate::mark;
 
 /// The number of secrets that each rule found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -177,11 +151,3 @@ fn replaced(text: &str, found: &[FoundSecret]) -> String {
     output.push_str(&text[copied..]);
     output
 }
-
-#[expect(clippy::expect_used, reason = "the patterns are constants, and every test compiles all of them")]
-fn compile(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern compiles")
-}
-
-#[cfg(test)]
-mod tests;

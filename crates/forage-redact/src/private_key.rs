@@ -9,11 +9,11 @@
 
 use regex::Regex;
 
-use super::compile;
-use super::found::FoundSecret;
-use super::judge::is_wordy;
-use super::randomness::entropy;
-use super::rules::PRIVATE_KEY;
+use crate::engine::FoundSecret;
+use crate::engine::compile;
+use crate::judge::is_wordy;
+use crate::randomness::entropy;
+use crate::rules::PRIVATE_KEY;
 
 /// Every text with a block contains at least one of these.
 const HEADS: [&str; 2] = ["PRIVATE KEY", PUTTY_LINES];
@@ -31,7 +31,7 @@ const MAX_LINES_BACK: usize = 300;
 const MIN_BODY_BACK: usize = 16;
 
 /// The rule for private keys.
-pub(super) struct PrivateKeys {
+pub(crate) struct PrivateKeys {
     begin: Regex,
     end: Regex,
     body: Regex,
@@ -47,7 +47,7 @@ const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|+.]*(?:[0-9]{1,7}(?:[ \t]*[
 const SUFFIX: &str = r#"(?:… \[[0-9,]+ bytes more\])?(?:\\+[rn])*["'`,;+.…\\)\s]*$"#;
 
 impl PrivateKeys {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // PEM and PGP have five dashes, SSH2 has four and a space. After BEGIN we match everything of the
         // block that is on the same line, including the END mark.
         Self {
@@ -61,7 +61,7 @@ impl PrivateKeys {
     }
 
     /// Finds the lines of private keys in the text. All lines of a key except for the first continue it.
-    pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
+    pub(crate) fn find(&self, text: &str) -> Vec<FoundSecret> {
         if !HEADS.iter().any(|head| text.contains(head)) {
             return Vec::new();
         }

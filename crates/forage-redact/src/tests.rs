@@ -86,7 +86,7 @@ fn each_rule_finds_its_secrets_and_only_those() {
 
 /// Reads the texts of `tests/data/secrets.txt`, each with its secrets.
 fn recorded() -> Vec<(String, Vec<String>)> {
-    let text = include_str!("../../tests/data/secrets.txt");
+    let text = include_str!("../tests/data/secrets.txt");
     let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("# ")).collect();
     let case = |case: &[&str]| {
         let text = plain(&case.join("\n"));
@@ -150,7 +150,7 @@ fn no_judgement_on_words_lets_a_known_form_pass() {
 
 #[test]
 fn what_only_looks_random_is_left_alone() {
-    let text = include_str!("../../tests/data/no_secrets.txt");
+    let text = include_str!("../tests/data/no_secrets.txt");
     for (line, redacted) in text.lines().zip(Redactor::standard().redact(text).as_str().lines()) {
         assert_eq!(redacted, line);
     }

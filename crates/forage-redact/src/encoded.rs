@@ -17,7 +17,7 @@ const HEAD: usize = 128;
 
 /// Returns true if the text is a private key in base64: a PEM block, OpenSSH's format, or a structure that
 /// begins like those of RFC 8017, RFC 5208 and RFC 5915.
-pub(super) fn is_private_key(text: &str) -> bool {
+pub(crate) fn is_private_key(text: &str) -> bool {
     let text = text.replace('-', "+").replace('_', "/");
     // A PEM block may have been cut out of a longer text, so we try each of its three alignments.
     (0..3).any(|shift| {

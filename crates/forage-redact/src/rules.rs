@@ -11,7 +11,7 @@
 
 /// Matches of a pattern that are not secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unless {
+pub(crate) enum Unless {
     /// None: the pattern is sufficient.
     Never,
     /// Words, paths, and names in source code.
@@ -33,29 +33,29 @@ pub(super) enum Unless {
 }
 
 /// The rule for values of sensitive names, which is implemented in `assignment`.
-pub(super) const ASSIGNMENT: &str = "secret-assignment";
+pub(crate) const ASSIGNMENT: &str = "secret-assignment";
 
 /// The rule for manifests, which is implemented in `kubernetes`.
-pub(super) const KUBERNETES: &str = "kubernetes-secret";
+pub(crate) const KUBERNETES: &str = "kubernetes-secret";
 
 /// The rule for key blocks, which is implemented in `private_key`.
-pub(super) const PRIVATE_KEY: &str = "private-key";
+pub(crate) const PRIVATE_KEY: &str = "private-key";
 
 /// The rule for the user information of addresses.
-pub(super) const URL_CREDENTIALS: &str = "url-credentials";
+pub(crate) const URL_CREDENTIALS: &str = "url-credentials";
 
 /// A rule of the table.
-pub(super) struct RedactionRule {
-    pub(super) name: &'static str,
-    pub(super) keywords: &'static [&'static str],
+pub(crate) struct RedactionRule {
+    pub(crate) name: &'static str,
+    pub(crate) keywords: &'static [&'static str],
     /// Maximum number of bytes of a match before its literal.
-    pub(super) before: usize,
-    pub(super) form: &'static str,
+    pub(crate) before: usize,
+    pub(crate) form: &'static str,
     /// Minimum Shannon entropy of the secret, in bits per byte. This excludes little more than `xxxx…`.
-    pub(super) entropy: f64,
-    pub(super) unless: Unless,
+    pub(crate) entropy: f64,
+    pub(crate) unless: Unless,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test that each row has one"))]
-    pub(super) source: &'static str,
+    pub(crate) source: &'static str,
 }
 
 macro_rules! rules {
@@ -73,7 +73,7 @@ macro_rules! rules {
 }
 
 #[rustfmt::skip]
-pub(super) const RULES: &[RedactionRule] = rules! {
+pub(crate) const RULES: &[RedactionRule] = rules! {
     // Source code hosts and package registries.
     "github-token" ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"] r"gh[pousr]_[A-Za-z0-9]{20,}", 2.5, Never, "github-pat, github-oauth, github-app-token, github-refresh-token";
     "github-token" ["github_pat_"] r"github_pat_[A-Za-z0-9_]{20,}", 2.5, Never, "github-fine-grained-pat";
@@ -249,7 +249,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
 };
 
 /// Keys that their issuer has published, from the samples of firebase-android-sdk. Source: gcp-api-key.
-pub(super) const PUBLISHED: &[&str] = &[
+pub(crate) const PUBLISHED: &[&str] = &[
     "AIzaSyabcdefghijklmnopqrstuvwxyz1234567",
     "AIzaSyAnLA7NfeLquW1tJFpx_eQCxoX-oo6YyIs",
     "AIzaSyCkEhVjf3pduRDt6d1yKOMitrUEke8agEM",

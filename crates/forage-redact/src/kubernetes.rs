@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::compile;
-use super::found::FoundSecret;
-use super::judge::is_filled_in_later;
-use super::rules::KUBERNETES;
+use crate::engine::FoundSecret;
+use crate::engine::compile;
+use crate::judge::is_filled_in_later;
+use crate::rules::KUBERNETES;
 
 /// Maximum number of lines that are treated as one document. Note that a secret has at most 1 MiB.
 const MAX_LINES: usize = 2000;
 
 /// Finds the values in all documents of the text.
-pub(super) fn find(text: &str) -> Vec<FoundSecret> {
+pub(crate) fn find(text: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     if !text.contains("kind") || !(text.contains("data") || text.contains("stringData")) {
         return found;

@@ -9,7 +9,7 @@
 use crate::limits::MAX_JUDGED_BYTES;
 
 /// Returns by how many bits the text is more likely to be random than to be a name. Separators do not count.
-pub(super) fn bits_of_randomness(text: &str) -> f64 {
+pub(crate) fn bits_of_randomness(text: &str) -> f64 {
     let text = &text.as_bytes()[..text.floor_char_boundary(MAX_JUDGED_BYTES)];
     // The name of a constant is a name in capital letters.
     let fold = text.contains(&b'_') && !text.iter().any(u8::is_ascii_lowercase);
@@ -40,7 +40,7 @@ pub(super) fn bits_of_randomness(text: &str) -> f64 {
 }
 
 /// Computes the Shannon entropy in bits per byte, over the frequencies inside the text itself.
-pub(super) fn entropy(text: &str) -> f64 {
+pub(crate) fn entropy(text: &str) -> f64 {
     let mut frequencies = [0_u32; 256];
     for byte in text.bytes() {
         frequencies[usize::from(byte)] += 1;

@@ -1,17 +1,17 @@
 //! Decides whether a value is a secret, by its name, its syntactic context, and how it looks.
 
-use super::mark::MARK;
-use super::names::NameWeight;
-use super::randomness::{bits_of_randomness, entropy};
-use super::rules::PUBLISHED;
 use crate::limits::{
     MAX_JUDGED_BYTES, MIN_PASSPHRASE_CHARS, MIN_PASSWORD_CHARS, MIN_RANDOM_BITS, MIN_SECRET_ENTROPY,
     MIN_TOKEN_CHARS, MIN_WEAK_CHARS,
 };
+use crate::mark::MARK;
+use crate::names::NameWeight;
+use crate::randomness::{bits_of_randomness, entropy};
+use crate::rules::PUBLISHED;
 
 /// The syntactic context of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stand {
+pub(crate) enum Stand {
     /// In quotes: a string, in any programming language.
     Quoted,
     /// In quotes as the argument of a call, where it may be anything.
@@ -24,7 +24,7 @@ pub(super) enum Stand {
 }
 
 /// Returns true if the value of a sensitive name is a secret.
-pub(super) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool {
+pub(crate) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool {
     let fixed = without_interpolation(clip(value));
     let text = fixed.trim();
     // A string in a program may contain Markdown, for example a word in backquotes.
@@ -240,18 +240,18 @@ fn is_password_in_letters_of_its_own(text: &str, telling: NameWeight, stand: Sta
 }
 
 /// Returns true if the text is probably random rather than written by a person.
-pub(super) fn is_random(text: &str) -> bool {
+pub(crate) fn is_random(text: &str) -> bool {
     bits_of_randomness(text) >= MIN_RANDOM_BITS
 }
 
 /// Returns true if a piece of the text between its punctuation looks random and is long enough for a token.
-pub(super) fn has_random_piece(text: &str) -> bool {
+pub(crate) fn has_random_piece(text: &str) -> bool {
     text.split(|character: char| !(character.is_ascii_alphanumeric() || "_-+/%".contains(character)))
         .any(|piece| piece.len() >= MIN_WEAK_CHARS && is_token(piece, NameWeight::Token))
 }
 
 /// Returns true if the text reads like words or a name, so that nothing in it looks random.
-pub(super) fn is_wordy(text: &str) -> bool {
+pub(crate) fn is_wordy(text: &str) -> bool {
     bits_of_randomness(text) < MIN_RANDOM_BITS / 2.0
 }
 
@@ -353,7 +353,7 @@ fn is_spelled_out(text: &str) -> bool {
 }
 
 /// Matches a placeholder for a value that is set elsewhere, or a value that means none.
-pub(super) fn is_placeholder(text: &str) -> bool {
+pub(crate) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let letters = || lower.chars().filter(|character| character.is_alphanumeric());
     let distinct = {
@@ -590,19 +590,19 @@ const NAMES_OF_SECRETS: &[&str] = &[
 
 /// Returns true if a text matches a rule but is visibly a placeholder, e.g. `sk_live_xxxxxxxx` in
 /// documentation.
-pub(super) fn stands_in(text: &str) -> bool {
+pub(crate) fn stands_in(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["xxxxx", "*****", "....", "_your_", "-your-", "your_", "####"].iter().any(|sign| lower.contains(sign))
 }
 
 /// Returns true if the text is a placeholder, or will be filled in at run time.
-pub(super) fn is_filled_in_later(text: &str) -> bool {
+pub(crate) fn is_filled_in_later(text: &str) -> bool {
     let fixed = without_interpolation(clip(text));
     is_variable(text) || text.starts_with('%') || fixed.is_empty() || is_placeholder(&fixed)
 }
 
 /// Matches `$NAME` of shells, PHP and make. Note that a `$` before a digit begins a password hash instead.
-pub(super) fn is_variable(text: &str) -> bool {
+pub(crate) fn is_variable(text: &str) -> bool {
     // In Perl, `\$name` is a reference to a variable.
     let Some(name) = text.strip_prefix('\\').unwrap_or(text).strip_prefix('$') else { return false };
     let word = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
@@ -684,7 +684,7 @@ fn clip(text: &str) -> &str {
 
 /// Removes `${…}`, `#{…}`, `{{…}}`, `{words}` and earlier redactions from a text. Anything else in single
 /// braces may be the secret itself, for example a GUID.
-pub(super) fn without_interpolation(text: &str) -> String {
+pub(crate) fn without_interpolation(text: &str) -> String {
     let mut fixed = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(['{', MARK]) {

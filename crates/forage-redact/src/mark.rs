@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
-use super::rules::{ASSIGNMENT, KUBERNETES, PRIVATE_KEY, RULES};
+use crate::rules::{ASSIGNMENT, KUBERNETES, PRIVATE_KEY, RULES};
 
 /// The sorted names of all rules.
-pub(super) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+pub(crate) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut names: Vec<_> = RULES.iter().map(|rule| rule.name).collect();
     names.extend([PRIVATE_KEY, ASSIGNMENT, KUBERNETES]);
     names.sort_unstable();
@@ -18,19 +18,19 @@ pub(super) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// The first of the two characters. If a text already contains it, we add [`LITERAL`] after it.
-pub(super) const MARK: char = '\u{10fffd}';
+pub(crate) const MARK: char = '\u{10fffd}';
 const FIRST_CODE: char = '\u{f0000}';
 const LITERAL: char = '\u{effff}';
 const OPEN: &str = "[redacted:";
 
 /// Appends the mark that replaces a secret during a run.
-pub(super) fn push(output: &mut String, rule: &str) {
+pub(crate) fn push(output: &mut String, rule: &str) {
     let index = NAMES.iter().position(|name| *name == rule).unwrap_or_default();
     output.extend([MARK, (FIRST_CODE..).nth(index).unwrap_or(FIRST_CODE)]);
 }
 
 /// Replaces the marks in a text with private characters. Returns `None` if there are no marks.
-pub(super) fn hide(text: &str) -> Option<String> {
+pub(crate) fn hide(text: &str) -> Option<String> {
     if !text.contains(OPEN) && !text.contains(MARK) {
         return None;
     }
@@ -56,7 +56,7 @@ pub(super) fn hide(text: &str) -> Option<String> {
 }
 
 /// Converts the private characters back to marks.
-pub(super) fn show(text: &str) -> String {
+pub(crate) fn show(text: &str) -> String {
     let mut parts = text.split(MARK);
     let mut output = parts.next().unwrap_or_default().to_owned();
     for part in parts {
