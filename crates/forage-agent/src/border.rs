@@ -5,8 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 
 use forage_base::Hash64;
-use forage_redact::{Redacted, Redactor};
-use forage_tools::{Answer, Hidden};
+use forage_redact::{Hidden, Redacted, Redactor};
+use forage_tools::Answer;
 
 /// The border of one conversation.
 pub(super) struct ResultBorder {

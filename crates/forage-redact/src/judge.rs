@@ -4,7 +4,7 @@ use crate::limits::{
     MAX_JUDGED_BYTES, MIN_PASSPHRASE_CHARS, MIN_PASSWORD_CHARS, MIN_RANDOM_BITS, MIN_SECRET_ENTROPY,
     MIN_TOKEN_CHARS, MIN_WEAK_CHARS,
 };
-use crate::mark::MARK;
+use crate::mark::PRIVATE_MARK;
 use crate::names::NameWeight;
 use crate::randomness::{bits_of_randomness, entropy};
 use crate::rules::PUBLISHED;
@@ -687,9 +687,9 @@ fn clip(text: &str) -> &str {
 pub(crate) fn without_interpolation(text: &str) -> String {
     let mut fixed = String::new();
     let mut rest = text;
-    while let Some(start) = rest.find(['{', MARK]) {
+    while let Some(start) = rest.find(['{', PRIVATE_MARK]) {
         let (before, open) = rest.split_at(start);
-        if let Some(marked) = open.strip_prefix(MARK) {
+        if let Some(marked) = open.strip_prefix(PRIVATE_MARK) {
             fixed.push_str(before);
             let mut after = marked.chars();
             after.next();

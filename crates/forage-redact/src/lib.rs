@@ -8,6 +8,11 @@
 //! - Values of sensitive names (`names`, `assignment`). The module `judge` decides by their syntactic context
 //!   and by how random they look (`randomness`).
 //!
+//! An answer shows some lines of a file, and one line may not show that it contains a secret.
+//! [`Redactor::redact_lines`] redacts such lines together with their context, and [`Hidden`] counts the
+//! secrets of those that are shown. [`Redactor::redact_text`] and [`Redactor::redact_name`] do the same for
+//! messages and file names.
+//!
 //! This can't find everything. Known gaps are secrets without a known pattern or a sensitive name, and the
 //! middle of a key block without its first and last line. A caller that shows some lines of a file must
 //! therefore scan the whole file with [`KeyBlocks`].
@@ -25,6 +30,8 @@
 mod assignment;
 mod encoded;
 mod engine;
+mod excerpt;
+mod hidden;
 mod judge;
 mod key_blocks;
 mod kubernetes;
@@ -39,5 +46,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use excerpt::{ExcerptLine, concealed};
+pub use hidden::Hidden;
 pub use key_blocks::KeyBlocks;
+pub use mark::{KEY_MARK, MARK, replacements};
 pub use redactor::{Redacted, RedactionCounts, Redactor};

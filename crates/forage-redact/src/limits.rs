@@ -53,3 +53,7 @@ pub const KEY_BLOCKS_KEPT: usize = 64 << 10;
 /// Maximum number of bytes of an unfinished line that we buffer to look for a key mark. The longest key in
 /// one line has about 13,000.
 pub const KEY_LINE_BYTES: usize = 64 << 10;
+
+/// Minimum bytes of a word of a name or message that may be a secret without context. The shortest tokens
+/// have 20, and a lower value would make us check every other name.
+pub const MIN_BARE_SECRET_BYTES: usize = 16;

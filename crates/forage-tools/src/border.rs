@@ -1,108 +1,40 @@
 //! Redaction of answers: removes secrets from lines and names, and counts them.
 //!
-//! A single line may not show that it contains a secret. For example, the name of a value may be in the line
-//! before it, or the beginning of a key fifty lines above. We therefore check the lines of a file together,
-//! with [`limits::BORDER_LINES`] lines around them that are not shown. To detect lines of a private key, we
-//! scan the whole file ([`KeyBlocks`]). This step must neither join nor drop lines, and a match
-//! within a secret becomes a match of the mark that replaces it. We cut long lines only after redaction,
-//! because no rule recognizes half a secret.
+//! A single line may not show that it contains a secret. We therefore redact the lines of a file together
+//! ([`Redactor::redact_lines`]), with [`limits::BORDER_LINES`] lines around them that are not shown. To
+//! detect lines of a private key, we scan the whole file ([`KeyBlocks`]). A match within a secret becomes a
+//! match of the mark that replaces it. We cut long lines only after redaction, because no rule recognizes
+//! half a secret.
 //!
 //! We check only the lines that are shown, never all that were searched.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use forage_fs::RelPath;
-use forage_redact::{KeyBlocks, RedactionCounts, Redactor};
+use forage_redact::{ExcerptLine, Hidden, KeyBlocks, MARK, Redactor, replacements};
 use forage_search::{CHARACTER_BYTES, EventKind, ScanOptions, SearchEvent, Span, word_bytes};
 
 use crate::limits;
 use crate::text::{count, grouped};
 
-/// The start of the mark that replaces a secret. The name of the rule and a bracket follow.
-pub(crate) const MARK: &str = "[redacted:";
-/// The mark that replaces a private key, or a line of one.
-pub(crate) const KEY_MARK: &str = "[redacted:private-key]";
-const KEY_RULE: &str = "private-key";
-
-/// Counts of the secrets that were removed from an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hidden {
-    by_rule: BTreeMap<String, usize>,
-    in_names: bool,
-}
-
-impl Hidden {
-    /// Sums up the secrets found by all rules. A private key counts once, however many consecutive lines of
-    /// it are shown.
-    pub fn total(&self) -> usize {
-        self.by_rule.values().sum()
-    }
-
-    /// Returns the count for each rule that found something.
-    pub fn by_rule(&self) -> &BTreeMap<String, usize> {
-        &self.by_rule
-    }
-
-    /// Adds the counts of another answer.
-    pub fn add_all(&mut self, other: &Self) {
-        for (rule, count) in &other.by_rule {
-            *self.by_rule.entry(rule.clone()).or_default() += count;
-        }
-        self.in_names |= other.in_names;
-    }
-
-    /// Adds the counts of a redacted text.
-    pub fn add_counts(&mut self, counts: &RedactionCounts) {
-        for (rule, count) in counts.by_rule() {
-            *self.by_rule.entry((*rule).to_owned()).or_default() += count;
-        }
-    }
-
-    /// Formats the note for the reader, if anything was removed.
-    pub(crate) fn note(&self) -> Option<String> {
-        let total = self.total();
-        let secrets = (total > 0).then(|| count(total as u64, "secret"))?;
-        let is = if total == 1 { "is" } else { "are" };
-        let rules: Vec<String> =
-            self.by_rule.iter().map(|(rule, count)| format!("{rule} {}", grouped(*count as u64))).collect();
-        let names = match self.in_names {
-            true => "; a name with a mark can't be opened: list or search its directory",
-            false => "",
-        };
-        Some(format!(
-            "{secrets} {is} hidden as {MARK}RULE] ({}): the file has other text there, so never write a mark back into \
-             it{names}",
-            rules.join(", ")
-        ))
-    }
-
-    fn add(&mut self, rule: &str) {
-        *self.by_rule.entry(rule.to_owned()).or_default() += 1;
-    }
-
-    /// Counts the marks in `after` that are not in `before`, except those of the rule `but`.
-    fn add_new(&mut self, before: &str, after: &str, but: Option<&str>) {
-        let mut had: Vec<&str> = marks(before).map(|mark| rule_of(&before[mark])).collect();
-        for rule in marks(after).map(|mark| rule_of(&after[mark])).filter(|rule| Some(*rule) != but) {
-            match had.iter().position(|had| *had == rule) {
-                Some(at) => drop(had.swap_remove(at)),
-                None => self.add(rule),
-            }
-        }
-    }
-}
-
-/// A line to redact.
-pub(crate) struct BorderLine<'a> {
-    pub(crate) number: u64,
-    /// The line without its line feed.
-    pub(crate) bytes: &'a [u8],
-    /// The parts of the line that belong to a private key.
-    pub(crate) in_key: &'a [Range<usize>],
-    /// Whether the line is shown. The others are only context for it.
-    pub(crate) is_shown: bool,
+/// Formats the note for the reader, if anything was removed.
+pub(crate) fn note(hidden: &Hidden) -> Option<String> {
+    let total = hidden.total();
+    let secrets = (total > 0).then(|| count(total as u64, "secret"))?;
+    let is = if total == 1 { "is" } else { "are" };
+    let rules: Vec<String> =
+        hidden.by_rule().iter().map(|(rule, count)| format!("{rule} {}", grouped(*count as u64))).collect();
+    let names = match hidden.in_names() {
+        true => "; a name with a mark can't be opened: list or search its directory",
+        false => "",
+    };
+    Some(format!(
+        "{secrets} {is} hidden as {MARK}RULE] ({}): the file has other text there, so never write a mark back into \
+         it{names}",
+        rules.join(", ")
+    ))
 }
 
 /// The lines of a text. Only some of them are shown.
@@ -177,9 +109,9 @@ impl<'a> Border<'a> {
             return;
         }
         events.iter_mut().for_each(drop_cut_words);
-        let lines: Vec<BorderLine<'_>> = events
+        let lines: Vec<ExcerptLine<'_>> = events
             .iter()
-            .map(|event| BorderLine {
+            .map(|event| ExcerptLine {
                 number: event.line_number,
                 bytes: event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes),
                 in_key: &event.in_key,
@@ -199,51 +131,9 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Redacts lines of one file, which must be in order. Returns the new text of each line that had a
-    /// secret, with U+FFFD for invalid UTF-8.
-    pub(crate) fn lines(&mut self, lines: &[BorderLine<'_>]) -> Vec<Option<String>> {
-        if !self.redactor.is_active() || lines.is_empty() {
-            return lines.iter().map(|_| None).collect();
-        }
-        let raw: Vec<Cow<'_, str>> = lines.iter().map(|line| String::from_utf8_lossy(line.bytes)).collect();
-        let mut text = String::new();
-        for (nth, line) in lines.iter().enumerate() {
-            if nth > 0 {
-                // Lines that are not adjacent must not be context for each other.
-                text.push_str(if lines[nth - 1].number + 1 == line.number { "\n" } else { GAP });
-            }
-            match line.in_key {
-                [] => text.push_str(&raw[nth]),
-                parts => text.push_str(&String::from_utf8_lossy(&concealed(line.bytes, parts))),
-            }
-        }
-        let redacted = self.redactor.redact(&text);
-        let mut whole = redacted.as_str().split('\n');
-        let mut last_key = None;
-        let mut texts = Vec::with_capacity(lines.len());
-        for (nth, line) in lines.iter().enumerate() {
-            // This skips the line of `GAP`.
-            if nth > 0 && lines[nth - 1].number + 1 != line.number {
-                whole.next();
-            }
-            let text = whole.next().unwrap_or_default();
-            if text == raw[nth] {
-                texts.push(None);
-                continue;
-            }
-            if line.is_shown {
-                self.hidden.add_new(&raw[nth], text, Some(KEY_RULE));
-                let keys = |text: &str| text.matches(KEY_MARK).count();
-                if keys(text) > keys(&raw[nth]) {
-                    if last_key.is_none_or(|last: u64| last + 1 != line.number) {
-                        self.hidden.add(KEY_RULE);
-                    }
-                    last_key = Some(line.number);
-                }
-            }
-            texts.push(Some(text.to_owned()));
-        }
-        texts
+    /// Redacts lines of one file. See [`Redactor::redact_lines`].
+    pub(crate) fn lines(&mut self, lines: &[ExcerptLine<'_>]) -> Vec<Option<String>> {
+        self.redactor.redact_lines(lines, self.hidden)
     }
 
     /// Redacts the lines of a text at these indices.
@@ -257,10 +147,10 @@ impl<'a> Border<'a> {
         near.dedup();
         let shown: HashSet<usize> = chosen.iter().copied().collect();
         let in_keys: Vec<_> = near.iter().map(|&at| text.in_key(at)).collect();
-        let lines: Vec<BorderLine<'_>> = near
+        let lines: Vec<ExcerptLine<'_>> = near
             .iter()
             .zip(&in_keys)
-            .map(|(&at, in_key)| BorderLine {
+            .map(|(&at, in_key)| ExcerptLine {
                 number: at as u64,
                 bytes: text.lines[at].as_bytes(),
                 in_key,
@@ -277,14 +167,7 @@ impl<'a> Border<'a> {
 
     /// Redacts a text without context, for example a message or a file name.
     pub(crate) fn text(&mut self, text: &mut String) {
-        if !self.redactor.is_active() || !may_hold_a_secret(text) {
-            return;
-        }
-        let redacted = self.redactor.redact(text);
-        if redacted.as_str() != text {
-            self.hidden.add_new(text, redacted.as_str(), None);
-            *text = redacted.as_str().to_owned();
-        }
+        self.redactor.redact_text(text, self.hidden);
     }
 
     /// Redacts a text whose secrets are counted elsewhere.
@@ -295,11 +178,7 @@ impl<'a> Border<'a> {
     /// Redacts a path or the name of a file or directory. Returns true if it had a secret, because the shown
     /// name can't be opened then.
     pub(crate) fn name(&mut self, name: &mut String) -> bool {
-        let before = self.hidden.total();
-        self.text(name);
-        let had_one = self.hidden.total() > before;
-        self.hidden.in_names |= had_one;
-        had_one
+        self.redactor.redact_name(name, self.hidden)
     }
 
     /// Redacts a path for records and text. Also returns its bytes in base64 if the text does not represent
@@ -309,70 +188,6 @@ impl<'a> Border<'a> {
         let bytes = crate::sanitize::path_bytes(path);
         if self.name(&mut shown) { (shown, None) } else { (shown, bytes) }
     }
-}
-
-/// The separator between lines that are not adjacent.
-const GAP: &str = "\n--\n";
-
-/// Returns true if a name or message may contain a secret: it has a word as long as the shortest tokens, or a
-/// character that assigns a value to a name. This check saves time: answers have thousands of names.
-fn may_hold_a_secret(text: &str) -> bool {
-    let is_end = |character: char| matches!(character, '/' | ' ' | '\\');
-    text.contains(['=', ':', '@']) || text.split(is_end).any(|word| word.len() >= limits::BORDER_WORD_BYTES)
-}
-
-/// Replaces the parts of a line that belong to a key with the mark.
-pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
-    let mut shown = Vec::with_capacity(line.len());
-    let mut at = 0;
-    for part in in_key {
-        shown.extend_from_slice(&line[at..part.start.max(at)]);
-        shown.extend_from_slice(KEY_MARK.as_bytes());
-        at = part.end.max(at);
-    }
-    shown.extend_from_slice(&line[at.min(line.len())..]);
-    shown
-}
-
-/// Finds the marks in a text.
-fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    text.match_indices(MARK).filter_map(|(at, _)| {
-        let rule = &text[at + MARK.len()..];
-        let end =
-            rule.find(|character: char| !(character.is_ascii_alphanumeric() || "-_.".contains(character)))?;
-        (end > 0 && rule[end..].starts_with(']')).then_some(at..at + MARK.len() + end + 1)
-    })
-}
-
-fn rule_of(mark: &str) -> &str {
-    &mark[MARK.len()..mark.len() - 1]
-}
-
-/// Finds the replacements in a text, as ranges of the old and the new text. We use them only to move match
-/// positions, so they may be inexact. If the text between the marks is ambiguous, the ranges are wider or
-/// elsewhere within the text.
-fn edits(before: &str, after: &str) -> Vec<(Range<usize>, Range<usize>)> {
-    let whole = || vec![(0..before.len(), 0..after.len())];
-    let marks: Vec<Range<usize>> = marks(after).collect();
-    let (Some(first), Some(last)) = (marks.first(), marks.last()) else { return whole() };
-    let (head, tail) = (&after[..first.start], &after[last.end..]);
-    if !before.starts_with(head) || !before[head.len()..].ends_with(tail) {
-        return whole();
-    }
-    let (mut at, end) = (head.len(), before.len() - tail.len());
-    let mut edits = Vec::with_capacity(marks.len());
-    for (nth, mark) in marks.iter().enumerate() {
-        let until = match marks.get(nth + 1) {
-            None => end,
-            Some(next) => match before[at..end].find(&after[mark.end..next.start]) {
-                Some(found) => at + found,
-                None => return whole(),
-            },
-        };
-        edits.push((at..until, mark.clone()));
-        at = until + marks.get(nth + 1).map_or(0, |next| next.start - mark.end);
-    }
-    edits
 }
 
 /// Replaces the text of a line. Matches in the replaced parts become matches of the marks.
@@ -385,7 +200,7 @@ fn replace(event: &mut SearchEvent, text: &str) {
         Cow::Borrowed(_) => at,
         Cow::Owned(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
     };
-    let edits = edits(&before, text);
+    let edits = replacements(&before, text);
     let moved = |at: usize, is_end: bool| {
         let mut behind = (0, 0);
         for (old, new) in edits.iter().take_while(|(old, _)| old.start < at) {
@@ -444,6 +259,7 @@ pub(crate) fn without_cut_word(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use forage_redact::KEY_MARK;
     use forage_search::CutLine;
 
     use super::*;
@@ -535,7 +351,7 @@ mod tests {
         let margin = SearchEvent { kind: EventKind::Margin, ..event(1, TOKEN, &[]) };
         let (shown, hidden) = redacted(vec![margin, event(2, "[redacted:github-token] stands here\n", &[])]);
         assert_eq!((shown.len(), hidden.total()), (1, 0));
-        assert_eq!(hidden.note(), None);
+        assert_eq!(note(&hidden), None);
     }
 
     proptest::proptest! {

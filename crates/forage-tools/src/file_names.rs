@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{EntryKind, Globs, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
+use forage_redact::Hidden;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::arguments::{globs_at, split};
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;

@@ -84,7 +84,6 @@ mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use arguments::{Foreign, ForeignNames, read_arguments};
-pub use border::Hidden;
 pub use changes::ChangedFiles;
 pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,

@@ -535,10 +535,6 @@ pub const BORDER_LINE_BYTES: usize = 4 << 10;
 /// Factor by which we keep more spans of a line than we show, until the line is cut to the part shown.
 pub const BORDER_SPANS: usize = 8;
 
-/// Minimum bytes of a word of a name or message that may be a secret without context. The shortest tokens
-/// have 20, and a lower value would make us check every other name.
-pub const BORDER_WORD_BYTES: usize = 16;
-
 /// Minimum bytes of a root's part of a text answer about several roots. Further roots are only named.
 pub const ROOT_BYTES_MIN: usize = 1_500;
 

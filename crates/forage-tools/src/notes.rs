@@ -1,5 +1,6 @@
 //! The notes at the end of a text answer.
 
+use crate::border;
 use crate::limits;
 use crate::noise;
 use crate::outcome::{Limit, ToolOutcome};
@@ -25,7 +26,7 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
         notes.push(format!("searched {}", count(files, "file")));
     }
     notes.extend(noise::note(&outcome.noise_directories, &outcome.names.fill(outcome.included_by)));
-    notes.extend(outcome.hidden.note());
+    notes.extend(border::note(&outcome.hidden));
     let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
     notes.extend(shown.map(|warning| format!("warning: {warning}")));
     let more = outcome.warnings.len().saturating_sub(limits::WARNINGS_SHOWN);

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use forage_base::Stopped;
 use forage_fs::{Root, Skipped, WalkReport};
+use forage_redact::Hidden;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::error::ErrorCode;
 use crate::head::{AnswerHead, Counts};
 use crate::limits;

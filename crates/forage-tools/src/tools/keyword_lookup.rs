@@ -14,6 +14,7 @@ use forage_base::{Pace, Stop};
 use forage_lookup::{
     Adapted, CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
 };
+use forage_redact::Hidden;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ pub use self::records::{
     Has, LookupHit, LookupLine, LookupName, LookupResponse, LookupStatus, LookupWithoutFilter, Presence,
 };
 use crate::arguments::{Clamp, Foreign, ForeignNames};
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::context::{Context, LookupSettings};
 use crate::error::ToolError;
 use crate::limits;

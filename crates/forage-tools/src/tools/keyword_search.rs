@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, find_git_root};
+use forage_redact::ExcerptLine;
 use forage_search::keyword::{
     Breadth, EvidenceLine, KeywordFindings, KeywordOptions, TermDetail, TermReport, TermStatus, gather,
 };
@@ -29,7 +30,7 @@ pub use self::answer::LineRange;
 use self::candidates::RankedCandidates;
 use self::order::OrderedMatches;
 use crate::arguments::{Foreign, ForeignNames};
-use crate::border::{Border, BorderLine};
+use crate::border::Border;
 use crate::context::{Context, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
 use crate::error::ToolError;
 use crate::limits;
@@ -558,9 +559,9 @@ fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFil
     let is_near = |at: usize| chosen.iter().any(|&line| line.abs_diff(at) <= margin);
     let near: Vec<(usize, &EvidenceLine)> =
         file.lines.iter().enumerate().filter(|(at, _)| is_near(*at)).collect();
-    let lines: Vec<BorderLine<'_>> = near
+    let lines: Vec<ExcerptLine<'_>> = near
         .iter()
-        .map(|(at, line)| BorderLine {
+        .map(|(at, line)| ExcerptLine {
             number: line.number,
             bytes: line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes),
             in_key: &line.in_key,

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
+use forage_redact::Hidden;
 use forage_search::index::Index;
 use forage_search::{
     Delivered, EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ScanOptions,
@@ -22,7 +23,7 @@ use self::best::BestPage;
 pub(super) use self::engine::SearchEnd;
 use self::engine::SearchEngine;
 use crate::arguments::{file_globs, globs_at, split};
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::changes::ChangedFiles;
 use crate::context::{Context, EngineSetting};
 use crate::cursor::{Cursor, SealedCursor, fingerprint};

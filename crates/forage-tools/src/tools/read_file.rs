@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, Root, decode};
-use forage_redact::KeyBlocks;
+use forage_redact::{ExcerptLine, Hidden, KeyBlocks};
 use forage_search::{CHARACTER_BYTES, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::adapted;
 use crate::arguments::{Clamp, Foreign, ForeignNames};
-use crate::border::{Border, BorderLine, Hidden, without_cut_word};
+use crate::border::{Border, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::{FileSource, is_binary};
@@ -543,11 +543,11 @@ impl LineReader {
             false => self.keys.within(line.place, &line.bytes),
         };
         let in_keys: Vec<Vec<Range<usize>>> = self.kept.iter().map(within).collect();
-        let lines: Vec<BorderLine<'_>> = self
+        let lines: Vec<ExcerptLine<'_>> = self
             .kept
             .iter()
             .zip(&in_keys)
-            .map(|(line, in_key)| BorderLine {
+            .map(|(line, in_key)| ExcerptLine {
                 number: line.number,
                 bytes: &line.bytes,
                 in_key,

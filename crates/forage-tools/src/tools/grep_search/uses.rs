@@ -21,6 +21,7 @@ use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
     may_implement, mentions,
 };
+use forage_redact::Hidden;
 use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +35,7 @@ use super::gathered::{Gathered, GatheredQuestion, MentioningFile, cached};
 use super::rest::DirectoryTally;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::error::ToolError;

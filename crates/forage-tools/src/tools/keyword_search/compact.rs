@@ -7,14 +7,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
-use forage_redact::Redactor;
+use forage_redact::{KEY_MARK, MARK, Redactor};
 use forage_search::CutLine;
 use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings};
 
 use super::evidence::{EvidenceBlock, elided, without_keys};
 use super::lexical;
 use super::order::OrderedMatches;
-use crate::border::{KEY_MARK, MARK};
 use crate::limits;
 use crate::sanitize::{line_text, sanitize_line};
 use crate::text::{clip, count, grouped};

@@ -4,12 +4,11 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use forage_fs::Root;
-use forage_redact::Redactor;
+use forage_redact::{Redactor, concealed};
 use forage_search::CutLine;
 use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings};
 
 use super::compact;
-use crate::border::concealed;
 use crate::limits;
 use crate::sanitize::line_text;
 use crate::text::{absolute, grouped};

@@ -6,11 +6,10 @@ use forage_base::Stop;
 use forage_fs::{RelPath, Root};
 use forage_rank::tree::{UpdateEffort, read_files};
 use forage_rank::{RankedSearch, search};
-use forage_redact::Redactor;
+use forage_redact::{Hidden, Redactor};
 use forage_search::keyword::KeywordFindings;
 
 use super::lexical;
-use crate::border::Hidden;
 use crate::context::Context;
 use crate::limits;
 

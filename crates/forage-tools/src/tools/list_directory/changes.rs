@@ -10,11 +10,12 @@ use forage_base::Stop;
 use forage_fs::{DecodedText, RelPath, Root, decode, display_path, display_text};
 use forage_git::{ChangeKind, Companion, FileChange, FileVersion, NoHistory, ObjectId, Repository};
 use forage_rank::{DefinitionKind, FileOutline};
+use forage_redact::Hidden;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ListResponse;
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::changes::{CHANGED, ChangedFiles};
 use crate::context::Context;
 use crate::error::ToolError;

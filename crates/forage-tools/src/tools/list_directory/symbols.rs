@@ -6,9 +6,10 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{Root, display_text};
 use forage_rank::{Definition, DefinitionKind};
+use forage_redact::Hidden;
 
 use super::ListEntry;
-use crate::border::{Border, Hidden};
+use crate::border::Border;
 use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;

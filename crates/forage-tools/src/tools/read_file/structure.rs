@@ -10,12 +10,13 @@ use std::ops::RangeInclusive;
 use forage_base::{Stop, Stopped};
 use forage_fs::{RelPath, display_text};
 use forage_rank::{Definition, DefinitionKind, FileOutline};
+use forage_redact::Hidden;
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReadRequest, ReadResponse};
-use crate::border::{Border, Excerpt, Hidden};
+use crate::border::{Border, Excerpt};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::FileSource;
