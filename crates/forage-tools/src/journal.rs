@@ -270,7 +270,7 @@ mod tests {
         let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         for room in 1..60 {
             let mut value = json!({ "pattern": format!("find {secret}") });
-            assert!(bound(&mut value, &mut { room }, &context) || room > 50, "{value}");
+            bound(&mut value, &mut { room }, &context);
             assert!(!value.to_string().contains("ghp_a"), "{value}");
         }
     }

@@ -159,6 +159,6 @@ mod tests {
             [SYSTEM_PROMPT, ASK_FOR_JSON, SYSTEM_PROMPT_IDS].join("\0").as_bytes(),
         );
         let hash: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!((PROMPT_VERSION, hash.as_str()), (2, "b180bd1712e09333"));
+        assert_eq!((PROMPT_VERSION, hash.as_str()), (3, "cb7f9dbb59b89fba"));
     }
 }
