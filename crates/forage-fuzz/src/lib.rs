@@ -1,4 +1,5 @@
-//! Fuzz targets that run as tests on stable Rust, for a bounded time.
+//! Fuzz targets that run as tests on stable Rust, for a bounded time. [`peers`] finds the programs that tests
+//! compare with.
 //!
 //! A target is a test that calls [`target!`] with valid inputs (its seeds) and a property that must hold for
 //! any input:
@@ -26,6 +27,7 @@ mod entropy;
 pub mod limits;
 mod memory;
 mod mutate;
+pub mod peers;
 mod run;
 
 pub use entropy::Entropy;

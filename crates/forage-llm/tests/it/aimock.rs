@@ -2,10 +2,11 @@
 //! ones.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use forage_fuzz::peers;
 use forage_llm::{
     ApiKey, CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Endpoint,
     EndpointSettings, Exchanges, Finish, ToolDefinition, ToolResult, Usage, Wire, complete_first,
@@ -14,10 +15,6 @@ use forage_redact::{Redacted, Redactor};
 use serde_json::json;
 
 use crate::{KEY, ample, client, settings};
-
-/// The environment variable with a program other than the one that `cargo xtask peers` installs. With `skip`,
-/// these tests are skipped.
-const VARIABLE: &str = "FORAGE_TEST_AIMOCK";
 
 /// A running server.
 struct Aimock {
@@ -28,29 +25,22 @@ struct Aimock {
 }
 
 impl Aimock {
-    /// Starts the server. Returns `None` if the user wants to skip these tests.
-    #[expect(clippy::disallowed_methods, reason = "tests find and run the server that they compare with")]
+    /// Starts the server. Returns `None` if it is missing.
+    #[expect(clippy::disallowed_methods, reason = "tests run the server that they compare with")]
     fn start() -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let installed =
-            || folder.join("../../target/peers/aimock/node_modules/@copilotkit/aimock/dist/cli.js");
-        let program = std::env::var_os(VARIABLE).map_or_else(installed, PathBuf::from);
-        if program == Path::new("skip") {
+        if !peers::are_there(&["node", "aimock"]) {
             return None;
         }
-        assert!(
-            program.is_file(),
-            "aimock is missing: `cargo xtask peers` installs it (npm, Node 20), {VARIABLE} names its dist/cli.js elsewhere, and {VARIABLE}=skip leaves its tests out"
-        );
-        let mut child = Command::new("node")
-            .arg(program)
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut child = Command::new(peers::program("node"))
+            .arg(peers::program("aimock"))
             .args(["--port", "0", "--strict", "--validate-on-load", "--fixtures"])
             .arg(folder.join("tests/data/aimock.json"))
             .env("AIMOCK_API_KEYS", KEY)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("node can't be run: {error}"));
+            .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         while output.read_line(&mut line).unwrap() > 0 && !line.contains("listening on ") {

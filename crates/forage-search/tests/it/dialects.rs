@@ -113,6 +113,7 @@ const TELLING: &[&str] = &[
 /// Checks all syntax that means the same in all engines, on lines where dialects differ.
 #[test]
 fn shared_syntax_means_the_same() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), LINES).unwrap();
     fs::write(directory.path().join("b.txt"), "bar\n").unwrap();
@@ -202,6 +203,7 @@ fn check(pattern: &str, text: &[u8], expected: [Result<&[u64], &str>; 3]) {
 
 #[test]
 fn ugrep_misses_empty_match_after_invalid_utf8() {
+    forage_fuzz::needs!("rg", "ugrep");
     let text = [b"\xffbar\nbar\n", "éèêë\n".as_bytes()].concat();
     check(r"\b", &text, [Ok(&[1, 2, 3]), Ok(&[1, 2, 3]), Ok(&[2, 3])]);
     check("^$|bar", &text, [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
@@ -211,11 +213,13 @@ fn ugrep_misses_empty_match_after_invalid_utf8() {
 
 #[test]
 fn ugrep_rejects_non_utf8_bytes() {
+    forage_fuzz::needs!("rg", "ugrep");
     check(r"(?-u:\xff)", b"a\n\xff\n", [Ok(&[2]), Ok(&[2]), Err("NotForUgrep")]);
 }
 
 #[test]
 fn only_ugrep_supports_look_around_and_backreferences() {
+    forage_fuzz::needs!("rg", "ugrep");
     let text = b"foobar\nfoofoo\nxfoo\n";
     check("foo(?=bar)", text, [Err("look-around"), Err("InvalidPattern"), Ok(&[1])]);
     check("(?<!x)foo$", text, [Err("look-around"), Err("InvalidPattern"), Ok(&[2])]);
@@ -231,6 +235,7 @@ fn only_ugrep_supports_look_around_and_backreferences() {
 
 #[test]
 fn ugrep_multiline_match_is_left_out_and_reported() {
+    forage_fuzz::needs!("ugrep");
     let (found, warnings) =
         lines("ugrep", r"(?<=f)oo\W+bar", PatternOptions::default(), b"foo\nbar\nfoo bar\nx\n");
     assert_eq!(found, Ok(vec![3]));
@@ -240,6 +245,7 @@ fn ugrep_multiline_match_is_left_out_and_reported() {
 /// The control: ugrep alone silently exits with 1 (nothing found).
 #[test]
 fn ugrep_giving_up_on_long_lines_is_reported() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     let long = [b"ab".repeat(500_000), b"c\n".to_vec()].concat();
     for (name, text) in
@@ -272,24 +278,28 @@ fn ugrep_giving_up_on_long_lines_is_reported() {
 
 #[test]
 fn ugrep_uses_its_own_unicode_version() {
+    forage_fuzz::needs!("rg", "ugrep");
     // U+10D4A has been a letter since Unicode 16.
     check(r"x\w", "x\u{10d4a}\nxy\n".as_bytes(), [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
 }
 
 #[test]
 fn ugrep_has_a_lower_pattern_limit() {
+    forage_fuzz::needs!("rg", "ugrep");
     let pattern = r"(?:[\w&&\d]\pL){120}|foo";
     check(pattern, b"foo\n", [Ok(&[1]), Ok(&[1]), Err("too large")]);
 }
 
 #[test]
 fn nul_in_pattern_is_an_error() {
+    forage_fuzz::needs!("rg", "ugrep");
     check("a\0", b"a\n", [Ok(&[]), Err("Nul"), Err("Nul")]);
     check(r"a\x00|b", b"b\n", [Ok(&[1]), Ok(&[1]), Ok(&[1])]);
 }
 
 #[test]
 fn fuzzy_needs_ugrep() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), "needle\nneedl\nnedl\nother\nxeedle\n").unwrap();
     let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
@@ -315,6 +325,7 @@ fn fuzzy_needs_ugrep() {
 
 #[test]
 fn invalid_patterns_start_no_engine() {
+    forage_fuzz::needs!("rg", "ugrep");
     for name in ["rg", "ugrep"] {
         for (pattern, words) in
             [("", "Empty"), ("a\nb", "LineFeed"), (r"a\nb", "LineFeed"), ("(?=a)\n", "LineFeed")]

@@ -19,14 +19,9 @@ use forage_search::{
 use crate::search::{GLOBS, LITERALS, PATTERNS, open};
 use crate::trees::{Random, text, tree};
 
-/// Finds the installed engine. Panics if there is none, because we would then compare nothing.
+/// Finds the installed engine. A test that calls this must begin with `needs!`.
 pub(crate) fn engine(name: &str) -> Program {
-    let variable = format!("FORAGE_TEST_{}", name.to_uppercase());
-    let wanted = std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    Program::resolve(&wanted, &directories, &[])
-        .unwrap_or_else(|error| panic!("{wanted:?} is needed by this test (see CONTRIBUTING.md): {error}"))
+    Program::resolve(&forage_fuzz::peers::program(name), &[], &[]).unwrap()
 }
 
 pub(crate) fn request(pattern: &str, options: PatternOptions) -> ExternalRequest<'_> {
@@ -96,6 +91,7 @@ pub(crate) fn random_request(random: &mut Random) -> Wanted {
 
 #[test]
 fn external_results_equal_embedded() {
+    forage_fuzz::needs!("rg", "ugrep");
     let engines = [engine("rg"), engine("ugrep")];
     let (mut found, mut left_out, mut requests) = (0, 0, 0);
     for seed in 0..220 {
@@ -181,6 +177,7 @@ fn assert_same(theirs: &[FileEvents], embedded: &[FileEvents], what: &str) {
 
 #[test]
 fn large_file_equals_embedded() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     let mut text = Vec::new();
     let mut borders = Vec::new();
@@ -237,6 +234,7 @@ fn large_file_equals_embedded() {
 
 #[test]
 fn start_may_be_a_file_but_must_exist() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join(".hidden"), "needle\n").unwrap();
     let root = open(directory.path());
@@ -260,6 +258,7 @@ fn start_may_be_a_file_but_must_exist() {
 /// If the deadline cuts an answer, the result must be a prefix of the full answer.
 #[test]
 fn deadline_gives_a_prefix() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     let mut random = Random::new(7);
     for number in 0..40 {
@@ -306,6 +305,7 @@ fn deadline_gives_a_prefix() {
 
 #[test]
 fn breaking_off_ends_the_search() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     for number in 0..300 {
         fs::write(directory.path().join(format!("f{number:03}")), "needle\n".repeat(3_000)).unwrap();
@@ -334,6 +334,7 @@ fn breaking_off_ends_the_search() {
 
 #[test]
 fn rejects_programs_inside_roots() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().canonicalize().unwrap();
     let (root, bin) = (place.join("root"), place.join("bin"));

@@ -40,6 +40,7 @@ fn by_hand(program: &Path, arguments: &[&str], place: &Path, environment: &[(&st
 
 #[test]
 fn hostile_patterns_are_data() {
+    forage_fuzz::needs!("rg", "ugrep");
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -91,6 +92,7 @@ fn hostile_patterns_are_data() {
 
 #[test]
 fn repository_configuration_is_ignored() {
+    forage_fuzz::needs!("ugrep");
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -109,6 +111,7 @@ fn repository_configuration_is_ignored() {
 
 #[test]
 fn the_environment_does_nothing() {
+    forage_fuzz::needs!("rg");
     let directory = tempfile::tempdir().unwrap();
     let rules = directory.path().join("rules");
     let (script, mark) = canary(directory.path());
@@ -141,6 +144,7 @@ fn the_environment_does_nothing() {
 
 #[test]
 fn a_planted_program_is_not_run() {
+    forage_fuzz::needs!("rg");
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap().join("root");
     fs::create_dir(&root).unwrap();

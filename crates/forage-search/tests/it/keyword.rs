@@ -128,6 +128,7 @@ fn terms_beyond_the_limit_are_not_used() {
 
 #[test]
 fn evidence_equals_the_procedure() {
+    forage_fuzz::needs!("rg");
     let (mut broad, mut dropped, mut kept) = (0, 0, 0);
     for seed in 0..240 {
         let mut random = Random::new(seed + 10_000);
@@ -172,6 +173,7 @@ fn exactly(root: &Path, name: &str, word: &str, bytes: usize) {
 
 #[test]
 fn the_term_bound_is_exact() {
+    forage_fuzz::needs!("rg");
     for (bytes, fits) in [(65_535, true), (65_536, true), (65_537, false)] {
         let directory = tempfile::tempdir().unwrap();
         exactly(directory.path(), "a.txt", "needle", bytes);
@@ -188,6 +190,7 @@ fn the_term_bound_is_exact() {
 
 #[test]
 fn the_evidence_bound_is_exact() {
+    forage_fuzz::needs!("rg");
     for (bytes, fits) in [(131_070, true), (131_071, true), (131_072, false)] {
         let directory = tempfile::tempdir().unwrap();
         // Two terms of 50,000 bytes, and a third that brings the total, with separators, to the limit.
@@ -204,6 +207,7 @@ fn the_evidence_bound_is_exact() {
 
 #[test]
 fn large_trees_equal_the_procedure() {
+    forage_fuzz::needs!("rg");
     for seed in 0..12 {
         let mut random = Random::new(seed + 90_000);
         let directory = tempfile::tempdir().unwrap();
@@ -274,6 +278,7 @@ fn terms_share_the_memory_of_one_call() {
 /// term must not take the context of another with it.
 #[test]
 fn large_file_equals_the_procedure() {
+    forage_fuzz::needs!("rg");
     let directory = tempfile::tempdir().unwrap();
     let mut text = String::new();
     for i in 0..170_000 {
@@ -292,6 +297,7 @@ fn large_file_equals_the_procedure() {
 /// ones.
 #[test]
 fn one_letter_term_does_not_affect_others() {
+    forage_fuzz::needs!("rg");
     for seed in 0..20 {
         let mut random = Random::new(seed + 70_000);
         let (_keep, root) = tree(&mut random, false);

@@ -126,6 +126,7 @@ fn request(random: &mut Random) -> (Pattern, WalkOptions, ScanOptions, Vec<Strin
 
 #[test]
 fn records_equal_ripgreps() {
+    forage_fuzz::needs!("rg");
     let (mut found, mut binaries) = (0, 0);
     for seed in 0..320 {
         let mut random = Random::new(seed);

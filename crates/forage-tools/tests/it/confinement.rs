@@ -96,6 +96,7 @@ fn a_sibling_that_shares_the_prefix_is_outside() {
 /// T2 (CVE-2025-53109): links that lead out, given by name and found during the walk.
 #[test]
 fn links_out_of_the_root_are_closed_to_every_tool() {
+    forage_fuzz::needs!("rg");
     let tree = Tree::with_outside_secrets();
     let outside = tree.outside();
     tree.write("sub/inside.txt", format!("{NEEDLE} inside\n"));

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use forage_base::Hint;
+use forage_fuzz::peers::program;
 use forage_search::{Pattern, PatternOptions};
 use forage_tools::{Context, EngineSetting, Program};
 use serde_json::{Value, json};
 
 use crate::support::{
-    CANARY, NEEDLE, OUTSIDE_NAME, Tree, answer, assert_sealed, call, installed, leaking, refusal,
-    with_engine, within,
+    CANARY, NEEDLE, OUTSIDE_NAME, Tree, answer, assert_sealed, call, leaking, refusal, with_engine, within,
 };
 
 /// Writes a program next to the root that replaces `rg` or `ugrep`.
@@ -27,7 +27,7 @@ pub(crate) fn fake(tree: &Tree, name: &str, script: &str) -> PathBuf {
 }
 
 fn all_three(tree: &Tree) -> [Context; 3] {
-    let external = |name: &str| with_engine(tree.context(), &[&installed(name)]);
+    let external = |name: &str| with_engine(tree.context(), &[&program(name)]);
     [tree.context(), external("ugrep"), external("rg")]
 }
 
@@ -44,6 +44,7 @@ fn sample() -> Tree {
 /// All engines must give the same answer, except for their own fields.
 #[test]
 fn one_request_has_one_answer() {
+    forage_fuzz::needs!("rg", "ugrep");
     let tree = sample();
     for request in [
         json!({"pattern": "needle"}),
@@ -72,6 +73,7 @@ fn one_request_has_one_answer() {
 /// that were read by then depends on the engine.
 #[test]
 fn one_request_is_cut_at_one_place() {
+    forage_fuzz::needs!("rg", "ugrep");
     let tree = sample();
     for limit in 1..8 {
         let request = json!({"pattern": "needle", "context": 1, "max_results": limit});
@@ -88,12 +90,13 @@ fn one_request_is_cut_at_one_place() {
 /// NFR-LS-SEC-01: no engine may see files outside of the root, and each must show files inside.
 #[test]
 fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
+    forage_fuzz::needs!("rg", "ugrep");
     for name in ["embedded", "ugrep", "rg"] {
         let tree = Tree::with_outside_secrets();
         tree.write("open.txt", format!("{NEEDLE} {CANARY}\n"));
         let context = |tree: &Tree| match name {
             "embedded" => tree.context(),
-            engine => with_engine(tree.context(), &[&installed(engine)]),
+            engine => with_engine(tree.context(), &[&program(engine)]),
         };
         // Positive control: a file inside the root is found.
         assert!(leaking(&context(&tree), "open.txt").contains(&"Search"), "{name}");
@@ -115,6 +118,7 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
 /// data.
 #[test]
 fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
+    forage_fuzz::needs!("rg", "ugrep");
     let tree = sample();
     let canary = tree.outside().join("canary");
     let script = fake(&tree, "run", &format!("touch {}; cat", canary.display()));
@@ -167,7 +171,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     }
     assert!(!canary.exists());
     // Positive control: ripgrep does run the program if a pattern can be taken for an option.
-    std::process::Command::new(installed("rg"))
+    std::process::Command::new(program("rg"))
         .args(["--no-config", &format!("--pre={}", script.display()), "needle", "."])
         .current_dir(tree.root())
         .stdin(std::process::Stdio::null())
@@ -381,12 +385,13 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
 
 #[test]
 fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
+    forage_fuzz::needs!("rg");
     let tree = sample();
     let roots = [tree.root()];
     let roots: Vec<&std::path::Path> = roots.iter().map(PathBuf::as_path).collect();
     let resolve = |name: &str| Program::resolve(name.as_ref(), &[PathBuf::from("/nowhere")], &roots);
     let missing = vec![resolve("ugrep").unwrap_err().to_string()];
-    let rg = Program::resolve(&installed("rg"), &[], &roots).unwrap();
+    let rg = Program::resolve(&program("rg"), &[], &roots).unwrap();
     let mut context = tree.context();
     context.search.engine = EngineSetting::External { programs: vec![rg], missing: missing.clone() };
     let found = answer(&context, "Search", json!({"pattern": "needle"}));
@@ -408,9 +413,10 @@ fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
 /// IT-LS-FZ-01 with ugrep: its lines, our positions and distances.
 #[test]
 fn it_ls_fz_01_ugrep_finds_approximate_matches() {
+    forage_fuzz::needs!("ugrep");
     let tree = Tree::new();
     tree.write("a.txt", "retry_count\nretry_cuont\nretri_count\nnothing\n");
-    let context = with_engine(tree.context(), &[&installed("ugrep")]);
+    let context = with_engine(tree.context(), &[&program("ugrep")]);
     let found = answer(&context, "Search", json!({"pattern": "retry_count", "fuzzy": 1})).records().clone();
     let seen = |record: &Value| (record["data"]["line_number"].as_u64(), record["data"]["distance"].as_u64());
     let seen: Vec<_> = found["matches"].as_array().unwrap().iter().map(seen).collect();

@@ -113,6 +113,7 @@ fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
 /// T26: decides which encodings are text. The needle is on the second line of every file.
 #[test]
 fn every_encoding_is_searched_or_counted() {
+    forage_fuzz::needs!("rg");
     let text = "first ä\nneedle ö\nlast ü\n";
     let late = [text.as_bytes(), &b"x\n".repeat(20_000), b"\0"].concat();
     let files: [(&str, Vec<u8>, bool); 13] = [
@@ -192,6 +193,7 @@ const ENCODED: [(&str, &str, &str); 15] = [
 
 #[test]
 fn every_tool_shows_the_text_that_is_stored() {
+    forage_fuzz::needs!("rg");
     for (name, text, word) in ENCODED {
         let bytes = match name {
             "UTF-16LE" => utf16(text, u16::to_le_bytes),

@@ -130,6 +130,7 @@ fn rules_that_are_costly_to_match() {
 /// hides.
 #[test]
 fn an_empty_answer_says_what_is_hidden_and_by_what() {
+    forage_fuzz::needs!("rg");
     for (file, rule) in [(".rgignore", "back*.rs"), (".ignore", "/backdoor.rs"), (".gitignore", "*.rs")] {
         let tree = Tree::new();
         tree.write(".git/HEAD", "");
@@ -181,6 +182,7 @@ fn hidden_names_and_directories_are_named_too() {
 /// can't see them.
 #[test]
 fn ignore_files_above_the_root_have_no_effect() {
+    forage_fuzz::needs!("rg");
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     let above = tree.root().parent().unwrap().to_owned();
@@ -201,6 +203,7 @@ fn ignore_files_above_the_root_have_no_effect() {
 /// An ignore file that is a link out of the root does not belong to the repository.
 #[test]
 fn an_ignore_file_that_is_a_link_out_is_not_read() {
+    forage_fuzz::needs!("rg");
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     fs::write(tree.outside().join("rules"), "*.txt\n# 7f3a-canary[\n[7f3a-canary\n").unwrap();

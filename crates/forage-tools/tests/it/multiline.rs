@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
+use forage_fuzz::peers::program;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, installed, skipped};
+use crate::support::{Tree, answer, skipped};
 
 /// Collects the numbers of the matching lines of all pages.
 fn ours(tree: &Tree, mut request: Value) -> Vec<u64> {
@@ -28,7 +29,7 @@ fn ours(tree: &Tree, mut request: Value) -> Vec<u64> {
 }
 
 fn of_rg(tree: &Tree, pattern: &str, flags: &[&str]) -> Vec<u64> {
-    let output = Command::new(installed("rg"))
+    let output = Command::new(program("rg"))
         .args(["--no-config", "-N", "-n", "--no-heading", "--color=never", "-I"])
         .args(flags)
         .args(["-e", pattern, "a.txt"])
@@ -40,27 +41,29 @@ fn of_rg(tree: &Tree, pattern: &str, flags: &[&str]) -> Vec<u64> {
     text.lines().map(|line| line.split(':').next().unwrap().parse().unwrap()).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
-
-    #[test]
-    fn the_lines_are_those_of_ripgrep(
+#[test]
+fn the_lines_are_those_of_ripgrep() {
+    forage_fuzz::needs!("rg");
+    let parts = (
+        select(vec!["a", "b", "x", r"\n", ".", "[^a]", r"a\n", "(ab)?", r"b\nx", "^"]),
+        select(vec!["", "a", r"\n", ".*", ".*?", "x+", r"\s+", "$"]),
+        select(vec!["", "b", r"\n"]),
+    );
+    let patterns = parts.prop_map(|(first, second, third)| [first, second, third].concat());
+    let config = ProptestConfig { cases: 150, ..ProptestConfig::default() };
+    proptest!(config, |(
         text in "([ab x]{0,4}\n){0,12}[ab]{0,2}",
-        pattern in (
-            select(vec!["a", "b", "x", r"\n", ".", "[^a]", r"a\n", "(ab)?", r"b\nx", "^"]),
-            select(vec!["", "a", r"\n", ".*", ".*?", "x+", r"\s+", "$"]),
-            select(vec!["", "b", r"\n"]),
-        ).prop_map(|(first, second, third)| [first, second, third].concat()),
+        pattern in patterns,
         invert in any::<bool>(),
         most in 1_i64..6,
-    ) {
+    )| {
         let tree = Tree::new();
         tree.write("a.txt", &text);
         let flags: &[&str] = if invert { &["-U", "--multiline-dotall", "-v"] } else { &["-U", "--multiline-dotall"] };
         let expected = of_rg(&tree, &pattern, flags);
         let request = json!({"pattern": pattern, "multiline": true, "invert_match": invert, "max_results": most});
         prop_assert_eq!(ours(&tree, request), expected, "{:?} in {:?}", pattern, text);
-    }
+    });
 }
 
 #[test]

@@ -52,6 +52,7 @@ fn hostile_tree() -> Tree {
 /// T27: contents, names and link targets.
 #[test]
 fn nothing_that_steers_or_hides_is_printed() {
+    forage_fuzz::needs!("rg");
     let tree = hostile_tree();
     let context = tree.context();
     // Positive control: ripgrep passes on the clipboard sequence.
@@ -180,6 +181,7 @@ fn arguments_that_are_quoted_steer_nothing() {
 /// T28: a name with line feeds that imitates a result.
 #[test]
 fn no_name_forges_a_line() {
+    forage_fuzz::needs!("rg");
     let tree = Tree::new();
     let forged = "fake.rs:1:needle";
     tree.write(format!("nl\n{forged}"), format!("{NEEDLE}\n"));

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use forage_fuzz::peers::program;
 use forage_tools::Context;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, NEEDLE, OUTSIDE_NAME, Tree, ask_model, call, installed, with_engine};
+use crate::support::{CANARY, NEEDLE, OUTSIDE_NAME, Tree, ask_model, call, with_engine};
 
 /// Swaps pairs of names until it is dropped.
 struct Attacker {
@@ -144,10 +145,11 @@ fn search_under_the_race() {
 /// An external program receives the text that we read, but no name under which it could find something else.
 #[test]
 fn search_with_external_engines_under_the_race() {
+    forage_fuzz::needs!("rg", "ugrep");
     let request = |path: &str| json!({"pattern": NEEDLE, "path": path, "follow": true});
     for engine in ["ugrep", "rg"] {
         let tree = tree();
-        let context = with_engine(tree.context(), &[&installed(engine)]);
+        let context = with_engine(tree.context(), &[&program(engine)]);
         attack_in(&tree, &context, &["d", ".", "d/data.txt", "f.txt"].map(request), "Search", false);
     }
 }

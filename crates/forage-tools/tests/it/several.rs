@@ -408,6 +408,7 @@ fn files_of_all_roots_are_ranked_together() {
 
 #[test]
 fn all_there_is_comes_from_all_roots() {
+    forage_fuzz::needs!("rg");
     let roots = shops();
     for nth in 0..300 {
         roots.write(&format!("billing/many/{nth}.txt"), "a card\nno\ncard\n");

@@ -7,21 +7,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_fuzz::peers::program;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
 use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
 use serde_json::{Value, json};
-
-/// Finds the real program, `rg` or `ugrep`. It must be installed, or an environment variable must name it.
-pub(crate) fn installed(name: &str) -> PathBuf {
-    let variable = format!("FORAGE_TEST_{}", name.to_ascii_uppercase());
-    let named = std::env::var_os(variable).map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = named.into_iter().chain(std::env::split_paths(&path).map(|place| place.join(name)));
-    places
-        .find(|place| place.is_absolute() && place.is_file())
-        .unwrap_or_else(|| panic!("{name} is needed by this test (see CONTRIBUTING.md)"))
-}
 
 /// Makes `Search` use these programs, in this order of preference.
 pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
@@ -292,9 +282,9 @@ pub(crate) fn memory_growth<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (result, memory("VmHWM:").saturating_sub(before))
 }
 
-/// Runs the real ripgrep for a control, and returns its output. It must be installed.
+/// Runs the real ripgrep for a control, and returns its output.
 pub(crate) fn ripgrep(directory: &Path, arguments: &[&str]) -> Vec<u8> {
-    let mut command = Command::new("rg");
+    let mut command = Command::new(program("rg"));
     command.arg("--no-config").args(arguments).current_dir(directory).stdin(std::process::Stdio::null());
-    command.output().unwrap_or_else(|error| panic!("rg is needed for this test: {error}")).stdout
+    command.output().unwrap().stdout
 }

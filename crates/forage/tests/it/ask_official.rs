@@ -1,33 +1,20 @@
 //! Runs `forage ask` with tools of an official MCP server on Node, as a user would configure it.
 //! `cargo xtask peers` installs the server.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json as value;
 
 use crate::ask::{calls, configure, project, results, say};
+use crate::mcp_clients::mcp_peers;
 use crate::peer::Peer;
-
-/// Overrides the folder into which `cargo xtask peers` installs. With `skip`, this test is skipped.
-const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
 /// The list of installed packages, both in the folder of lists and in that of the peers.
 const LIST: &str = "servers/package.json";
 
-/// Returns the folder of the server and Node, or `None` if the user asked to skip this test.
+/// Returns the folder of the server and Node, or `None` if they are missing.
 fn peers() -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder =
-        std::env::var_os(VARIABLE).map_or_else(|| here.join("../../target/peers/mcp"), PathBuf::from);
-    if folder == Path::new("skip") {
-        return None;
-    }
-    let wanted = std::fs::read(here.join("tests/clients").join(LIST)).unwrap();
-    assert!(
-        std::fs::read(folder.join(LIST)).is_ok_and(|found| found == wanted),
-        "the MCP server of tests/clients/{LIST} is missing: `cargo xtask peers` installs it, {VARIABLE} names its folder \
-         elsewhere, and {VARIABLE}=skip leaves its test out"
-    );
+    let folder = mcp_peers(&[LIST])?;
     Some(folder.canonicalize().unwrap())
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn on_a_terminal_with(
     arguments: &[&str],
     environment: &[(&str, &str)],
 ) -> (i32, String) {
-    let output = Command::new("python3")
+    let output = Command::new(forage_fuzz::peers::program("python3"))
         .args(["-c", TERMINAL, env!("CARGO_BIN_EXE_forage")])
         .args(arguments)
         .current_dir(&project.root)
@@ -93,6 +93,7 @@ fn assert_once(printed: &str, text: &str) {
 
 #[test]
 fn what_models_write_is_shown_once() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let answer = || slowly(stream(&["Calls are ", "made at ", "src/agent.py:9."], &[], Some("stop")));
     for flags in [&[][..], &["--quiet"]] {
@@ -111,6 +112,7 @@ fn what_models_write_is_shown_once() {
 /// In the last turn no calls are made, so the text next to them is the answer.
 #[test]
 fn an_answer_beside_calls_is_shown_once() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([slowly(stream(&[ANSWER], &look(), Some("tool_calls")))]);
     configure(&project, &[&peer], "");
@@ -124,6 +126,7 @@ fn an_answer_beside_calls_is_shown_once() {
 /// closing tag.
 #[test]
 fn an_answer_behind_reasoning_is_shown_once() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([slowly(stream(&["The user asks.\n</think>\n", ANSWER], &[], Some("stop")))]);
     configure(&project, &[&peer], "");
@@ -134,6 +137,7 @@ fn an_answer_behind_reasoning_is_shown_once() {
 
 #[test]
 fn without_an_answer_what_was_written_is_shown_once_with_what_is_known() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([looking(), Reply::Hang(stream(&["Calls are"], &[], None))]);
     configure(&project, &[&peer], "");
@@ -147,6 +151,7 @@ fn without_an_answer_what_was_written_is_shown_once_with_what_is_known() {
 
 #[test]
 fn a_text_that_was_broken_off_is_marked_as_that() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([
         Reply::Raw(stream(&["Calls are m"], &[], None)),

@@ -266,6 +266,7 @@ fn naming_a_model_does_not_change_the_provider() {
 #[cfg(unix)]
 #[test]
 fn tools_search_is_configured_as_required() {
+    forage_fuzz::needs!("rg", "ugrep");
     let project = Project::new(&[("many.txt", &"needle\n".repeat(300))]);
     let settings = project.run(&["config", "--json"]).json();
     let expected = [
@@ -287,7 +288,7 @@ fn tools_search_is_configured_as_required() {
     project.configure("[tools.search]\ndefault_max_results = 3\n");
     assert_eq!(project.run(&["call", "Search", "--json", "{\"pattern\": \"needle\"}"]).json()["count"], 3);
     // These are the real programs on the `PATH`. The second one is used if the first is missing.
-    let path = std::env::var("PATH").unwrap();
+    let path = forage_fuzz::peers::path();
     let engine = |settings: &str| {
         project.configure(&format!("[tools.search]\nengine = \"external\"\n{settings}"));
         let run = project.run_in(

@@ -13,8 +13,9 @@ fn record(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
 
 #[test]
 fn a_usable_installation_is_told_so() {
+    forage_fuzz::needs!("rg", "ugrep");
     let project = Project::new(&[("a.rs", "")]);
-    let path = std::env::var("PATH").unwrap();
+    let path = forage_fuzz::peers::path();
     let run = project.run_in(&project.root, &["doctor"], &[("PATH", &path)]);
     assert_eq!(run.status, 0, "{}", run.stdout);
     for part in [

@@ -11,7 +11,7 @@ use crate::eval::git;
 use crate::{Project, Run};
 
 fn ripgrep() -> Command {
-    let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
+    let mut command = Command::new(forage_fuzz::peers::program("rg"));
     command.arg("--no-config");
     command
 }
@@ -256,6 +256,7 @@ fn steady(output: &Output, is_json: bool) -> String {
 /// Compares standard output and exit status with ripgrep's on 400 random trees and combinations of options.
 #[test]
 fn output_and_status_are_ripgreps() {
+    forage_fuzz::needs!("rg");
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut used: BTreeMap<OsString, usize> = BTreeMap::new();
     let scratch = tempfile::tempdir().unwrap();
@@ -285,7 +286,7 @@ fn output_and_status_are_ripgreps() {
             }
         };
         let theirs = ripgrep().args(&arguments).current_dir(&directory).stdin(Stdio::null()).output();
-        let theirs = theirs.expect("ripgrep is needed by this test (see CONTRIBUTING.md)");
+        let theirs = theirs.unwrap();
         let index = if nth % 4 == 0 { "auto" } else { "off" };
         let mut command = project.command(&directory, &["grep"], &[("FORAGE_INDEX", index)]);
         let ours = command.args(&arguments).output().unwrap();
@@ -317,6 +318,7 @@ fn project() -> Project {
 /// its own way, the pattern should be an error.
 #[test]
 fn of_several_options_the_last_counts_and_errors_are_errors() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("a.c", "int main() {\nx=\"${x}\"\naa\nab\n");
     for arguments in [
@@ -347,6 +349,7 @@ fn of_several_options_the_last_counts_and_errors_are_errors() {
 
 #[test]
 fn files_are_sorted_by_time_or_backwards_as_ripgrep_does() {
+    forage_fuzz::needs!("rg");
     let project = project();
     // The times must differ from both the order of the paths and the order of writing.
     for (path, day) in [("src/main.rs", 3), ("src/lib.rs", 1), ("README.md", 2)] {
@@ -381,6 +384,7 @@ fn files_are_sorted_by_time_or_backwards_as_ripgrep_does() {
 
 #[test]
 fn globs_are_relative_to_the_working_directory_wherever_paths_lead() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("src/deep/a.rs", "needle\n");
     let directory = project.root.join("src/deep");
@@ -487,6 +491,7 @@ fn without_override(command: &Command) -> Run {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_may_not_be_read_is_named_with_the_systems_reason() {
+    forage_fuzz::needs!("rg");
     use std::fs::{Permissions, read, set_permissions};
     use std::os::unix::fs::PermissionsExt as _;
     let project = project();

@@ -8,8 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// Overrides the folder into which `cargo xtask peers` installs. With `skip`, these tests are skipped.
-const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
+use forage_fuzz::peers;
 
 /// The folder of this crate with the scripts and the list of installed packages.
 const SCRIPTS: &str = "tests/clients";
@@ -18,24 +17,10 @@ const SCRIPTS: &str = "tests/clients";
 pub(crate) struct Peers(PathBuf);
 
 impl Peers {
-    /// Finds the folder. Returns `None` if the user asked to skip these tests.
+    /// Finds the folder. Returns `None` if it is missing.
     pub(crate) fn find() -> Option<Self> {
-        let installed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/mcp");
-        let folder = std::env::var_os(VARIABLE).map_or_else(installed, PathBuf::from);
-        if folder == Path::new("skip") {
-            return None;
-        }
-        // The lists are copied last, so their presence shows that everything else has been installed.
-        for list in ["package.json", "requirements-1.txt", "requirements-2.txt", "requirements-spans.txt"] {
-            let wanted = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join(list)).unwrap();
-            let found = fs::read(folder.join(list)).unwrap_or_default();
-            assert!(
-                wanted == found,
-                "the MCP clients of {SCRIPTS}/{list} are missing: `cargo xtask peers` installs them, {VARIABLE} names their \
-                 folder elsewhere, and {VARIABLE}=skip leaves their tests out"
-            );
-        }
-        Some(Self(folder))
+        let lists = ["package.json", "requirements-1.txt", "requirements-2.txt", "requirements-spans.txt"];
+        mcp_peers(&lists).map(Self)
     }
 
     /// Returns the Python with the client of a major version and its dependencies.
@@ -65,6 +50,22 @@ impl Peers {
         assert!(printed.trim_end().ends_with("all checks passed"), "{printed}");
         println!("{printed}");
     }
+}
+
+/// Finds the folder with the packages of these lists. If it is missing or outdated, reports it and returns
+/// `None`. `cargo xtask peers` copies the lists last, so they show that everything else has been installed.
+pub(crate) fn mcp_peers(lists: &[&str]) -> Option<PathBuf> {
+    let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS);
+    let is_current = |folder: &PathBuf| {
+        lists.iter().all(|list| {
+            fs::read(folder.join(list)).is_ok_and(|found| found == fs::read(wanted.join(list)).unwrap())
+        })
+    };
+    let folder = peers::find("mcp_peers").filter(is_current);
+    if folder.is_none() {
+        peers::report_missing(&["mcp_peers"]);
+    }
+    folder
 }
 
 /// Locates the example program, which is the product's server with tools for tests.

@@ -8,9 +8,8 @@ use serde_json::Value;
 use crate::{Project, Run};
 
 fn ripgrep(project: &Project, arguments: &[&str]) -> Run {
-    let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
+    let mut command = Command::new(forage_fuzz::peers::program("rg"));
     command.args(["--sort", "path"]).args(arguments).current_dir(&project.root).stdin(Stdio::null());
-    // This test needs ripgrep (see CONTRIBUTING.md).
     Run::of(command.env("HOME", &project.home).output().unwrap())
 }
 
@@ -27,6 +26,7 @@ const ALL: &str = "a.txt\nsrc/b.txt\n";
 
 #[test]
 fn a_file_with_a_nul_byte_is_left_out() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("n.bin", &format!("needle\n{}\0", " ".repeat(100_000)));
     let [ours, theirs] = both(&project, &["-l", "needle"]);
@@ -51,6 +51,7 @@ fn a_file_with_a_nul_byte_is_left_out() {
 
 #[test]
 fn a_byte_order_mark_overrides_the_named_encoding() {
+    forage_fuzz::needs!("rg");
     let project = project();
     std::fs::write(project.root.join("marked.c"), "\u{feff}needle é\n").unwrap();
     let [ours, theirs] = both(&project, &["-E", "latin1", "needle", "marked.c"]);
@@ -59,6 +60,7 @@ fn a_byte_order_mark_overrides_the_named_encoding() {
 
 #[test]
 fn files_in_another_encoding_are_decoded() {
+    forage_fuzz::needs!("rg");
     let project = project();
     let (text, line) = ("// 查询用户信息\nneedle 如果不存在则返回空值\n", "needle 如果不存在则返回空值\n");
     let (gbk, ..) = encoding_rs::GBK.encode(text);
@@ -92,6 +94,7 @@ fn files_in_another_encoding_are_decoded() {
 
 #[test]
 fn notebooks_are_searched_by_their_cells() {
+    forage_fuzz::needs!("rg");
     let project = project();
     let cells = r##"{
  "cells": [
@@ -146,6 +149,7 @@ fn notebooks_are_searched_by_their_cells() {
 
 #[test]
 fn git_directories_are_not_entered() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write(".git/config", "needle\n");
     let [ours, theirs] = both(&project, &["-.", "-l", "needle"]);
@@ -154,6 +158,7 @@ fn git_directories_are_not_entered() {
 
 #[test]
 fn secret_files_are_not_opened() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("id_rsa", "needle\n");
     for arguments in [&["-l", "needle"][..], &["-l", "needle", ".", "id_rsa"]] {
@@ -165,6 +170,7 @@ fn secret_files_are_not_opened() {
 
 #[test]
 fn links_are_followed_within_the_root() {
+    forage_fuzz::needs!("rg");
     let (project, other) = (project(), project());
     symlink("src", project.root.join("within")).unwrap();
     symlink(other.root.join("src"), project.root.join("without")).unwrap();
@@ -176,6 +182,7 @@ fn links_are_followed_within_the_root() {
 
 #[test]
 fn ignore_files_above_the_root_are_not_read() {
+    forage_fuzz::needs!("rg");
     let project = project();
     let above = project.root.parent().unwrap().join(".ignore");
     std::fs::write(above, "a.txt\n").unwrap();
@@ -187,6 +194,7 @@ fn ignore_files_above_the_root_are_not_read() {
 
 #[test]
 fn git_rules_decide_like_git() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write(".gitignore", "{a,b}.txt\n");
     let [ours, theirs] = both(&project, &["-l", "needle"]);
@@ -200,6 +208,7 @@ fn git_rules_decide_like_git() {
 
 #[test]
 fn a_huge_ignore_file_has_no_effect() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write(".gitignore", &format!("a.txt\n{}", "no/such/name\n".repeat(6_000)));
     let [ours, theirs] = both(&project, &["-l", "needle"]);
@@ -216,6 +225,7 @@ fn a_broad_root_is_refused() {
 
 #[test]
 fn look_around_needs_no_flag() {
+    forage_fuzz::needs!("rg");
     let project = project();
     let [ours, theirs] = both(&project, &["-l", "need(?=le)"]);
     assert_eq!((ours.status, ours.stdout.as_str()), (0, ALL));
@@ -235,6 +245,7 @@ fn escapes_with_another_meaning_are_errors() {
 /// With these options ripgrep prints lines of the previous file.
 #[test]
 fn context_of_another_file_is_not_printed() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("c.txt", "1\nneedle\n3\n4\n");
     let options = ["-v", "-m", "1", "-A", "1", "-H", "needle"];
@@ -247,6 +258,7 @@ fn context_of_another_file_is_not_printed() {
 
 #[test]
 fn json_is_printed_whatever_else_is_asked_for() {
+    forage_fuzz::needs!("rg");
     let project = project();
     for arguments in [["-c", "--json", "needle"], ["--json", "-c", "needle"]] {
         let run = project.run(&[&["grep"], &arguments[..]].concat());
@@ -261,6 +273,7 @@ fn json_is_printed_whatever_else_is_asked_for() {
 /// A file that can't match is not read, and it is counted only with `--stats`.
 #[test]
 fn the_summary_counts_the_files_that_were_read() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("other.txt", "nothing\n");
     let searches = |run: &Run| -> Value {

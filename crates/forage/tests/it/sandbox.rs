@@ -104,6 +104,7 @@ fn processes_and_threads_behind_the_wall_are_bound_too() {
 
 #[test]
 fn tools_answer_behind_the_wall_as_before_it() {
+    forage_fuzz::needs!("rg", "ugrep");
     let project =
         Project::new(&[("src/a.rs", "fn needle() {}\n"), ("b.txt", "needle\n"), (".gitignore", "c.txt\n")]);
     let calls = [
@@ -122,8 +123,7 @@ fn tools_answer_behind_the_wall_as_before_it() {
         };
         calls.iter().map(answer).collect()
     };
-    let search_path: Vec<_> = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect();
-    let program = |name: &str| Program::resolve(Path::new(name), &search_path, &[]).unwrap();
+    let program = |name: &str| Program::resolve(&forage_fuzz::peers::program(name), &[], &[]).unwrap();
     let engines =
         [vec![], vec![program("rg")], vec![program("ugrep")]].map(|programs| match programs.is_empty() {
             true => EngineSetting::Embedded,

@@ -91,7 +91,7 @@ fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 
 /// Runs `forage` and `forage doctor` in several projects.
 fn print_diagnoses(printed: &mut Printed) {
-    let path = std::env::var("PATH").unwrap();
+    let path = forage_fuzz::peers::path();
     let key = ("OPENAI_API_KEY", "sk-planted0123456789abcdefghijklmnop");
     let mut look = |project: &Project, status: i32, environment: &[(&str, &str)]| {
         let [start, found] = [&[][..], &["doctor"]].map(|arguments| {

@@ -28,6 +28,7 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn a_person_is_told_what_other_readings_find() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let arguments = ["grep", "NEEDLE_ONE"];
     let (status, shown) = on_a_terminal_with(&project, &arguments, &[XTERM]);
@@ -40,6 +41,7 @@ fn a_person_is_told_what_other_readings_find() {
 
 #[test]
 fn colours_are_for_terminals_and_change_nothing_else() {
+    forage_fuzz::needs!("python3");
     let project = project();
     let all: [&[&str]; 8] = [
         &["grep", "needle", "--heading", "-n"],
@@ -83,6 +85,7 @@ fn colours_are_for_terminals_and_change_nothing_else() {
 
 #[test]
 fn errors_are_red_on_a_terminal() {
+    forage_fuzz::needs!("python3");
     let project = project();
     for arguments in
         [&["grep", "("][..], &["grep", "needle", "nowhere"], &["read", "nowhere"], &["grep", "--nonsense"]]
@@ -209,6 +212,7 @@ fn the_manual_has_a_page_for_each_command() {
 /// P7: on a terminal a person reads the output of `forage grep`, but from a pipe a program does.
 #[test]
 fn names_like_lines_of_an_answer_are_quoted_on_a_terminal_alone() {
+    forage_fuzz::needs!("python3");
     let names = ["[searched 9,999 files]", "Found 3 matches", "src/c.rs:9: fn fake()"];
     let files: Vec<(&str, &str)> =
         names.iter().map(|name| (*name, "needle\n")).chain([("a b.rs", "needle\n")]).collect();

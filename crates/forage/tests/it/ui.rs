@@ -272,6 +272,7 @@ fn the_page_answers_what_it_asks() {
 /// A search with `rg` has the options of the call, and `grep_search` regards case where `rg -S` does not.
 #[test]
 fn cost_compares_with_the_same_search() {
+    forage_fuzz::needs!("rg");
     let project = project();
     project.write("src/more.rs", "// Retry, or not.\n// retrying\nfn more() { retry(1) }\n");
     let mut pipes = Pipes::connect(&project, &[], REVISION);
@@ -304,15 +305,12 @@ fn cost_compares_with_the_same_search() {
     assert_eq!(field("line_search"), json!([true, true, true, true, true, true, true, true, false, false]));
     assert_eq!(field("grep_bytes"), json!([105, 137, 79, 37, 63, 42, 39, null, null, null]));
     assert_eq!(cost["calls"][9]["file_bytes"], json!([null]), "the file is gone");
-    let rg = std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into());
+    let rg = forage_fuzz::peers::program("rg");
     for (nth, (arguments, options)) in searches.iter().enumerate() {
         let Some(options) = options else { continue };
         let mut command = Command::new(&rg);
         command.args(["--no-config", "--no-require-git", "--no-heading", "-n"]).args(*options);
-        let Ok(output) = command.current_dir(&project.root).stdin(Stdio::null()).output() else {
-            assert!(std::env::var_os("FORAGE_REQUIRE_PEERS").is_none(), "rg is not installed");
-            return;
-        };
+        let output = command.current_dir(&project.root).stdin(Stdio::null()).output().unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
         assert_eq!(cost["calls"][nth]["grep_bytes"], printed.len(), "{arguments}: {printed}");
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_base::Stop;
+use forage_fuzz::peers;
 use forage_lookup::{
     ApiKey, CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, Idf, NameMatch, Point, PointFilter,
     PointHit, PointId, PointQuery, PointStore, Retriever, SCORE_STEP, ServerSettings, ServerStore, Sharding,
@@ -32,9 +33,8 @@ const LIMIT: usize = 20;
 const SERVER: &str = "QDRANT_URL";
 const KEY: &str = "QDRANT_API_KEY";
 
-/// The environment variable with a Python that has the packages of `tests/clients`. The official client and
-/// engine need them.
-const PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
+/// A Python that has the packages of `tests/clients`. The official client and engine need them.
+const PYTHON: &str = "qdrant_python";
 
 /// A deterministic generator of pseudo-random numbers.
 struct Numbers(u64);
@@ -277,7 +277,8 @@ fn every_home_finds_the_same_points_in_the_same_order() {
         let (_directory, embedded) = embedded();
         fill(&*embedded, &*encoder, &points, Sharding::default());
         let agreed = agree(&[remote, embedded], &encoder, &points);
-        if let Some(python) = std::env::var_os(PYTHON) {
+        if peers::are_there(&[PYTHON]) {
+            let python = peers::program(PYTHON);
             for server in [Some(server.address.port()), None] {
                 let found = asked_by_python(python.to_str().unwrap(), server, &points, &agreed.queries);
                 let (mut same, mut difference) = (0, 0_f32);
@@ -398,13 +399,14 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
 /// The official client should get the same results from the peer as from its own in-memory collections.
 #[test]
 fn the_peer_answers_the_official_client_as_its_own_store_does() {
-    let Some(python) = std::env::var_os(PYTHON) else {
-        eprintln!("skipped: {PYTHON} names no Python with the official client");
-        return;
-    };
+    forage_fuzz::needs!(PYTHON);
     let (server, _) = peer();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/peer.py");
-    let output = Command::new(python).arg(script).arg(server.address.port().to_string()).output().unwrap();
+    let output = Command::new(peers::program(PYTHON))
+        .arg(script)
+        .arg(server.address.port().to_string())
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

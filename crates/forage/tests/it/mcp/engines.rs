@@ -11,6 +11,7 @@ use crate::Project;
 /// programs were searched.
 #[test]
 fn the_documents_toml_selects_the_external_engines() {
+    forage_fuzz::needs!("rg", "ugrep");
     const BLOCK: &str = "[tools.search]\nenabled = false\nbinary = \"ugrep\"\nfallback_binary = \"rg\"\n\
                          default_timeout_ms = 20000\ndefault_max_results = 200\n";
     let project = Project::new(&[("a.txt", "needle\n")]);
@@ -18,12 +19,9 @@ fn the_documents_toml_selects_the_external_engines() {
         project.configure(block);
         let path = project.home.join(format!("bin-{}", names.concat()));
         std::fs::create_dir_all(&path).unwrap();
-        let all = std::env::var_os("PATH").unwrap();
         for name in names {
-            let program = std::env::split_paths(&all).map(|place| place.join(name)).find(|it| it.is_file());
-            let program = program.unwrap_or_else(|| panic!("{name} is needed by this test"));
             // Ignore the error, since the links exist already for the second block.
-            let _ = std::os::unix::fs::symlink(program, path.join(name));
+            let _ = std::os::unix::fs::symlink(forage_fuzz::peers::program(name), path.join(name));
         }
         let path = path.to_str().unwrap().to_owned();
         let run = |arguments: &[&str]| project.run_in(&project.root, arguments, &[("PATH", &path)]);

@@ -101,7 +101,7 @@ impl Probe {
             ("PROBE_TCP", tcp.local_addr().unwrap().port().to_string()),
             ("PROBE_ABSTRACT", name),
             ("PROBE_PROCESS", std::process::id().to_string()),
-            ("PATH", std::env::var("PATH").unwrap()),
+            ("PATH", forage_fuzz::peers::path()),
             ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
             ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
         ];
@@ -216,6 +216,7 @@ fn project() -> (Project, String) {
 
 #[test]
 fn every_command_that_reads_a_repository_stands_behind_the_wall() {
+    forage_fuzz::needs!("rg", "ugrep");
     let (project, set) = project();
     let probe = Probe::new(&project, &project.root);
     let save = project.home.join("saved.json");
