@@ -1,8 +1,9 @@
-//! Runs everything that CI runs.
+//! Runs everything that CI runs, or a quick part of it.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
-use crate::cargo::{UNPUBLISHED, Workspace};
+use crate::cargo::{UNPUBLISHED, Workspace, printed};
 use crate::{
     bench, browser, clients, direction, docs, frameworks, fronts, generate, house, node, package, page,
     peers, python, systems,
@@ -37,6 +38,9 @@ const STEPS: &[(&str, Step)] = &[
     ("generated files", generate::compare),
 ];
 
+/// The number of steps that `--quick` also runs.
+const QUICK: usize = 3;
+
 /// Further steps of `--all`, which take gigabytes or many minutes.
 const FURTHER: &[(&str, Step)] = &[
     ("memory of the worst calls", |workspace| {
@@ -58,14 +62,47 @@ const FURTHER: &[(&str, Step)] = &[
     }),
 ];
 
-/// Installs the peers of the tests, and then announces and runs each step. Stops at the first one that fails,
-/// unless `all` is set: a run of hours should report everything that it finds.
+/// Installs the peers of the tests, and then runs each step. With `all`, goes on after a failure: a run of hours
+/// should report everything that it finds.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
     // We should report peers that can't be installed before we compile anything.
     println!("==> programs that the tests compare with");
     peers::install(workspace, all)?;
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
+    perform(workspace, &steps, all)?;
+    println!("==> all {} steps passed in {:.0} s", steps.len(), started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs the daily check: formatting, house rules, clippy, and the unit tests of changed crates. Needs no peers.
+pub(crate) fn quick(workspace: &Workspace) -> Result<(), String> {
+    let started = Instant::now();
+    let steps: Vec<_> = STEPS.iter().take(QUICK).chain([&UNIT_TESTS]).collect();
+    perform(workspace, &steps, false)?;
+    println!("==> quick check passed in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Tests the libraries and programs of crates that differ from the branch `main`, without their integration
+/// tests.
+const UNIT_TESTS: (&str, Step) = ("unit tests of changed crates", |workspace| {
+    let changed = ["diff", "--name-only", "main", "--", "crates", "xtask"];
+    let changed = printed(workspace.program("git").args(changed), "`git diff main`")?;
+    let crates = changed.lines().filter_map(|path| match path.strip_prefix("crates/") {
+        Some(path) => path.split('/').next().map(|name| if name == "forage" { "forage-cli" } else { name }),
+        None => Some("xtask"),
+    });
+    let crates: BTreeSet<_> = crates.collect();
+    if crates.is_empty() {
+        return Ok(());
+    }
+    let packages = crates.iter().flat_map(|name| ["--package", *name]);
+    workspace.tests(&packages.chain(["--lib", "--bins"]).collect::<Vec<_>>())
+});
+
+/// Runs and announces the steps. Stops at the first one that fails, unless `all` is set.
+fn perform(workspace: &Workspace, steps: &[&(&str, Step)], all: bool) -> Result<(), String> {
     let mut failures = Vec::new();
     for (number, (name, step)) in steps.iter().enumerate() {
         println!("==> {}/{} {name}", number + 1, steps.len());
@@ -85,7 +122,6 @@ pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
         let (failed, of) = (failures.len(), steps.len());
         return Err(format!("{failed} of {of} steps failed:\n{}", failures.join("\n")));
     }
-    println!("==> all {} steps passed in {:.0} s", steps.len(), started.elapsed().as_secs_f64());
     Ok(())
 }
 

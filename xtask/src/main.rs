@@ -1,7 +1,8 @@
 //! Development tasks.
 //!
 //! - `cargo xtask check`: runs everything that CI runs, step by step, up to the first failure. With `--all`,
-//!   also runs the steps that take gigabytes or many minutes, and does not stop at a failure.
+//!   also runs the steps that take gigabytes or many minutes, and does not stop at a failure. With `--quick`,
+//!   runs the daily check: format, house rules, clippy, and the unit tests of crates that differ from `main`.
 //! - `cargo xtask peers`: installs the programs that the tests compare with into `target/peers`, as `check`
 //!   does first. With `--all`, also installs the real agents and frameworks.
 //! - `cargo xtask clients --newest`, `cargo xtask frameworks --newest`: reports on the newest versions of
@@ -62,7 +63,7 @@ use std::process::ExitCode;
 
 use cargo::Workspace;
 
-const USAGE: &str = "usage: cargo xtask check [--all]
+const USAGE: &str = "usage: cargo xtask check [--all|--quick]
        cargo xtask peers [--all]
        cargo xtask clients --newest
        cargo xtask frameworks --newest
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
     let result = match arguments.as_slice() {
         ["check"] => check::run(&workspace, false),
         ["check", "--all"] => check::run(&workspace, true),
+        ["check", "--quick"] => check::quick(&workspace),
         ["peers"] => peers::install(&workspace, false),
         ["peers", "--all"] => peers::install(&workspace, true),
         ["clients", "--newest"] => clients::report(&workspace),

@@ -107,7 +107,7 @@ const PEERS: &[Peer] = &[
             list: "forage-lookup/tests/clients/requirements.txt",
             least: PYTHON,
         },
-        variables: &[QDRANT_PYTHON],
+        variables: &["FORAGE_TEST_QDRANT_PYTHON"],
         is_large: false,
     },
     Peer {
@@ -248,26 +248,23 @@ pub(crate) const BROWSER: &str = "chromium";
 /// The tools for building for other systems and running the programs.
 pub(crate) const SYSTEMS: [&str; 5] =
     ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine", PACKAGING];
-const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
 /// The folder into which we install everything.
 fn folder(workspace: &Workspace) -> PathBuf {
     workspace.path("target/peers")
 }
 
+/// Makes a test fail if its peer is missing. Otherwise it is skipped.
+pub(crate) const REQUIRED: &str = "FORAGE_REQUIRE_PEERS";
+
 /// Returns the environment variables for every command in the workspace. `PATH` begins with the installed
-/// programs. If Qdrant's packages for Python are installed, their location follows, unless the caller has set
-/// one.
+/// programs. All peers are required, so no step skips a test because of one.
 pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
-    let peers = root.join("target/peers");
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths([peers.join("bin")].into_iter().chain(std::env::split_paths(&path)));
-    let mut variables: Vec<_> = path.into_iter().map(|path| ("PATH", path)).collect();
-    let python = peers.join(LOOKUP).join("bin/python");
-    if std::env::var_os(QDRANT_PYTHON).is_none() && python.exists() {
-        variables.push((QDRANT_PYTHON, python.into_os_string()));
-    }
-    variables
+    let installed = root.join("target/peers/bin");
+    let path = std::env::join_paths([installed].into_iter().chain(std::env::split_paths(&path)));
+    let path = path.into_iter().map(|path| ("PATH", path));
+    path.chain([(REQUIRED, "1".into())]).collect()
 }
 
 /// The caller's settings that would change the output of peers.
@@ -333,15 +330,17 @@ fn install_those(
     versions: Versions,
     is_wanted: impl Fn(&Peer) -> bool,
 ) -> Result<(), String> {
-    // If the caller has set all variables of a peer, the tests use the caller's own.
-    let is_named = |peer: &Peer| {
-        let mut variables = peer.variables.iter();
-        !peer.variables.is_empty() && variables.all(|variable| std::env::var_os(variable).is_some())
+    // If the caller has set all variables of a peer, the tests use the caller's own. `.cargo/config.toml` sets
+    // some of them to our folder.
+    let ours = folder(workspace);
+    let is_own = |variable: &&str| {
+        std::env::var_os(variable).is_some_and(|value| !Path::new(&value).starts_with(&ours))
     };
-    let mut missing: Vec<&Peer> = PEERS
-        .iter()
-        .filter(|peer| is_wanted(peer) && !is_named(peer) && !peer.is_there(workspace, versions))
-        .collect();
+    let is_named = |peer: &Peer| !peer.variables.is_empty() && peer.variables.iter().all(is_own);
+    let wanted: Vec<&Peer> = PEERS.iter().filter(|peer| is_wanted(peer)).collect();
+    let is_missing = |peer: &&&Peer| !is_named(peer) && !peer.is_there(workspace, versions);
+    let mut missing: Vec<&Peer> = wanted.iter().filter(is_missing).copied().collect();
+    println!("    {} of {} peers are there", wanted.len() - missing.len(), wanted.len());
     system::provide(workspace, &missing)?;
     // At this point, the system packages are installed.
     missing.retain(|peer| !matches!(peer.source, Source::System { .. }));
@@ -366,6 +365,12 @@ fn install_those(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_require_all_peers() {
+        let variables = variables(Path::new("root"));
+        assert!(variables.contains(&(REQUIRED, "1".into())), "{variables:?}");
+    }
 
     #[test]
     fn every_list_is_there_and_every_folder_is_of_one_peer() {

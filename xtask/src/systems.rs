@@ -101,6 +101,9 @@ impl<'a> OtherSystems<'a> {
             ("RUST_BACKTRACE", "0".to_owned()),
             ("CARGO_BUILD_WARNINGS", "allow".to_owned()),
             ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine".to_owned()),
+            // Wine has no peers, so their tests are skipped. The configuration of cargo names one for Linux.
+            (peers::REQUIRED, "0".to_owned()),
+            ("FORAGE_TEST_RG", String::new()),
         ];
         self.run("wine", &["wineboot", "--init"], &variables)?;
         let source = self.workspace.path("xtask/src/systems/bcryptprimitives.c");
