@@ -1,6 +1,9 @@
 //! `search_index`: ranks files for a question, without a model.
 
+mod answer;
 mod code;
+mod page;
+mod plan;
 mod provisional;
 mod reader;
 mod render;
@@ -10,29 +13,27 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
-use forage_rank::{Aside, FileHit, PassageBudget, RankIndex, Ranking, model_tokens};
-use forage_redact::Hidden;
+use forage_fs::RelPath;
+use forage_rank::{Aside, FileHit, Ranking};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::answer::RankAnswer;
 use self::code::Remembered;
 pub use self::code::{CutDefinition, EarlierLines, RankedCode, UnshownDefinition};
-use self::reader::ChunkReader;
-use self::scope::{RankScope, RankedPlace, RankedRoot, RankedRoots};
+use self::page::PageReader;
+use self::plan::RankPlan;
+use self::scope::{RankScope, RankedRoots};
 use super::adapted;
-use crate::arguments::{Clamp, Foreign, ForeignNames, split};
-use crate::border::Border;
+use crate::arguments::{Foreign, ForeignNames};
 use crate::context::Context;
-use crate::cursor::{Cursor, SealedCursor, fingerprint};
+use crate::cursor::SealedCursor;
 use crate::error::ToolError;
-use crate::file_names::unfit_globs;
 use crate::limits;
 use crate::names::ToolNames;
-use crate::outcome::{Limit, ToolOutcome};
-use crate::place::no_file_fits;
-use crate::sanitize::{sanitize, sanitize_line};
+use crate::outcome::ToolOutcome;
+use crate::sanitize::sanitize_line;
 use crate::several::AboutRoots;
 use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
@@ -260,252 +261,10 @@ impl Tool for SearchIndex {
     }
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
-        let mut clamp = Clamp::new(&context.names, Self::NAME);
-        let most = limits::CODE_TOKENS_MAX;
-        let asked_tokens =
-            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 0, most));
-        // A caller that asks for rules or for the next page of a ranking will want files, not code.
-        let is_about_files = request.explain == Some(true) || request.cursor.is_some();
-        let fit = (context.text_bytes / limits::CODE_TOKEN_BYTES) as u64;
-        let by_default = || match is_about_files || fit < limits::CODE_TOKENS_LEAST {
-            true => 0,
-            false => context.code_tokens,
-        };
-        let wanted_tokens = asked_tokens.unwrap_or_else(by_default);
-        let asked_limit = request.limit.map(|limit| {
-            clamp.number("limit", Some(limit), limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)
-        });
-        // An answer with enough code names more files.
-        let files = |tokens: u64| match tokens.min(fit) >= limits::CODE_TOKENS_FOR_MANY {
-            true => limits::CODE_FILES,
-            false => limits::RANKED_FILES,
-        };
-        let limit_for = |tokens: u64| asked_limit.unwrap_or_else(|| files(tokens)) as usize;
-        let scope = RankScope::of(context, &request)?;
-        let RankScope { places, globs, notes, .. } = &scope;
-        let (first_place, is_one) = (&places[0], places.len() == 1);
-        let bound = scope.bound();
-        let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
-        let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
-        // We ask for one more file than requested to see if there are more. For a further page we need the
-        // whole ranking, because we must find the last file of the previous page in it.
-        let candidates =
-            limit_for(wanted_tokens) * if wanted_tokens > 0 { limits::CODE_CANDIDATES } else { 1 };
-        let wanted = cursor.as_ref().map_or(candidates + 1, |_| forage_rank::limits::RESULTS);
-        // The choice of code needs the scores of all chunks of a file.
-        let chunks = if wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
-        let has_history = request.history.unwrap_or(true);
-        let call = context.stop.within(context.timeout);
-        let began = Instant::now();
-        let most = (wanted, chunks);
-        let (ranked, ranking) = scope.search(context, cursor.is_some(), (&call, began), most, has_history)?;
-        // For a list of files, we show code only if the caller asks for it.
-        let is_held_back = wanted_tokens > 0 && asked_tokens.is_none() && ranking.is_list;
-        let code_tokens = Some(wanted_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
-        let limit = limit_for(code_tokens.unwrap_or(0));
-        let stop = &ranked.stop;
-        let place_of = |hit: &FileHit| ranked.roots.get(hit.index);
-        let first = match &cursor {
-            Some(cursor) => place(&ranking, cursor, |hit| place_of(hit).map_or(0, |root| root.nth))?,
-            None => 0,
-        };
-        let hits = ranking.files.get(first..).unwrap_or_default();
-        // We keep files of the best file's kind, because the query seems to ask for that kind.
-        let is_kept =
-            |hit: &FileHit| code_tokens.is_none() || hit.aside.is_none() || hit.aside == hits[0].aside;
-        let ranked_hits: Vec<(usize, &FileHit)> =
-            (first..).zip(hits).filter(|(_, hit)| is_kept(hit)).take(limit + 1).collect();
-        // If too few of the candidates were kept, further files of the ranking may follow.
-        let mut is_cut =
-            ranked_hits.len() > limit || ranked_hits.len() < limit && hits.len() == candidates + 1;
-        let explain = request.explain.unwrap_or(false);
-        let mut hidden = Hidden::default();
-        let border = Border::new(&context.redactor, &mut hidden);
-        let mut texts: Vec<String> = Vec::new();
-        let mut reader = ChunkReader { context, words: &ranking.words, explain, too_large: None, border };
-        let mut skipped = Skipped::default();
-        let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(limit);
-        let mut files: Vec<RankedFile> = Vec::with_capacity(limit);
-        // Rank of the last file such that this page names it and all files before it.
-        let mut last = first.checked_sub(1);
-        let mut ranks: Vec<usize> = Vec::with_capacity(limit);
-        for &(nth, hit) in ranked_hits.iter().take(limit) {
-            last = Some(nth);
-            let Some(place) = place_of(hit).map(|root| root.place) else { continue };
-            let Some(text) = reader.text_or_why(place, hit, &mut skipped) else { continue };
-            let detail = match (code_tokens, nth) {
-                (Some(_), _) => (0, 0),
-                (None, 0..limits::RANKED_WELL_SHOWN) => limits::RANKED_CHUNKS,
-                (None, _) => limits::RANKED_CHUNKS_LATER,
-            };
-            files.push(reader.record(place, hit, &text, detail));
-            shown.push((&place.root, hit));
-            ranks.push(nth);
-            if code_tokens.is_some() {
-                texts.push(text);
-            }
-        }
-        let code = code_tokens.map(|tokens| {
-            let further = files.len().min(limits::CODE_FURTHER_FILES);
-            let named = files.iter().map(|file| model_tokens(&file.path)).sum::<usize>()
-                + further * limits::CODE_FURTHER_TOKENS;
-            let bytes = files.iter().map(|file| file.path.len() + 1).sum::<usize>()
-                + further * limits::CODE_FURTHER_BYTES;
-            let tokens = tokens as usize;
-            let chooser = code::CodeReader {
-                budget: PassageBudget {
-                    tokens: tokens - named.min(tokens / limits::CODE_NAMED_PART),
-                    bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
-                },
-                is_asked_for: asked_tokens.is_some(),
-                shown: context.shown_earlier.as_ref(),
-                words: &ranking.words,
-                outlines: &context.outlines,
-                threads: context.walk_options().thread_count(),
-                stop,
-            };
-            let read = texts.len().min(limits::CODE_FILES_READ);
-            chooser.read(&shown[..read], &texts[..read], &mut files, &mut reader.border)
-        });
-        if code.is_some() {
-            let most = asked_limit.map_or(limits::CODE_FURTHER_FILES, |_| limit);
-            let has_code = |file: &RankedFile| !(file.code.is_empty() && file.shown_earlier.is_empty());
-            let further: Vec<usize> = (0..files.len()).filter(|at| !has_code(&files[*at])).collect();
-            let (named, unnamed) = further.split_at(further.len().min(most));
-            for &at in named {
-                reader.name_with_line(&mut files[at], shown[at].1, &texts[at]);
-            }
-            if let Some(&first) = unnamed.first() {
-                // The next page must begin with this file.
-                (last, is_cut) = (ranks[first].checked_sub(1), true);
-            }
-            let mut nth = 0..;
-            files.retain(|_| nth.next().is_none_or(|at| !unnamed.contains(&at)));
-        }
-        let end = last.map_or(first, |last| last + 1);
-        let left_out = left_out(ranking.files.get(first..end).unwrap_or_default(), is_kept);
-
-        // An incomplete ranking must not have a next page: that page would belong to another ranking.
-        let is_whole = !ranked.is_provisional() && ranked.failures.is_empty();
-        let next = last.and_then(|last| ranking.files.get(last)).filter(|_| is_cut && is_whole);
-        let next = next.and_then(|last| {
-            let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
-            // A ranking has no distances, so this field holds the position of the root.
-            let distance = u8::try_from(place_of(last)?.nth).ok()?;
-            Some(Cursor { distance, path, line: end as u64 }.encode(bound))
-        });
-        let found = !files.is_empty();
-        // A provisional search knows only the files that match, so it can't say that there are no others.
-        let no_file_chosen = !found && ranked.has_no_file();
-        if no_file_chosen && globs.is_some() {
-            return Err(no_file_fits(request.path.as_deref()));
-        }
-        let unfit = match request.file_pattern.as_deref().filter(|_| found && cursor.is_none() && is_one) {
-            Some(globs) => {
-                let options = WalkOptions { only: first_place.only.clone(), ..context.walk_options() };
-                let argument = ("file_pattern", "{search_index.file_pattern}");
-                let place = (&first_place.root, &first_place.start);
-                unfit_globs(context, place, options, argument, &split(globs))
-            }
-            None => None,
-        };
-        let excluded = ranked.count_excluded()?;
-        let mut not_searched = match found || cursor.is_some() || excluded == 0 {
-            true => CallVerdict::none(),
-            false => excluded_matches(context, &ranked, &scope.query)?,
-        };
-        let too_large = reader.too_large.map(|example| {
-            let files = count(skipped.get(SkipReason::TooLarge), "file");
-            let example = clip(&example, limits::NOTE_BYTES);
-            format!("{files} over limits.max_file_bytes of the configuration, such as {example}")
-        });
-        if !found {
-            not_searched.hidden_matches.extend(too_large.clone().map(HiddenMatches::by_setting));
-        }
-        if code.is_some() && context.stop.is_cancelled() {
-            return Err(ToolError::Cancelled);
-        }
-        let is_over = code.as_ref().is_some_and(|code| !code.is_whole);
-        let about_code = code.is_some().then(|| code::about_code(&files, &context.names)).flatten();
-        let response = RankResponse {
-            query: request.query,
-            path: first_place.shown_start(),
-            roots: if is_one { Vec::new() } else { places.iter().map(RankedPlace::root_path).collect() },
-            files,
-            matching_files: ranking.matching as u64,
-            files_searched: ranked.indexes().map(RankIndex::files).sum(),
-            provisional: ranked.is_provisional(),
-            // Until we have read the whole tree, we can't say that something is missing from it. This also
-            // applies to `unknown_words`.
-            weak: found && !ranked.is_provisional() && ranking.is_weak(),
-            lead: lead(&ranking),
-            strength: ranking.strength,
-            unknown_words: ranking
-                .unknown
-                .into_iter()
-                .filter(|word| !ranked.is_provisional() && !is_number(word))
-                .collect(),
-            own_names: if explain { ranking.own_names } else { Vec::new() },
-            understood: ranking.understood,
-            ignored: ranking.ignored,
-            no_file_chosen,
-            history: match explain && has_history {
-                true => ranked.indexes().map(|index| sanitize(&index.history_note())).collect(),
-                false => Vec::new(),
-            },
-            left_out,
-            continued: cursor.is_some(),
-            not_searched,
-            is_list: ranking.is_list,
-            is_translated: ranking.is_translated,
-            code,
-        };
-        let mut outcome = ToolOutcome::new(response, found);
-        outcome.hidden = hidden;
-        outcome.warnings = clamp.warnings;
-        let unmet = asked_tokens.filter(|tokens| *tokens > 0);
-        outcome.warnings.extend(unmet.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
-        outcome.warnings.extend(about_code);
-        if is_over {
-            outcome.truncated_by = stop.check().map(Limit::from);
-            outcome.warnings.push("there was no time to read the code of all these files".to_owned());
-        }
-        outcome.root = (is_one && first_place.is_other).then(|| (first_place.root_path(), true));
-        outcome.warnings.extend(notes.iter().cloned().chain(unfit));
-        for RankedRoot { place, ranked, .. } in &ranked.roots {
-            let before = outcome.warnings.len();
-            outcome.add_report(&ranked.report);
-            outcome.warnings[before..].iter_mut().for_each(|it| *it = place.tell(std::mem::take(it), is_one));
-            outcome.warnings.extend(ranked.warning.clone().map(|warning| place.tell(warning, is_one)));
-        }
-        if !ranked.failures.is_empty() {
-            outcome.warnings.extend(ranked.failures.iter().map(|failure| sanitize(failure)));
-        }
-        let too_large = too_large.filter(|_| found);
-        outcome.warnings.extend(too_large.map(|files| format!("left out despite matching: {files}")));
-        let in_part = ranked.indexes().map(RankIndex::files_in_part).sum();
-        outcome.warnings.extend(read_in_part(in_part, &context.names));
-        outcome.warnings.extend(unseen_phrases(ranking.not_looked_at, &context.names));
-        outcome.skipped.merge(&skipped);
-        let binary = ranked.indexes().map(|index| index.wordless_files() - index.unread_files()).sum();
-        outcome.skipped.add_many(SkipReason::Binary, binary);
-        outcome.skipped.add_many(SkipReason::Ignored, excluded);
-        outcome.next_cursor = next;
-        let is_at_end = end >= forage_rank::limits::RESULTS;
-        if is_cut || (is_at_end && ranking.matching > forage_rank::limits::RESULTS) {
-            outcome.truncated_by = Some(Limit::MaxResults);
-        }
-        if !ranked.failures.is_empty() {
-            outcome.truncated_by = Some(Limit::Root);
-        }
-        if is_at_end && !is_cut && ranking.matching > forage_rank::limits::RESULTS {
-            let most = grouped(forage_rank::limits::RESULTS as u64);
-            let narrow = context
-                .names
-                .fill("{search_index.path}, {search_index.file_pattern} or {search_index.query}");
-            outcome.warnings.push(format!("a ranking ends after {most} files; narrow {narrow}"));
-        }
-        Ok(outcome)
+        let plan = RankPlan::new(context, &request)?;
+        let (ranked, ranking) = plan.rank()?;
+        let page = PageReader::new(&plan, &ranked, &ranking)?.read();
+        RankAnswer { plan: &plan, ranked: &ranked, ranking, page }.assemble(request)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use forage_base::{Stop, map_in_threads};
 use forage_fs::{Globs, RelPath, Root};
-use forage_rank::{RankIndex, Ranking, known_language, language_of, search_all};
+use forage_rank::{FileHit, RankIndex, Ranking, known_language, language_of, search_all};
 
 use super::RankRequest;
 use super::provisional::ProvisionalSearch;
@@ -271,6 +271,11 @@ impl RankedRoots<'_> {
         let ranking =
             search_all(&indexes, &request).map_err(|error| ToolError::index(&error, error.hint()))?;
         if ranking.stopped { Err(self.over()) } else { Ok(ranking) }
+    }
+
+    /// Returns the root that contains a ranked file.
+    pub(super) fn root(&self, hit: &FileHit) -> Option<&RankedRoot<'_>> {
+        self.roots.get(hit.index)
     }
 
     pub(super) fn indexes(&self) -> impl Iterator<Item = &RankIndex> {
