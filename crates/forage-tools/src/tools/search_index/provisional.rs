@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use forage_base::Stop;
-use forage_fs::{RelPath, WalkOptions};
+use forage_fs::{RelPath, WalkOptions, WalkReport};
 use forage_rank::tree::read_first;
 use forage_search::{
     Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,
@@ -26,6 +26,28 @@ use crate::text::{count, grouped};
 struct ProvisionalFile {
     path: RelPath,
     lines: Vec<u32>,
+}
+
+impl ProvisionalFile {
+    /// Counts the lines with each of the words that `automaton` finds, at most 64.
+    fn new(file: FileEvents, automaton: &AhoCorasick) -> Self {
+        let mut lines = vec![0; automaton.patterns_len()];
+        for event in file.events.iter().filter(|event| event.kind == EventKind::Match) {
+            let mut seen = 0_u64;
+            for found in automaton.find_overlapping_iter(&event.bytes) {
+                seen |= 1 << found.pattern().as_usize();
+            }
+            (0..lines.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
+        }
+        Self { path: file.path, lines }
+    }
+}
+
+/// The files with words of the query, and the report of the search for them.
+#[derive(Default)]
+struct ProvisionalFiles {
+    files: Vec<ProvisionalFile>,
+    report: WalkReport,
 }
 
 /// A line search that replaces the ranked index.
@@ -46,61 +68,20 @@ impl ProvisionalSearch<'_> {
     /// Fails if the root can't be walked, or if the call was cancelled.
     pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
         let Self { context, place, stop, began } = *self;
-        let root = &place.root;
         let words = words(query);
-        let mut found: Vec<ProvisionalFile> = Vec::new();
         let end = began + limits::PROVISIONAL_TIME;
         let left = end.saturating_duration_since(Instant::now()).saturating_sub(limits::PROVISIONAL_RANKING);
         let in_time = stop.within(left.max(limits::PROVISIONAL_SEARCH_MIN));
-        let mut report = forage_fs::WalkReport::default();
-        if !words.is_empty() {
-            let alternatives: Vec<String> = words.iter().map(|word| escape(word)).collect();
-            let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
-            let pattern = Pattern::new_within(&alternatives.join("|"), &options, &in_time)
-                .map_err(|source: PatternError| ToolError::pattern("query", source, stop))?;
-            let which = AhoCorasick::builder()
-                .ascii_case_insensitive(true)
-                .match_kind(MatchKind::Standard)
-                .build(&words)
-                .map_err(|error| ToolError::index(&error, None))?;
-            let options = context.walk_options();
-            // The other threads must be left to the build. If calls took them all, it would take more than
-            // twice as long.
-            let threads = (options.thread_count() / 2).max(1);
-            let walk = WalkOptions { only: place.only.clone(), threads, ..options };
-            let scan = ScanOptions {
-                max_file_matches: limits::PROVISIONAL_LINES,
-                max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
-                max_spans: 0,
-                line_bytes: Some(limits::GREP_LINE_CHARACTERS),
-                index: context.index(root),
-                ..ScanOptions::default()
-            };
-            report = search(root, &place.start, &walk, &pattern, &scan, &in_time, |file: FileEvents| {
-                if !place.allows(&file.path.display()) {
-                    return ControlFlow::Continue(());
-                }
-                let mut lines = vec![0; words.len()];
-                for event in file.events.iter().filter(|event| event.kind == EventKind::Match) {
-                    let mut seen = 0_u64;
-                    for found in which.find_overlapping_iter(&event.bytes) {
-                        seen |= 1 << found.pattern().as_usize();
-                    }
-                    (0..words.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
-                }
-                found.push(ProvisionalFile { path: file.path, lines });
-                ControlFlow::Continue(())
-            })?;
-            if stop.is_cancelled() {
-                return Err(ToolError::Cancelled);
-            }
-        }
-        let all = found.len();
-        let best = best(found, &words);
+        let ProvisionalFiles { files, report } = match words.is_empty() {
+            true => ProvisionalFiles::default(),
+            false => self.find(&words, &in_time)?,
+        };
+        let found = files.len();
+        let best = best(files, &words);
         let mut effort = context.effort(stop);
         effort.threads = effort.threads.min(limits::PROVISIONAL_THREADS);
         let least = limits::PROVISIONAL_FILES_MIN;
-        let (index, ranked) = read_first(root, &best, &effort, end, least).map_err(|error| {
+        let (index, ranked) = read_first(&place.root, &best, &effort, end, least).map_err(|error| {
             if stop.is_cancelled() {
                 ToolError::Cancelled
             } else {
@@ -108,29 +89,73 @@ impl ProvisionalSearch<'_> {
                 ToolError::index(&format_args!("{error}; {instead}call again in a few seconds"), None)
             }
         })?;
-        let searched = match report.stopped {
-            Some(_) => format!("the first {} that were searched in time", count(report.searched(), "file")),
-            None => count(report.searched(), "file"),
-        };
         let how_far = progress.map(|(done, all)| match all {
             0 => format!(" ({} so far)", count(done, "file")),
             all => format!(" ({} of {})", grouped(done.min(all)), count(all, "file")),
         });
-        let what = match all {
-            0 => format!("no word of the query was found in {searched}"),
-            _ => format!(
-                "this ranks the {}{} with most of the words, out of {} with any, in {searched}",
-                count(ranked as u64, "file"),
-                if ranked < best.len() { " there was time for" } else { "" },
-                grouped(all as u64),
-            ),
-        };
         let warning = Some(format!(
-            "the ranked index is being built{}: until then {what}; call again later for full results, such as other \
+            "the ranked index is being built{}: until then {}; call again later for full results, such as other \
              forms of a word",
             how_far.unwrap_or_default(),
+            describe(&report, found, ranked, ranked < best.len()),
         ));
         Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning, is_provisional: true })
+    }
+
+    /// Finds the files with at least one of the words.
+    fn find(&self, words: &[String], in_time: &Stop) -> Result<ProvisionalFiles, ToolError> {
+        let Self { context, place, stop, .. } = *self;
+        let alternatives: Vec<String> = words.iter().map(|word| escape(word)).collect();
+        let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
+        let pattern = Pattern::new_within(&alternatives.join("|"), &options, in_time)
+            .map_err(|source: PatternError| ToolError::pattern("query", source, stop))?;
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .build(words)
+            .map_err(|error| ToolError::index(&error, None))?;
+        let options = context.walk_options();
+        // The other threads must be left to the build. If calls took them all, it would take more than twice
+        // as long.
+        let threads = (options.thread_count() / 2).max(1);
+        let walk = WalkOptions { only: place.only.clone(), threads, ..options };
+        let scan = ScanOptions {
+            max_file_matches: limits::PROVISIONAL_LINES,
+            max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
+            max_spans: 0,
+            line_bytes: Some(limits::GREP_LINE_CHARACTERS),
+            index: context.index(&place.root),
+            ..ScanOptions::default()
+        };
+        let mut files: Vec<ProvisionalFile> = Vec::new();
+        let receive = |file: FileEvents| {
+            if place.allows(&file.path.display()) {
+                files.push(ProvisionalFile::new(file, &automaton));
+            }
+            ControlFlow::Continue(())
+        };
+        let report = search(&place.root, &place.start, &walk, &pattern, &scan, in_time, receive)?;
+        if stop.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        Ok(ProvisionalFiles { files, report })
+    }
+}
+
+/// Describes the files that are ranked: `ranked` of the `found` ones.
+fn describe(report: &WalkReport, found: usize, ranked: usize, is_cut: bool) -> String {
+    let searched = match report.stopped {
+        Some(_) => format!("the first {} that were searched in time", count(report.searched(), "file")),
+        None => count(report.searched(), "file"),
+    };
+    match found {
+        0 => format!("no word of the query was found in {searched}"),
+        _ => format!(
+            "this ranks the {}{} with most of the words, out of {} with any, in {searched}",
+            count(ranked as u64, "file"),
+            if is_cut { " there was time for" } else { "" },
+            grouped(found as u64),
+        ),
     }
 }
 
