@@ -135,79 +135,34 @@ fn run_for(
     let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
     let most = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
-    let name = qualified.name;
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
             "invert_match",
             "lines without a name are not uses of it; omit this, or search for lines",
         ));
     }
-    let of_name = GrepRequest {
-        pattern: name.to_owned(),
-        word_regexp: Some(true),
-        ignore_case: None,
-        fixed_strings: Some(true),
-        context_lines: request.context_lines.or(Some(0)),
-        ..request.clone()
-    };
+    let of_name = lines_with(qualified.name, &request);
     let asked = of_name.asked(context, ResultUnit::Matches, clamp);
     let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
     if line_search.revision.is_some() {
         let problem = "uses are found only in the working tree; omit this, or search for lines";
         return Err(ToolError::argument("output", problem));
     }
-    let LineSearch { root, start, bound, cursor, .. } = &line_search;
+    let LineSearch { start, bound, cursor, .. } = &line_search;
     // We know the order of the files only once we know all files, so the walk must start at the beginning.
     let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
-    let pattern = line_search.pattern()?;
-    let is_cased = !request.ignore_case.unwrap_or(false);
     let mut hidden = Hidden::default();
-    let mut reader = UseReader {
-        context,
-        root,
-        qualified,
-        pattern,
-        // The search that found a file has already applied the filters.
-        walk: WalkOptions { only: None, threads: 1, no_ignore: true, hidden: true, ..walk.clone() },
-        around: line_search.asked.around,
-        start_depth: start.depth(),
-        stop: &line_search.stop,
-        border: Border::new(&context.redactor, &mut hidden),
-        held: HeldFiles::default(),
-        subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
-    };
-    let question = GatheredQuestion {
-        bound: *bound,
-        max_file_bytes: context.max_file_bytes,
-        name: qualified.name.to_owned(),
-        qualifier: qualified.qualifier.map(str::to_owned),
-    };
+    let mut reader = UseReader::new(&line_search, qualified, &mut hidden)?;
     // We must not cache the files of a range: a commit changes them without changing the tree.
     let gathered = match request.changed {
-        None => reader.cached_or_gathered(question, start, walk)?,
+        None => reader.cached_or_gathered(reader.question(*bound), start, walk)?,
         Some(_) => Arc::new(reader.gather(start, walk)?),
     };
-    let Gathered { files, report, is_complete: complete, all_known, .. } = &*gathered;
-    let (complete, all_known) = (*complete, *all_known);
-    let not_searched = line_search.verdict(report, files.is_empty() && all_known)?;
-    let match_count: u64 = files.iter().map(|file| file.matches).sum();
+    let Gathered { files, report, all_known, .. } = &*gathered;
+    let not_searched = line_search.verdict(report, files.is_empty() && *all_known)?;
     reader.hold(files, cursor.as_ref(), max_results);
-    let mut notes = Vec::new();
-    // If only one file defines the name, no subtype in another file overrides it.
-    if let Some(qualifier) = qualified.qualifier
-        && files.iter().filter(|file| file.may_define).nth(1).is_some()
-    {
-        let subtypes =
-            cached(&gathered.subtypes, |found| found.is_complete, || reader.subtypes(qualifier, start, walk));
-        let is_complete = subtypes.is_complete;
-        reader.subtypes = subtypes;
-        if !is_complete {
-            let qualifier = quoted(qualifier);
-            notes
-                .push(format!("not all subtypes of {qualifier} are known: lines of the others are left out"));
-        }
-    }
-    if !is_cased {
+    let mut notes: Vec<String> = reader.find_subtypes(&gathered, start, walk).into_iter().collect();
+    if request.ignore_case.unwrap_or(false) {
         notes.push("the search is case-sensitive: names are compared exactly".to_owned());
     }
     let lists = match cursor {
@@ -215,40 +170,78 @@ fn run_for(
         None => reader.lists(&gathered),
     };
     notes.extend(lists.iter().flat_map(|list| &list.notes).cloned());
-    let [(defined, defined_count), (implementing, implementing_count)] =
+    let [(definitions, definition_count), (implementations, implementation_count)] =
         lists.map(|list| (reader.listed(&list), list.total));
-    let page = reader.page(files, cursor.as_ref(), max_results);
-    let found = !files.is_empty();
-    let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(*bound));
-    let mut outcome = ToolOutcome::new(
-        GrepResponse {
-            path: start.display().into_owned(),
-            match_count,
-            file_count: files.len() as u64,
-            totals_exact: complete,
-            files_searched: report.searched(),
-            files: page.files,
-            elsewhere: page.elsewhere.most_first(),
-            name: qualified.name.to_owned(),
-            qualifier: qualified.qualifier.map(str::to_owned),
-            left_out_count: page.left_out.values().sum(),
-            left_out: most_first(page.left_out),
-            definitions: defined,
-            definition_count: defined_count,
-            implementations: implementing,
-            implementation_count: implementing_count,
-            depth: start.depth() + 1,
-            bound: *bound,
-            continued: cursor.is_some(),
-            has_pages: all_known,
-            not_searched,
-            no_file_chosen: line_search.no_file_chosen(report),
-            ..GrepResponse::of(&request)
-        },
-        found,
-    );
+    let mut page = reader.page(files, cursor.as_ref(), max_results);
+    let next = page.last.as_ref().filter(|_| page.is_cut && *all_known).map(|last| last.encode(*bound));
+    let response = GrepResponse {
+        definitions,
+        definition_count,
+        implementations,
+        implementation_count,
+        not_searched,
+        ..response(&request, qualified, &line_search, &gathered, &mut page)
+    };
+    let mut outcome = ToolOutcome::new(response, !files.is_empty());
     outcome.warnings = [line_search.asked.warnings.clone(), notes].concat();
-    if page.not_narrowed > 0 && qualified.qualifier.is_some() {
+    add_notes(&mut outcome, &line_search, &gathered, &page);
+    outcome.next_cursor = next;
+    outcome.hidden = hidden;
+    Ok(outcome)
+}
+
+/// Builds the request for the lines that contain the name.
+fn lines_with(name: &str, request: &GrepRequest) -> GrepRequest {
+    GrepRequest {
+        pattern: name.to_owned(),
+        word_regexp: Some(true),
+        ignore_case: None,
+        fixed_strings: Some(true),
+        context_lines: request.context_lines.or(Some(0)),
+        ..request.clone()
+    }
+}
+
+/// Builds the records except for the lists of definitions. Takes the files out of the page.
+fn response(
+    request: &GrepRequest,
+    QualifiedName { name, qualifier }: QualifiedName<'_>,
+    line_search: &LineSearch<'_>,
+    gathered: &Gathered,
+    page: &mut UsesPage,
+) -> GrepResponse {
+    let LineSearch { start, bound, cursor, .. } = line_search;
+    let Gathered { files, report, is_complete, all_known, .. } = gathered;
+    GrepResponse {
+        path: start.display().into_owned(),
+        match_count: files.iter().map(|file| file.matches).sum(),
+        file_count: files.len() as u64,
+        totals_exact: *is_complete,
+        files_searched: report.searched(),
+        files: std::mem::take(&mut page.files),
+        elsewhere: std::mem::take(&mut page.elsewhere).most_first(),
+        name: name.to_owned(),
+        qualifier: qualifier.map(str::to_owned),
+        left_out_count: page.left_out.values().sum(),
+        left_out: most_first(std::mem::take(&mut page.left_out)),
+        depth: start.depth() + 1,
+        bound: *bound,
+        continued: cursor.is_some(),
+        has_pages: *all_known,
+        no_file_chosen: line_search.no_file_chosen(report),
+        ..GrepResponse::of(request)
+    }
+}
+
+/// Adds the report of the search, and the warnings about missing lines.
+fn add_notes(
+    outcome: &mut ToolOutcome<GrepResponse>,
+    line_search: &LineSearch<'_>,
+    gathered: &Gathered,
+    page: &UsesPage,
+) {
+    let Gathered { report, all_known, .. } = gathered;
+    if page.not_narrowed > 0 && outcome.response.qualifier.is_some() {
         let files = count(page.not_narrowed, "file");
         outcome
             .warnings
@@ -261,9 +254,7 @@ fn run_for(
         outcome.skipped.add_many(SkipReason::LineTooLong, page.skipped.get(SkipReason::LineTooLong));
     }
     outcome.skipped.add_many(SkipReason::Unreadable, page.skipped.get(SkipReason::Unreadable));
-    outcome.next_cursor = next;
-    outcome.hidden = hidden;
-    let narrow = narrow(&context.names);
+    let narrow = narrow(&line_search.context.names);
     if report.broke_off {
         let most = grouped(limits::GREP_USES_FILES as u64);
         outcome.warnings.push(format!("more than {most} files contain the name; {narrow}"));
@@ -276,7 +267,6 @@ fn run_for(
         let limit = if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults };
         outcome.truncated_by.get_or_insert(line_search.stop.check().map_or(limit, Limit::from));
     }
-    Ok(outcome)
 }
 
 /// One page of lines.
@@ -392,6 +382,58 @@ impl OutlinedFile {
 }
 
 impl<'a> UseReader<'a> {
+    fn new(
+        line_search: &'a LineSearch<'a>,
+        qualified: QualifiedName<'a>,
+        hidden: &'a mut Hidden,
+    ) -> Result<Self, ToolError> {
+        let LineSearch { context, root, start, walk, stop, .. } = line_search;
+        Ok(Self {
+            context,
+            root,
+            qualified,
+            pattern: line_search.pattern()?,
+            // The search that found a file has already applied the filters.
+            walk: WalkOptions {
+                from: None,
+                only: None,
+                threads: 1,
+                no_ignore: true,
+                hidden: true,
+                ..walk.clone()
+            },
+            around: line_search.asked.around,
+            start_depth: start.depth(),
+            stop,
+            border: Border::new(&context.redactor, hidden),
+            held: HeldFiles::default(),
+            subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
+        })
+    }
+
+    /// Builds the key of the cache for the files that contain the name.
+    fn question(&self, bound: u64) -> GatheredQuestion {
+        let QualifiedName { name, qualifier } = self.qualified;
+        GatheredQuestion {
+            bound,
+            max_file_bytes: self.context.max_file_bytes,
+            name: name.to_owned(),
+            qualifier: qualifier.map(str::to_owned),
+        }
+    }
+
+    /// Finds the subtypes of the qualifier if several files may define the name. Returns a note if some
+    /// subtypes are unknown.
+    fn find_subtypes(&mut self, gathered: &Gathered, start: &RelPath, walk: &WalkOptions) -> Option<String> {
+        let qualifier = self.qualified.qualifier?;
+        gathered.files.iter().filter(|file| file.may_define).nth(1)?;
+        self.subtypes =
+            cached(&gathered.subtypes, |found| found.is_complete, || self.subtypes(qualifier, start, walk));
+        let qualifier = quoted(qualifier);
+        (!self.subtypes.is_complete)
+            .then(|| format!("not all subtypes of {qualifier} are known: lines of the others are left out"))
+    }
+
     fn scan(&self, around: (usize, usize), max_file_matches: usize) -> ScanOptions {
         ScanOptions {
             before_context: around.0,
