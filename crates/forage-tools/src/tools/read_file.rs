@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, Root, decode};
@@ -32,6 +32,7 @@ use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 use crate::tool::Tool;
 pub use structure::OutlineEntry;
+use structure::SymbolLines;
 
 /// The `read_file` tool.
 pub struct ReadFile;
@@ -142,6 +143,37 @@ pub struct ReadResponse {
     outline_lines: Option<(i64, i64)>,
 }
 
+impl ReadResponse {
+    /// Creates a response without lines.
+    fn new(source: &FileSource, size: u64, encoding: &'static str) -> Self {
+        Self {
+            path: source.shown.clone(),
+            path_bytes: path_bytes(&source.path),
+            start_line: 1,
+            end_line: 0,
+            total_lines: 0,
+            total_exact: false,
+            size,
+            encoding,
+            lines: Vec::new(),
+            further: Vec::new(),
+            symbol_notes: Vec::new(),
+            outline: Vec::new(),
+            outline_left_out: BTreeMap::new(),
+            outline_by_line: false,
+            outline_has_errors: false,
+            line_bytes: BTreeMap::new(),
+            redacted_lines: Vec::new(),
+            cut_lines: 0,
+            crlf: false,
+            not_utf8: false,
+            wanted_end: None,
+            is_outline: false,
+            outline_lines: None,
+        }
+    }
+}
+
 /// A further requested definition.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct ReadPart {
@@ -210,96 +242,131 @@ impl Tool for ReadFile {
         .into_iter();
         let of_symbol = of_symbols.next();
         let lines = of_symbol.as_ref().map(|of| of.start.cast_signed()..=of.end.cast_signed()).or(lines);
-        // Arguments take precedence over lines in the path.
-        let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
-        let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
-        let start = clamp.at_least("start_line", first, 1).unwrap_or(1);
-        // The largest number means that the path has only a first line.
-        let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
-        let asked_end = request.end_line.or(last);
-        let end = Clamp::new(&context.names, Self::NAME).at_least("end_line", asked_end, start);
+        let asked = AskedLines::new(context, &request, lines, &mut clamp);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
-        let mut room = context.text_bytes;
-        let wanted = WantedLines::read(room, &source, (start, end), &mut border, &stop)?;
-        let all = wanted.reader.lines_seen;
-        let is_behind = wanted.reader.complete && start > all.max(1);
-        // This warns if the requested end is before the first displayed line.
-        clamp.at_least("end_line", asked_end, start);
-        if !is_behind
-            && wanted.reader.complete
-            && let Some(beyond) = end.filter(|&end| end > all.max(1))
-        {
-            clamp.note("end_line", beyond, 1, all.max(1));
-        }
-        let WantedLines { reader, shown, encoding, size } = wanted;
-        let shown_path = source.shown.clone();
-        let lines = shown.lines.len() as u64;
-        let last = (start + lines).saturating_sub(1);
-        let (mut cut, reader_complete) = (reader.out_of_room, reader.complete);
-        let (mut symbol_warnings, mut symbol_notes) =
-            of_symbol.map(|of| (of.warnings, of.notes)).unwrap_or_default();
-        let (mut further, mut redacted) = (Vec::new(), shown.redacted);
-        room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
-        for of in of_symbols {
-            if cut {
-                break;
-            }
-            let range = (of.start, Some(of.end));
-            let WantedLines { reader, shown, .. } =
-                WantedLines::read(room, &source, range, &mut border, &stop)?;
-            room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
-            cut = reader.out_of_room;
-            redacted.extend(shown.redacted);
-            symbol_warnings.extend(of.warnings);
-            symbol_notes.extend(of.notes);
-            let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
-            further.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
-        }
-        for notes in [&mut symbol_warnings, &mut symbol_notes] {
-            notes.sort();
-            notes.dedup();
-        }
+        let range = (asked.start, asked.end);
+        let mut wanted = WantedLines::read(context.text_bytes, &source, range, &mut border, &stop)?;
+        asked.warn(&wanted.reader, &mut clamp);
+        let mut symbols = SymbolParts::new(of_symbol, &mut wanted);
+        let room = context.text_bytes.saturating_sub(wanted.shown.text_bytes());
+        symbols.read(room, &source, of_symbols, &mut border, &stop)?;
+        let lines = wanted.shown.lines.len() as u64;
+        let last = (asked.start + lines).saturating_sub(1);
+        let is_complete = wanted.reader.complete;
+        // If time ran out before the first line of a file that has lines, nothing was found.
         let mut outcome = ToolOutcome::new(
             ReadResponse {
-                path: shown_path,
-                path_bytes: path_bytes(&path),
-                start_line: start,
+                start_line: asked.start,
                 end_line: if lines == 0 { 0 } else { last },
-                total_lines: reader.lines_seen,
-                total_exact: reader.complete,
-                size,
-                encoding,
-                cut_lines: shown.cut_lines,
-                crlf: reader.crlf,
-                not_utf8: shown.not_utf8,
-                lines: shown.lines,
-                further,
-                outline: Vec::new(),
-                outline_left_out: BTreeMap::new(),
-                outline_by_line: false,
-                outline_has_errors: false,
-                symbol_notes,
-                line_bytes: shown.bytes,
-                redacted_lines: redacted,
-                wanted_end: end,
-                is_outline: false,
-                outline_lines: None,
+                further: symbols.parts,
+                symbol_notes: symbols.notes,
+                redacted_lines: symbols.redacted,
+                wanted_end: asked.end,
+                ..wanted.response(&source)
             },
-            // If time ran out before the first line of a file that has lines, nothing was found.
-            lines > 0 || reader.complete,
+            lines > 0 || is_complete,
         );
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
-        outcome.warnings.extend(symbol_warnings);
-        let is_shown = reader_complete || end.is_some_and(|end| last >= end);
+        outcome.warnings.extend(symbols.warnings);
+        let is_shown = is_complete || asked.end.is_some_and(|end| last >= end);
         if let Some(stopped) = stop.check().filter(|_| !is_shown) {
             outcome.truncated_by = Some(stopped.into());
-        } else if cut {
+        } else if symbols.is_cut {
             outcome.truncated_by = Some(Limit::TextBytes);
         }
         Ok(outcome)
+    }
+}
+
+/// The range of lines that a call asks for.
+struct AskedLines {
+    start: u64,
+    end: Option<u64>,
+    /// The last line as it was given. It may be before the first one.
+    given_end: Option<i64>,
+}
+
+impl AskedLines {
+    /// Takes the range from the request or, if it has none, from `lines`.
+    fn new(
+        context: &Context,
+        request: &ReadRequest,
+        lines: Option<RangeInclusive<i64>>,
+        clamp: &mut Clamp<'_>,
+    ) -> Self {
+        let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
+        let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
+        let start = clamp.at_least("start_line", first, 1).unwrap_or(1);
+        let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
+        let given_end = request.end_line.or(last);
+        // `warn` repeats this, because its warning comes after the file could be read.
+        let end = Clamp::new(&context.names, ReadFile::NAME).at_least("end_line", given_end, start);
+        Self { start, end, given_end }
+    }
+
+    /// Warns if the range ends before its start or after the end of the file.
+    fn warn(&self, reader: &LineReader, clamp: &mut Clamp<'_>) {
+        let all = reader.lines_seen.max(1);
+        // This warns if the requested end is before the first displayed line.
+        clamp.at_least("end_line", self.given_end, self.start);
+        if reader.complete
+            && self.start <= all
+            && let Some(beyond) = self.end.filter(|&end| end > all)
+        {
+            clamp.note("end_line", beyond, 1, all);
+        }
+    }
+}
+
+/// The requested definitions after the first one, and the notes about all of them.
+struct SymbolParts {
+    parts: Vec<ReadPart>,
+    redacted: Vec<u64>,
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    /// True if there was no room for all lines.
+    is_cut: bool,
+}
+
+impl SymbolParts {
+    /// Begins with the notes about the first definition, or about a range of lines.
+    fn new(first: Option<SymbolLines>, wanted: &mut WantedLines) -> Self {
+        let (warnings, notes) = first.map(|of| (of.warnings, of.notes)).unwrap_or_default();
+        let redacted = std::mem::take(&mut wanted.shown.redacted);
+        Self { parts: Vec::new(), redacted, warnings, notes, is_cut: wanted.reader.out_of_room }
+    }
+
+    /// Reads the lines of further definitions, limited to `room` bytes.
+    fn read(
+        &mut self,
+        mut room: usize,
+        source: &FileSource,
+        symbols: impl Iterator<Item = SymbolLines>,
+        border: &mut Border<'_>,
+        stop: &Stop,
+    ) -> Result<(), ToolError> {
+        for of in symbols {
+            if self.is_cut {
+                break;
+            }
+            let range = (of.start, Some(of.end));
+            let WantedLines { reader, shown, .. } = WantedLines::read(room, source, range, border, stop)?;
+            room = room.saturating_sub(shown.text_bytes());
+            self.is_cut = reader.out_of_room;
+            self.redacted.extend(shown.redacted);
+            self.warnings.extend(of.warnings);
+            self.notes.extend(of.notes);
+            let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
+            self.parts.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
+        }
+        for notes in [&mut self.warnings, &mut self.notes] {
+            notes.sort();
+            notes.dedup();
+        }
+        Ok(())
     }
 }
 
@@ -332,6 +399,21 @@ impl WantedLines {
         let encoding = encoding.ok_or_else(|| is_binary(&source.path, size))?;
         let shown = reader.finish(border);
         Ok(Self { reader, shown, encoding, size })
+    }
+
+    /// Builds the records of these lines, without their numbers.
+    fn response(self, source: &FileSource) -> ReadResponse {
+        let Self { reader, shown, encoding, size } = self;
+        ReadResponse {
+            total_lines: reader.lines_seen,
+            total_exact: reader.complete,
+            cut_lines: shown.cut_lines,
+            crlf: reader.crlf,
+            not_utf8: shown.not_utf8,
+            lines: shown.lines,
+            line_bytes: shown.bytes,
+            ..ReadResponse::new(source, size, encoding)
+        }
     }
 }
 
@@ -429,6 +511,12 @@ struct ShownLines {
     redacted: Vec<u64>,
     cut_lines: u64,
     not_utf8: bool,
+}
+
+impl ShownLines {
+    fn text_bytes(&self) -> usize {
+        self.lines.iter().map(String::len).sum()
+    }
 }
 
 impl LineReader {

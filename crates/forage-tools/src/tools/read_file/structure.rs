@@ -21,10 +21,11 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::FileSource;
 use crate::limits;
+use crate::names::ToolNames;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
-use crate::sanitize::{line_text, path_bytes};
+use crate::sanitize::line_text;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{KEYWORD_PREFIXES, clip, count, grouped, quoted, quoted_name};
 
@@ -99,29 +100,15 @@ pub(super) fn answer(
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
-            path: source.shown.clone(),
-            path_bytes: path_bytes(path),
-            start_line: 1,
-            end_line: 0,
             total_lines,
             total_exact: true,
-            size,
-            encoding,
-            cut_lines: 0,
-            crlf: false,
-            not_utf8: false,
-            lines: Vec::new(),
-            further: Vec::new(),
-            symbol_notes: Vec::new(),
             outline: entries,
             outline_left_out: left_out,
             outline_by_line: found.is_by_line,
             outline_has_errors: found.has_errors,
-            line_bytes: BTreeMap::new(),
-            redacted_lines: Vec::new(),
-            wanted_end: None,
             is_outline: true,
             outline_lines: lines.map(|lines| (*lines.start(), *lines.end())),
+            ..ReadResponse::new(source, size, encoding)
         },
         true,
     );
@@ -411,27 +398,79 @@ fn lines_of(
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
-    let found = &outline.definitions;
-    // We try the name as it is written first: for example, `ns::method` is a single name in a shell, and
-    // `a-b` in Lisp.
-    let spellings = spellings(symbol);
-    let of_spelling = |spelling: &String| -> Vec<usize> {
-        (0..found.len()).filter(|at| found[*at].name == *spelling).collect()
+    let search = SymbolSearch {
+        symbol,
+        segments: segments(bare_name(symbol)),
+        outline: &outline,
+        lines: text.lines().collect(),
     };
-    let whole = spellings.iter().map(of_spelling).find(|found| !found.is_empty()).unwrap_or_default();
-    let segments = segments(bare_name(symbol));
-    let (name, outer) = match segments.split_last() {
-        _ if !whole.is_empty() => (symbol, &[] as &[String]),
-        Some((name, outer)) => (name.as_str(), outer),
-        None => return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition")),
-    };
-    let around = |at: usize| outline.around(at).skip(1);
-    let all_lines: Vec<&str> = text.lines().collect();
-    // The name of a container may have several parts, e.g. `A.B` in Elixir. The outline has only the last
-    // one.
-    let is_separator = |c: char| matches!(c, '.' | ':' | '\\' | '/');
-    let qualifiers = |definition: &Definition| {
-        let line = all_lines.get(definition.line as usize - 1).copied().unwrap_or_default();
+    let chosen = search.preferred(search.named()?);
+    if chosen.is_empty() {
+        return Err(search.not_found(path, &context.names));
+    }
+    let lines = |at: &usize| outline.definitions[*at].end_line + 1 - outline.definitions[*at].start_line;
+    let is_short = chosen.iter().map(lines).sum::<u32>() <= limits::SYMBOL_LINES;
+    let is_shown = is_short || search.is_one_scope(&chosen);
+    match chosen.len() <= limits::SYMBOL_PLACES && is_shown {
+        true => Ok(chosen.iter().map(|at| search.symbol_lines(*at, &chosen)).collect()),
+        false => Err(search.ambiguous(path, &chosen)),
+    }
+}
+
+/// Finds the definitions that a symbol names. It identifies them by their indices in the outline.
+struct SymbolSearch<'a> {
+    symbol: &'a str,
+    /// The names in the symbol, outermost first.
+    segments: Vec<String>,
+    outline: &'a FileOutline,
+    /// The lines of the file.
+    lines: Vec<&'a str>,
+}
+
+impl SymbolSearch<'_> {
+    /// Finds the definitions with the symbol's name, within those that it names around them.
+    fn named(&self) -> Result<Vec<usize>, ToolError> {
+        let found = &self.outline.definitions;
+        // We try the name as it is written first: for example, `ns::method` is a single name in a shell, and
+        // `a-b` in Lisp.
+        let of_spelling = |spelling: &String| -> Vec<usize> {
+            (0..found.len()).filter(|at| found[*at].name == *spelling).collect()
+        };
+        if let Some(whole) = spellings(self.symbol).iter().map(of_spelling).find(|found| !found.is_empty()) {
+            return Ok(whole);
+        }
+        let Some((name, outer)) = self.segments.split_last() else {
+            return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition"));
+        };
+        let is_named = |at: &usize| found[*at].name == *name && self.is_within(*at, outer);
+        Ok((0..found.len()).filter(is_named).collect())
+    }
+
+    /// Returns true if a definition is within those with the names `outer`, of which the outermost comes
+    /// first. The caller may leave out names in between.
+    fn is_within(&self, at: usize, outer: &[String]) -> bool {
+        // The innermost name comes first.
+        let mut names = outer.iter().rev().peekable();
+        let mut leave = |outer: &str| {
+            if names.next_if(|name| outer == **name).is_none() {
+                let parts = outer.rsplit(is_separator).filter(|part| !part.is_empty());
+                parts.for_each(|part| drop(names.next_if(|name| part == **name).cloned()));
+            }
+        };
+        let definition = &self.outline.definitions[at];
+        definition.scope.iter().for_each(|scope| leave(scope));
+        self.qualifiers(definition).for_each(&mut leave);
+        for outer in self.outline.around(at).skip(1) {
+            leave(&outer.name);
+            self.qualifiers(outer).for_each(&mut leave);
+        }
+        names.peek().is_none()
+    }
+
+    /// Lists the qualifiers before a definition's name on its line, innermost first. The name of a container
+    /// may have several parts, e.g. `A.B` in Elixir. The outline has only the last one.
+    fn qualifiers(&self, definition: &Definition) -> impl Iterator<Item = &str> {
+        let line = self.lines.get(definition.line as usize - 1).copied().unwrap_or_default();
         let is_name = |c: char| c.is_alphanumeric() || c == '_' || is_separator(c);
         let is_part = |c: Option<char>| c.is_some_and(|c| is_name(c) && !is_separator(c));
         let places = line.match_indices(&definition.name);
@@ -443,113 +482,109 @@ fn lines_of(
             .rfind(|c| !is_name(c))
             .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
         before[start..].rsplit(is_separator).filter(|part| !part.is_empty())
-    };
-    // The innermost name comes first. The caller may leave out names in between.
-    let is_within = |at: &usize| {
-        let mut names = outer.iter().rev().peekable();
-        let mut leave = |outer: &str| {
-            if names.next_if(|name| outer == **name).is_none() {
-                let parts = outer.rsplit(is_separator).filter(|part| !part.is_empty());
-                parts.for_each(|part| drop(names.next_if(|name| part == **name).cloned()));
-            }
-        };
-        found[*at].scope.iter().for_each(|scope| leave(scope));
-        qualifiers(&found[*at]).for_each(&mut leave);
-        for outer in around(*at) {
-            leave(&outer.name);
-            qualifiers(outer).for_each(&mut leave);
-        }
-        names.peek().is_none()
-    };
-    let named: Vec<usize> = match whole.is_empty() {
-        true => (0..found.len()).filter(|at| found[*at].name == *name).filter(is_within).collect(),
-        false => whole,
-    };
-    let is_lesser =
-        |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
-    // We prefer a type to its extensions, and a function to its prototype.
-    let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
-    // In many languages, the constructors in a type have its name. In this case we prefer the type.
-    let is_in = |at: usize, outer: usize| outline.around(at).any(|it| std::ptr::eq(it, &found[outer]));
-    let holds_all = |outer: &usize| {
-        found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| is_in(*at, *outer))
-    };
-    let holding: Vec<usize> = main.iter().copied().find(holds_all).into_iter().collect();
-    let chosen = match (holding.is_empty(), main.is_empty()) {
-        (false, _) => &holding,
-        (true, false) => &main,
-        (true, true) => &named,
-    };
-    let first = chosen.first().copied().unwrap_or_default();
-    let is_same = |at: &usize| {
-        let (parent, scope) = (found[first].parent, &found[first].scope);
-        (found[*at].parent, &found[*at].scope) == (parent, scope)
-    };
-    let place = |at: &usize| {
-        let within =
-            around(*at).next().map(|outer| format!(" in {}", display_text(&outer.name))).unwrap_or_default();
-        let Definition { word, start_line, end_line, .. } = &found[*at];
-        format!("{word}{within} ({start_line}-{end_line})")
-    };
-    let lines_of_all: u32 = chosen.iter().map(|at| found[*at].end_line + 1 - found[*at].start_line).sum();
-    let is_one_scope = chosen.iter().all(is_same);
-    let is_shown = is_one_scope || lines_of_all <= limits::SYMBOL_LINES;
-    if (1..=limits::SYMBOL_PLACES).contains(&chosen.len()) && is_shown {
-        let lines = |at: &usize| {
-            let Definition { start_line, end_line, has_error, .. } = found[*at];
-            let warning = match (outline.is_by_line, has_error) {
-                (true, _) => Some(BY_LINE),
-                (false, true) => {
-                    Some("the parser found an error in this definition, so it may end elsewhere")
-                }
-                (false, false) => None,
-            };
-            let of_all = || {
-                let (symbol, times) = (quoted(symbol), chosen.len());
-                let scopes = match is_one_scope {
-                    true => " in one scope".to_owned(),
-                    false => format!(": {}", chosen.iter().map(place).collect::<Vec<_>>().join(", ")),
-                };
-                format!("{symbol} is defined {times} times{scopes}; all are shown")
-            };
-            let several = (chosen.len() > 1).then(of_all);
-            let notes = several.into_iter().chain(members_elsewhere(&outline, *at)).collect();
-            let more = outline.has_more.then(has_more);
-            let warnings = warning.map(str::to_owned).into_iter().chain(more).collect();
-            SymbolLines { start: start_line.into(), end: end_line.into(), warnings, notes }
-        };
-        return Ok(chosen.iter().map(lines).collect());
     }
-    let shown_path = path.display();
-    if chosen.is_empty() {
-        let near = nearest(found, name);
+
+    /// Chooses the definitions that the symbol most likely means.
+    fn preferred(&self, named: Vec<usize>) -> Vec<usize> {
+        let found = &self.outline.definitions;
+        let is_lesser =
+            |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
+        // We prefer a type to its extensions, and a function to its prototype.
+        let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
+        // In many languages, the constructors in a type have its name. In this case we prefer the type.
+        let is_in =
+            |at: usize, outer: usize| self.outline.around(at).any(|it| std::ptr::eq(it, &found[outer]));
+        let holds_all = |outer: &usize| {
+            found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| is_in(*at, *outer))
+        };
+        match main.iter().copied().find(holds_all) {
+            Some(holding) => vec![holding],
+            None if main.is_empty() => named,
+            None => main,
+        }
+    }
+
+    /// Returns true if all chosen definitions are in the same scope.
+    fn is_one_scope(&self, chosen: &[usize]) -> bool {
+        let scope = |at: usize| {
+            let Definition { parent, scope, .. } = &self.outline.definitions[at];
+            (parent, scope)
+        };
+        chosen.iter().all(|at| scope(*at) == scope(chosen[0]))
+    }
+
+    /// Returns the lines of a definition, with notes about the other chosen ones.
+    fn symbol_lines(&self, at: usize, chosen: &[usize]) -> SymbolLines {
+        let Definition { start_line, end_line, has_error, .. } = self.outline.definitions[at];
+        let warning = match (self.outline.is_by_line, has_error) {
+            (true, _) => Some(BY_LINE),
+            (false, true) => Some("the parser found an error in this definition, so it may end elsewhere"),
+            (false, false) => None,
+        };
+        let of_all = || {
+            let (symbol, times) = (quoted(self.symbol), chosen.len());
+            let scopes = match self.is_one_scope(chosen) {
+                true => " in one scope".to_owned(),
+                false => format!(": {}", self.places(chosen)),
+            };
+            format!("{symbol} is defined {times} times{scopes}; all are shown")
+        };
+        let several = (chosen.len() > 1).then(of_all);
+        let notes = several.into_iter().chain(members_elsewhere(self.outline, at)).collect();
+        let more = self.outline.has_more.then(has_more);
+        let warnings = warning.map(str::to_owned).into_iter().chain(more).collect();
+        SymbolLines { start: start_line.into(), end: end_line.into(), warnings, notes }
+    }
+
+    /// Formats definitions by their kinds, containers and lines.
+    fn places(&self, chosen: &[usize]) -> String {
+        let place = |at: &usize| {
+            let outer = self.outline.around(*at).nth(1);
+            let within = outer.map(|outer| format!(" in {}", display_text(&outer.name))).unwrap_or_default();
+            let Definition { word, start_line, end_line, .. } = &self.outline.definitions[*at];
+            format!("{word}{within} ({start_line}-{end_line})")
+        };
+        chosen.iter().map(place).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Builds the error for a symbol without a definition. It names those with the nearest names.
+    fn not_found(&self, path: &RelPath, names: &ToolNames) -> ToolError {
+        let found = &self.outline.definitions;
+        let near = nearest(found, self.segments.last().map_or("", String::as_str));
         let instead = match near.is_empty() {
             true if found.is_empty() => " no definitions were found in it;".to_owned(),
             true => String::new(),
             false => format!(" the nearest names are {};", near.join(", ")),
         };
-        let more = if outline.has_more { format!(" {};", has_more()) } else { String::new() };
+        let more = if self.outline.has_more { format!(" {};", has_more()) } else { String::new() };
         let problem = format!(
-            "no definition of {} was found in {shown_path};{more}{instead} {} lists its definitions",
-            quoted(symbol),
-            context.names.fill("{read_file.outline}")
+            "no definition of {} was found in {};{more}{instead} {} lists its definitions",
+            quoted(self.symbol),
+            path.display(),
+            names.fill("{read_file.outline}")
         );
-        return Err(ToolError::argument("symbol", problem));
+        ToolError::argument("symbol", problem)
     }
-    let places: Vec<String> = chosen.iter().take(limits::SYMBOL_PLACES).map(place).collect();
-    let more = chosen.len().saturating_sub(limits::SYMBOL_PLACES);
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let at_least = if outline.has_more { "at least " } else { "" };
-    Err(ToolError::argument(
-        "symbol",
-        format!(
-            "{shown_path} has {at_least}{} called {}: {}{more}; choose one by what contains it (`Outer::name`), or by \
-             its lines",
+
+    /// Builds the error for a symbol with too many definitions.
+    fn ambiguous(&self, path: &RelPath, chosen: &[usize]) -> ToolError {
+        let (shown, more) = chosen.split_at(chosen.len().min(limits::SYMBOL_PLACES));
+        let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+        let at_least = if self.outline.has_more { "at least " } else { "" };
+        let problem = format!(
+            "{} has {at_least}{} called {}: {}{more}; choose one by what contains it (`Outer::name`), or by its lines",
+            path.display(),
             count(chosen.len() as u64, "definition"),
-            quoted(symbol),
-            places.join(", "),
-        ),
-    ))
+            quoted(self.symbol),
+            self.places(shown),
+        );
+        ToolError::argument("symbol", problem)
+    }
+}
+
+/// Returns true for a character between the parts of a qualified name.
+fn is_separator(c: char) -> bool {
+    matches!(c, '.' | ':' | '\\' | '/')
 }
 
 /// Lists the members of a type outside of its own lines, e.g. Go's methods, `impl` blocks and extensions.
