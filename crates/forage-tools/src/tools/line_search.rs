@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
-use forage_redact::Hidden;
+use forage_fs::{Globs, RelPath, Root, WalkOptions, WalkReport};
 use forage_search::index::Index;
 use forage_search::{
     Delivered, EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ScanOptions,
@@ -194,19 +193,8 @@ impl<'a> LineSearch<'a> {
         let PathTarget { root, path: start, globs: in_path, note, revision, .. } =
             context.place(asked.path)?.searchable()?;
         asked.warnings.extend(note);
-        let globs: Vec<String> = asked.globs.iter().filter(|glob| !glob.trim().is_empty()).cloned().collect();
-        let has_globs = !globs.is_empty() || asked.file_pattern.is_some();
-        if in_path.is_some() && has_globs {
-            return Err(globs_in_path());
-        }
-        let only = match in_path.as_deref() {
-            Some(in_path) => file_globs(Some(in_path), (&root, &RelPath::root()))?,
-            None => file_globs(asked.file_pattern, (&root, &start))?,
-        };
-        let globs = match globs.is_empty() {
-            true => None,
-            false => Some(globs_at(asked.globs_argument, &globs, (&root, &start))?),
-        };
+        let SearchGlobs { only, globs, has_any } =
+            SearchGlobs::new(&asked, in_path.as_deref(), &root, &start)?;
         let changed = asked.changed.map(|range| ChangedFiles::read(&root, range, &stop)).transpose()?;
         if let Some(changed) = &changed {
             changed.check(&root, &start)?;
@@ -233,30 +221,8 @@ impl<'a> LineSearch<'a> {
         // Compiling a fuzzy pattern can take as long as opening the index. A command opens its index in the
         // background, so we start that first.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
-        let compiled = match &asked.languages {
-            Some(languages) => Pattern::from_code(asked.pattern, languages),
-            None => Pattern::new_within(asked.pattern, &asked.options, &stop),
-        };
-        let pattern = match compiled {
-            Ok(pattern) => Some(pattern),
-            // ugrep supports a richer syntax than ours, so it may be able to read this pattern.
-            Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
-                if engine.reads_look_around() =>
-            {
-                None
-            }
-            Err(source) => {
-                let globs = context.names.argument(T::NAME, asked.globs_argument);
-                return Err(ToolError::pattern_or_glob(asked.pattern, &globs, source, &stop));
-            }
-        };
-        if pattern.as_ref().is_some_and(Pattern::is_erroneous_code) {
-            let problem = "the pattern has a syntax error in each of its languages, and matches only code with the same error";
-            asked.warnings.push(problem.to_owned());
-        }
-        if pattern.as_ref().is_some_and(Pattern::is_backtracking) {
-            asked.warnings.push("look-around and backreferences are slower than other patterns".to_owned());
-        }
+        let pattern = compile::<T>(context, &asked, &engine, &stop)?;
+        asked.warnings.extend(pattern.as_ref().and_then(warning));
         let index = index.or_else(open);
         // The fingerprint omits `path` and hashes the resolved path, which has neither the revision nor
         // globs.
@@ -274,23 +240,7 @@ impl<'a> LineSearch<'a> {
         if let Some(changed) = &changed {
             walk = changed.narrow(walk);
         }
-        let known = index.as_ref().map(|index| index.walk_options(&walk));
-        let find = |sealed: SealedCursor| match &texts {
-            Some(texts) => {
-                let found = texts.paths().iter().find_map(|path| sealed.at(path));
-                found.ok_or_else(SealedCursor::unknown)
-            }
-            None => sealed.find(&root, &start, known.as_ref().unwrap_or(&walk), &stop),
-        };
-        let cursor = sealed.map(find).transpose()?;
-        // In best-first order, the results after a cursor can be in any file.
-        let place = cursor.clone().filter(|_| !asked.best_first);
-        walk.from = place.as_ref().map(|place| place.path.clone());
-        let after = place.map(|Cursor { path, line, .. }| match asked.unit {
-            ResultUnit::Lines => Delivered::Lines(path, line),
-            ResultUnit::Matches | ResultUnit::Files => Delivered::Matches(path, line),
-        });
-        Ok(Self {
+        let mut search = Self {
             context,
             pattern,
             engine,
@@ -300,14 +250,44 @@ impl<'a> LineSearch<'a> {
             walk,
             stop,
             bound,
-            cursor,
-            after,
+            cursor: None,
+            after: None,
             has_globs_in_path: in_path.is_some(),
-            has_globs,
+            has_globs: has_any,
             revision,
             texts,
             asked,
-        })
+        };
+        if let Some(sealed) = sealed {
+            search.continue_after(&sealed)?;
+        }
+        Ok(search)
+    }
+
+    /// Lets the search begin after the last result of the previous page.
+    fn continue_after(&mut self, sealed: &SealedCursor) -> Result<(), ToolError> {
+        let cursor = match &self.texts {
+            Some(texts) => {
+                let found = texts.paths().iter().find_map(|path| sealed.at(path));
+                found.ok_or_else(SealedCursor::unknown)?
+            }
+            None => {
+                let known = self.index.as_ref().map(|index| index.walk_options(&self.walk));
+                let options = known.as_ref().unwrap_or(&self.walk);
+                sealed.find(&self.root, &self.start, options, &self.stop)?
+            }
+        };
+        // In best-first order, the next page may begin in any file.
+        if !self.asked.best_first {
+            let Cursor { path, line, .. } = cursor.clone();
+            self.walk.from = Some(path.clone());
+            self.after = Some(match self.asked.unit {
+                ResultUnit::Lines => Delivered::Lines(path, line),
+                ResultUnit::Matches | ResultUnit::Files => Delivered::Matches(path, line),
+            });
+        }
+        self.cursor = Some(cursor);
+        Ok(())
     }
 
     /// Returns the pattern for a search by the embedded engine.
@@ -558,6 +538,79 @@ impl<'a> LineSearch<'a> {
         }
         outcome
     }
+}
+
+/// The globs of a search, compiled.
+struct SearchGlobs {
+    /// Select only among the files that the ignore rules allow.
+    only: Option<Globs>,
+    /// Override ignore rules.
+    globs: Option<Globs>,
+    /// True if an argument has globs.
+    has_any: bool,
+}
+
+impl SearchGlobs {
+    /// Compiles the globs of the arguments, or those in the path.
+    fn new(
+        asked: &LineRequest<'_>,
+        in_path: Option<&str>,
+        root: &Arc<Root>,
+        start: &RelPath,
+    ) -> Result<Self, ToolError> {
+        let globs: Vec<String> = asked.globs.iter().filter(|glob| !glob.trim().is_empty()).cloned().collect();
+        let has_any = !globs.is_empty() || asked.file_pattern.is_some();
+        if in_path.is_some() && has_any {
+            return Err(globs_in_path());
+        }
+        let only = match in_path {
+            Some(in_path) => file_globs(Some(in_path), (root, &RelPath::root()))?,
+            None => file_globs(asked.file_pattern, (root, start))?,
+        };
+        let globs = match globs.is_empty() {
+            true => None,
+            false => Some(globs_at(asked.globs_argument, &globs, (root, start))?),
+        };
+        Ok(Self { only, globs, has_any })
+    }
+}
+
+/// Compiles the pattern of a search. Returns `None` if only an external engine can read it.
+fn compile<T: Tool>(
+    context: &Context,
+    asked: &LineRequest<'_>,
+    engine: &SearchEngine,
+    stop: &Stop,
+) -> Result<Option<Pattern>, ToolError> {
+    let compiled = match &asked.languages {
+        Some(languages) => Pattern::from_code(asked.pattern, languages),
+        None => Pattern::new_within(asked.pattern, &asked.options, stop),
+    };
+    match compiled {
+        Ok(pattern) => Ok(Some(pattern)),
+        // ugrep supports a richer syntax than ours, so it may be able to read this pattern.
+        Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
+            if engine.reads_look_around() =>
+        {
+            Ok(None)
+        }
+        Err(source) => {
+            let globs = context.names.argument(T::NAME, asked.globs_argument);
+            Err(ToolError::pattern_or_glob(asked.pattern, &globs, source, stop))
+        }
+    }
+}
+
+/// Returns a warning about a pattern that finds little, or takes long.
+fn warning(pattern: &Pattern) -> Option<String> {
+    let problem = if pattern.is_erroneous_code() {
+        "the pattern has a syntax error in each of its languages, and matches only code with the same error"
+    } else if pattern.is_backtracking() {
+        "look-around and backreferences are slower than other patterns"
+    } else {
+        return None;
+    };
+    Some(problem.to_owned())
 }
 
 /// Data for the text of an answer without matches.
