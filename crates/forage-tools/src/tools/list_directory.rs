@@ -13,13 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub use changes::{ChangedDefinition, ChangedFile, CompanionFile, ListChanges};
 pub use map::{ListMap, MappedDefinition, MappedDirectory, MappedFile};
 
+use forage_base::Stop;
 use forage_fs::{
     Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, SkipReason, Skipped,
-    WalkOptions, WalkStep, count_lines, decode, display_path, walk,
+    WalkOptions, WalkReport, WalkStep, count_lines, decode, display_path, walk,
 };
 use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
@@ -218,23 +220,7 @@ impl Tool for ListDirectory {
             let list = revision::RevisionList { root: &root, start: &start, revision, name, levels };
             return list.run(context, clamp.warnings);
         }
-        let (_, is_directory) = root.locate(&start)?;
-        if !is_directory {
-            let what = match root.open_file(&start) {
-                Err(OpenError::NotRegular { .. }) => "not a directory",
-                _ => "a file",
-            };
-            let problem = format!(
-                "{} is {what}; list the directory that contains it{}",
-                start.display(),
-                context.names.fill("[[, or read a file with {read_file}]]")
-            );
-            return Err(ToolError::argument("path", problem));
-        }
-        if let Some(tokens) = request.tokens {
-            let map = map::MapTool::new(context, &request, tokens, &mut clamp)?;
-            return map.run((&root, &start), clamp.warnings.into_iter().chain(note).collect());
-        }
+        check_is_directory(context, &root, &start)?;
         let changed = request.changed.filter(|range| !range.trim().is_empty());
         if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
             let mut warnings: Vec<String> = clamp.warnings.into_iter().chain(note).collect();
@@ -256,57 +242,9 @@ impl Tool for ListDirectory {
             ..context.walk_options()
         };
         let stop = context.stop.within(context.timeout);
-        let index = context.index(&root);
-        let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
-        let mut entries = Vec::new();
-        let mut too_many = false;
-        let report = walk(
-            &root,
-            &start,
-            &options,
-            &stop,
-            || FileLineCounter::new(index.as_ref().map(|index| index.cursor(&options))),
-            |counter, entry, skipped| {
-                let record = describe(entry, counter, skipped);
-                WalkStep::Item(record, size_of::<ListEntry>() + 64)
-            },
-            |record| {
-                too_many = entries.len() >= limits::LIST_ENTRIES_READ;
-                if too_many {
-                    return ControlFlow::Break(());
-                }
-                entries.push(record);
-                ControlFlow::Continue(())
-            },
-        )?;
-        if context.stop.is_cancelled() {
-            // The call was cancelled, so no one waits for hundreds of thousands of entries.
-            entries.truncate(limits::LIST_ENTRIES);
-        }
-        let deepest = start.depth() + levels;
-        // We know only the names of skipped directories, and other directories may have the same names.
-        let entered: BTreeSet<RelPath> = match report.pruned.is_empty() {
-            true => BTreeSet::new(),
-            false => entries.iter().filter_map(|record| record.place.parent()).collect(),
-        };
-        let is_pruned =
-            |record: &ListEntry| report.pruned.contains(&record.name) && !entered.contains(&record.place);
-        for record in &mut entries {
-            let is_above = record.kind == "directory" && record.place.depth() < deepest;
-            record.is_entered = is_above && !is_pruned(record);
-        }
-        if report.skipped.get(SkipReason::Unreadable) > 0 {
-            // The report lists only the first unreadable directories, and as text, so we try each one again.
-            for record in entries.iter_mut().filter(|record| record.is_entered) {
-                if let Err(OpenError::Io { .. }) = root.names(&record.place, 1) {
-                    record.note = Some("unreadable".to_owned());
-                }
-            }
-        }
-        let not_entered = entries
-            .iter()
-            .filter(|record| record.kind == "directory" && !record.is_entered && !is_pruned(record))
-            .count() as u64;
+        let mut tree = ListedTree::read(context, (&root, &start), &options, &stop)?;
+        let not_entered = tree.mark_entered(&root, start.depth() + levels);
+        let ListedTree { entries, too_many, report } = tree;
         // If time ran out before the first name, we know nothing about the directory, not even that it is
         // empty.
         let found = report.stopped.is_none() || !entries.is_empty();
@@ -337,6 +275,98 @@ impl Tool for ListDirectory {
             outcome.truncated_by = Some(Limit::Entries);
         }
         Ok(outcome)
+    }
+}
+
+/// Fails unless `start` is a directory. The error says what to call instead.
+fn check_is_directory(context: &Context, root: &Root, start: &RelPath) -> Result<(), ToolError> {
+    let (_, is_directory) = root.locate(start)?;
+    if is_directory {
+        return Ok(());
+    }
+    let what = match root.open_file(start) {
+        Err(OpenError::NotRegular { .. }) => "not a directory",
+        _ => "a file",
+    };
+    let problem = format!(
+        "{} is {what}; list the directory that contains it{}",
+        start.display(),
+        context.names.fill("[[, or read a file with {read_file}]]")
+    );
+    Err(ToolError::argument("path", problem))
+}
+
+/// The entries of a tree.
+struct ListedTree {
+    entries: Vec<ListEntry>,
+    /// True if there are more entries than we read.
+    too_many: bool,
+    report: WalkReport,
+}
+
+impl ListedTree {
+    fn read(
+        context: &Context,
+        (root, start): (&Arc<Root>, &RelPath),
+        options: &WalkOptions,
+        stop: &Stop,
+    ) -> Result<Self, ToolError> {
+        let index = context.index(root);
+        let known = index.as_ref().map(|index| index.walk_options(options));
+        let options = known.as_ref().unwrap_or(options);
+        let mut entries = Vec::new();
+        let mut too_many = false;
+        let report = walk(
+            root,
+            start,
+            options,
+            stop,
+            || FileLineCounter::new(index.as_ref().map(|index| index.cursor(options))),
+            |counter, entry, skipped| {
+                let record = describe(entry, counter, skipped);
+                WalkStep::Item(record, size_of::<ListEntry>() + 64)
+            },
+            |record| {
+                too_many = entries.len() >= limits::LIST_ENTRIES_READ;
+                if too_many {
+                    return ControlFlow::Break(());
+                }
+                entries.push(record);
+                ControlFlow::Continue(())
+            },
+        )?;
+        if context.stop.is_cancelled() {
+            // The call was cancelled, so no one waits for hundreds of thousands of entries.
+            entries.truncate(limits::LIST_ENTRIES);
+        }
+        Ok(Self { entries, too_many, report })
+    }
+
+    /// Marks the directories above the depth `deepest` that the listing goes into. Returns the number of
+    /// directories that are only too deep for it.
+    fn mark_entered(&mut self, root: &Root, deepest: usize) -> u64 {
+        let Self { entries, report, .. } = self;
+        // We know only the names of skipped directories, and other directories may have the same names.
+        let entered: BTreeSet<RelPath> = match report.pruned.is_empty() {
+            true => BTreeSet::new(),
+            false => entries.iter().filter_map(|record| record.place.parent()).collect(),
+        };
+        let is_pruned =
+            |record: &ListEntry| report.pruned.contains(&record.name) && !entered.contains(&record.place);
+        for record in entries.iter_mut() {
+            let is_above = record.kind == "directory" && record.place.depth() < deepest;
+            record.is_entered = is_above && !is_pruned(record);
+        }
+        if report.skipped.get(SkipReason::Unreadable) > 0 {
+            for record in entries.iter_mut().filter(|record| record.is_entered) {
+                if let Err(OpenError::Io { .. }) = root.names(&record.place, 1) {
+                    record.note = Some("unreadable".to_owned());
+                }
+            }
+        }
+        let is_too_deep =
+            |record: &&ListEntry| record.kind == "directory" && !record.is_entered && !is_pruned(record);
+        entries.iter().filter(is_too_deep).count() as u64
     }
 }
 
