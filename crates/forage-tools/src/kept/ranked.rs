@@ -22,6 +22,23 @@ pub(super) struct KeptRanked {
     seen: Option<(Arc<FileListing>, Arc<WalkReport>)>,
 }
 
+impl KeptRanked {
+    /// Returns the index if the tree is the same as at the last update.
+    fn unchanged(&self, root: &Arc<Root>, listing: Option<&Arc<FileListing>>, stop: &Stop) -> Option<Ranked> {
+        let (seen, report) = self.seen.as_ref()?;
+        let index =
+            self.index.as_ref().filter(|_| listing.is_some_and(|listing| Arc::ptr_eq(seen, listing)))?;
+        // The tree has not changed, but the checked-out commit may have.
+        index.read_project(root, &RelPath::root(), stop);
+        Some(Ranked {
+            index: Arc::clone(index),
+            report: Arc::clone(report),
+            warning: None,
+            is_provisional: false,
+        })
+    }
+}
+
 /// Updates the index of a root to match its tree.
 pub(super) fn fresh(
     kept: &mut KeptRanked,
@@ -32,18 +49,8 @@ pub(super) fn fresh(
 ) -> Result<Ranked, UpdateError> {
     let listing = watched.and_then(|watched| watched.listing(&walk_options()));
     let mut is_damaged = kept.index.as_ref().is_some_and(|index| index.is_damaged());
-    if let (Some(index), Some((seen, report)), Some(listing)) = (&kept.index, &kept.seen, &listing)
-        && Arc::ptr_eq(seen, listing)
-        && !is_damaged
-    {
-        // The tree has not changed, but the checked-out commit may have.
-        index.read_project(root, &RelPath::root(), &effort.stop);
-        return Ok(Ranked {
-            index: Arc::clone(index),
-            report: Arc::clone(report),
-            warning: None,
-            is_provisional: false,
-        });
+    if !is_damaged && let Some(unchanged) = kept.unchanged(root, listing.as_ref(), &effort.stop) {
+        return Ok(unchanged);
     }
     // If the update fails, the next call must not trust the old listing.
     kept.seen = None;
