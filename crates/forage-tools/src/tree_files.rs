@@ -66,17 +66,17 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
     let options = context.walk_options();
     let index = context.index(root);
     let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
-    let start = RelPath::root();
-    let mut files: Vec<(RelPath, Result<u64, UncountedLines>)> = Vec::new();
+    let mut files: Vec<CountedFile> = Vec::new();
     let mut is_full = false;
     let report = walk(
         root,
-        &start,
+        &RelPath::root(),
         &options,
         &context.stop,
         || FileLineCounter::new(index.as_ref().map(|index| index.cursor(&options))),
         |counter, entry, skipped| {
-            WalkStep::Item((entry.path.clone(), counter.count(entry, skipped)), size_of::<RelPath>() + 64)
+            let file = CountedFile { path: entry.path.clone(), lines: counter.count(entry, skipped) };
+            WalkStep::Item(file, size_of::<RelPath>() + 64)
         },
         |file| {
             is_full = files.len() >= bounds.files;
@@ -88,72 +88,108 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
             }
         },
     )?;
-    let searched: HashSet<RelPath> =
-        files.iter().flat_map(|(path, _)| std::iter::successors(path.parent(), RelPath::parent)).collect();
     let mut tree = TreeFiles {
-        root: crate::text::absolute(root, &start),
+        root: crate::text::absolute(root, &RelPath::root()),
         complete: report.stopped.is_none() && !is_full && !report.too_many_entries,
         ..TreeFiles::default()
     };
-    let mut unsearched = BTreeMap::new();
-    for (path, lines) in &files {
-        let shown = path.display().into_owned();
-        match lines {
-            Ok(lines) => {
-                tree.paths.push(shown);
-                tree.lines.push(*lines);
-            }
-            // Searches read this file, but it is too large to count its lines for a map.
-            Err(UncountedLines::TooLarge(bytes)) => {
-                tree.paths.push(shown);
-                tree.lines.push(bytes / LINE_BYTES);
-            }
-            Err(UncountedLines::Unread(reason)) => {
-                unsearched.insert(shown, ((*reason).to_owned(), false));
-            }
-        }
-    }
+    let mut unsearched = Unsearched::new();
+    tree.add_files(&files, &mut unsearched);
     // We group the files that rules hide by the directory in which nothing is searched.
     if !report.hiding.is_empty() && tree.complete {
         let hidden = WalkOptions {
             label_hidden: true,
             only_hidden: Some(Arc::new(report.hiding)),
             snapshot: None,
-            ..options.clone()
+            ..options
         };
-        let mut seen = 0;
-        let second = walk(
-            root,
-            &start,
-            &hidden,
-            &context.stop,
-            || (),
-            |(), entry, _| match &entry.hidden_by {
-                Some(rule) => {
-                    WalkStep::Item((entry.path.clone(), Arc::clone(rule)), size_of::<RelPath>() + 64)
-                }
-                None => WalkStep::Nothing,
-            },
-            |(path, rule)| {
-                seen += 1;
-                let outermost = std::iter::successors(path.parent(), RelPath::parent)
-                    .take_while(|directory| !directory.is_root() && !searched.contains(directory))
-                    .last();
-                let (shown, is_directory) = match outermost {
-                    Some(directory) => (directory.display().into_owned(), true),
-                    None => (path.display().into_owned(), false),
-                };
-                unsearched.entry(shown).or_insert_with(|| (rule.to_string(), is_directory));
-                if seen < HIDDEN_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            },
-        )?;
-        tree.complete &= second.stopped.is_none() && seen < HIDDEN_FILES;
+        tree.complete = add_hidden(context, root, &hidden, &files, &mut unsearched)?;
     }
     tree.more_unsearched = unsearched.len().saturating_sub(bounds.unsearched) as u64;
     tree.unsearched = unsearched
         .into_iter()
         .take(bounds.unsearched)
-        .map(|(path, (reason, directory))| UnsearchedPath { path, reason, directory })
+        .map(|(path, Exclusion { reason, is_directory })| UnsearchedPath {
+            path,
+            reason,
+            directory: is_directory,
+        })
         .collect();
     Ok(tree)
+}
+
+/// A file that searches read, with its number of lines.
+struct CountedFile {
+    path: RelPath,
+    lines: Result<u64, UncountedLines>,
+}
+
+/// Why searches skip a file, or all files of a directory.
+struct Exclusion {
+    reason: String,
+    is_directory: bool,
+}
+
+/// Skipped files and directories, by path.
+type Unsearched = BTreeMap<String, Exclusion>;
+
+impl TreeFiles {
+    /// Adds the files that searches read. Adds those that are not text to `unsearched` instead.
+    fn add_files(&mut self, files: &[CountedFile], unsearched: &mut Unsearched) {
+        for CountedFile { path, lines } in files {
+            let shown = path.display().into_owned();
+            match lines {
+                Ok(lines) => {
+                    self.paths.push(shown);
+                    self.lines.push(*lines);
+                }
+                // Searches read this file, but it is too large to count its lines for a map.
+                Err(UncountedLines::TooLarge(bytes)) => {
+                    self.paths.push(shown);
+                    self.lines.push(bytes / LINE_BYTES);
+                }
+                Err(UncountedLines::Unread(reason)) => {
+                    unsearched.insert(shown, Exclusion { reason: (*reason).to_owned(), is_directory: false });
+                }
+            }
+        }
+    }
+}
+
+/// Adds the outermost directories without a searched file, and the hidden files in other directories.
+/// `hidden` must be the options for a walk of hidden files. Returns true if all of these were found.
+fn add_hidden(
+    context: &Context,
+    root: &Arc<Root>,
+    hidden: &WalkOptions,
+    files: &[CountedFile],
+    unsearched: &mut Unsearched,
+) -> Result<bool, ToolError> {
+    let directories_of = |path: &RelPath| std::iter::successors(path.parent(), RelPath::parent);
+    let searched: HashSet<RelPath> = files.iter().flat_map(|file| directories_of(&file.path)).collect();
+    let mut seen = 0;
+    let report = walk(
+        root,
+        &RelPath::root(),
+        hidden,
+        &context.stop,
+        || (),
+        |(), entry, _| match &entry.hidden_by {
+            Some(rule) => WalkStep::Item((entry.path.clone(), Arc::clone(rule)), size_of::<RelPath>() + 64),
+            None => WalkStep::Nothing,
+        },
+        |(path, rule)| {
+            seen += 1;
+            let outermost = directories_of(&path)
+                .take_while(|directory| !directory.is_root() && !searched.contains(directory))
+                .last();
+            let (shown, is_directory) = match outermost {
+                Some(directory) => (directory.display().into_owned(), true),
+                None => (path.display().into_owned(), false),
+            };
+            unsearched.entry(shown).or_insert_with(|| Exclusion { reason: rule.to_string(), is_directory });
+            if seen < HIDDEN_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        },
+    )?;
+    Ok(report.stopped.is_none() && seen < HIDDEN_FILES)
 }
