@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
+use forage_base::Stop;
 use forage_fs::{
     Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, display_below,
     walk,
@@ -61,115 +62,39 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if is_for_tool {
         return by_tool(arguments, &patterns, &named, global, output);
     }
-    let range = arguments.changed.range();
-    // Only files can have changed, so `--changed` and `--since` never read standard input.
-    let reads_stdin = !has_read_stdin && !arguments.files && range.is_none() && grep_cli::is_readable_stdin();
-    let paths = match named.as_slice() {
-        [] if reads_stdin => vec![STREAM],
-        named => named.to_vec(),
-    };
-    if has_read_stdin && paths.contains(&STREAM) {
-        bail!("standard input was read for -f, so it can't be searched as well; name files or directories");
-    }
-    let given = CommandLineSettings::default();
-    let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
-    let mut context =
-        session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
-    // Like ripgrep, we have no time limit unless the user sets one.
-    if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
-        context.stop = context.stop.within(context.timeout);
-    }
+    let paths = searched_paths(arguments, &named, has_read_stdin)?;
+    let context = open(&paths, global, output)?;
     let is_terminal = io::stdout().is_terminal();
-    let is_directory = |path: &str| {
-        find(&context, path)
-            .is_ok_and(|(root, start)| root.locate(&start).is_ok_and(|(_, is_directory)| is_directory))
+    let is_one_file = match paths.as_slice() {
+        [path] => *path == STREAM || !is_directory(&context, path) && !names_revision(path),
+        _ => false,
     };
-    let is_one_file =
-        matches!(paths.as_slice(), [path] if *path == STREAM || !is_directory(path) && !names_revision(path));
-
     let mut style = Style::new(arguments, &patterns, &context.stop)?;
     style.json = global.json;
     style.quiet = global.quiet;
     style.has_colors = output.painter.has_colors;
     style.links = output.painter.links.clone().into_config(HyperlinkEnvironment::new());
-    style.with_filename = match arguments {
-        Arguments { with_filename: true, .. } => true,
-        Arguments { no_filename: true, .. } => false,
-        _ => arguments.vimgrep || !is_one_file,
-    };
+    style.with_filename = style.names_files(is_one_file);
     style.heading = !arguments.vimgrep && (arguments.heading || is_terminal && !arguments.no_heading);
-    style.line_number = match arguments {
-        Arguments { line_number: true, .. } => true,
-        Arguments { no_line_number: true, .. } => false,
-        _ if global.json => true,
-        _ if global.quiet || !style.prints_lines() => false,
-        _ => is_terminal && paths != [STREAM] || arguments.column || arguments.vimgrep,
-    };
+    style.line_number = style.numbers_lines(is_terminal && paths != [STREAM]);
     if style.fell_back() {
         output.note("the pattern needs the slower engine, for look-around or backreferences; -P chooses it");
     }
-    let has_context = !arguments.passthru
-        && [arguments.before_context, arguments.after_context, arguments.context]
-            .iter()
-            .any(|lines| lines.is_some_and(|lines| lines > 0));
-    let separator = match style.prints_lines() && !style.json {
-        true if style.heading && arguments.crlf => Some(&b"\r\n"[..]),
-        true if style.heading => Some(&b"\n"[..]),
-        true if has_context && arguments.crlf => Some(&b"--\r\n"[..]),
-        true if has_context => Some(&b"--\n"[..]),
-        _ => None,
-    };
-    let is_possible =
-        arguments.files || arguments.max_count != Some(0) && (!patterns.is_empty() || arguments.invert_match);
-    let mut search = LineSearch {
-        sieve: style.prints_matches_alone().then(|| sieve(arguments, &patterns, &context.stop)).flatten(),
-        is_mapped: (1..=MAPPED_PATHS).contains(&paths.len())
-            && !paths.iter().any(|path| *path == STREAM || is_directory(path)),
-        style: &style,
-        patterns: &patterns,
-        context: &context,
-        output: Output::new(output, separator, is_terminal),
-        stats: (is_possible && !arguments.files && style.has_stats()).then(Stats::new),
-        quotes_names: is_terminal && !arguments.null,
-        has_match: false,
-        has_failed: false,
-        detected: BTreeMap::new(),
-        stored_notebooks: 0,
-        changed: Vec::new(),
-        reports: Vec::new(),
-    };
+    let printer = Output::new(output, style.separator(), is_terminal);
+    let mut search = LineSearch::new(&style, &patterns, &context, printer, &paths);
+    let can_match = arguments.can_match(&patterns);
     let began = Instant::now();
     {
         // If stdout is a terminal, the progress line would appear between the results.
         let _progress = (!is_terminal).then(|| ProgressBar::of(&context.progress, "searching"));
-        if is_possible && paths.is_empty() {
-            search.roots()?;
-        }
-        for path in paths.iter().take_while(|_| is_possible) {
-            if search.is_done() {
-                break;
-            }
-            match *path {
-                STREAM if !arguments.files => search.stream(named.is_empty()),
-                path => search.named(path)?,
-            }
+        if can_match {
+            search.search_paths(&paths, named.is_empty())?;
         }
     }
-    // A file that is too large counts as visited, but was not searched.
-    let has_visited =
-        search.reports.iter().any(|(.., report)| report.visited > report.skipped.get(SkipReason::TooLarge));
-    // Like ripgrep, we report this only if the user named no path.
-    if is_possible && paths.is_empty() && !arguments.files && !has_visited && context.stop.check().is_none() {
+    if can_match && paths.is_empty() && !search.has_searched() {
         search.report_nothing_searched();
     }
-    if context.stop.is_cancelled() {
-        return Err(ToolError::Cancelled.into());
-    }
-    if context.stop.check().is_some() {
-        let text =
-            "the search ended before all files were read; give it more time with --timeout-ms".to_owned();
-        return Err(ToldError { code: ErrorCode::Unfinished, text }.into());
-    }
+    check_finished(&context.stop)?;
     search.end(began)?;
     let called = context.names.called(GrepSearch::NAME);
     telemetry::printed(called, &context, began, (search.has_match, search.has_failed));
@@ -181,6 +106,57 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     session::explain(&context, output);
     Ok(status)
+}
+
+/// Returns the paths to search: those that the user named, or standard input if it has data. Returns none for
+/// the working directory.
+fn searched_paths<'a>(
+    arguments: &Arguments,
+    named: &[&'a str],
+    has_read_stdin: bool,
+) -> anyhow::Result<Vec<&'a str>> {
+    let range = arguments.changed.range();
+    let reads_stdin = !has_read_stdin && !arguments.files && range.is_none() && grep_cli::is_readable_stdin();
+    let paths = match named {
+        [] if reads_stdin => vec![STREAM],
+        named => named.to_vec(),
+    };
+    if has_read_stdin && paths.contains(&STREAM) {
+        bail!("standard input was read for -f, so it can't be searched as well; name files or directories");
+    }
+    Ok(paths)
+}
+
+/// Opens the roots of the paths.
+fn open(paths: &[&str], global: &Global, output: &mut Terminal) -> anyhow::Result<Context> {
+    let given = CommandLineSettings::default();
+    let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
+    let mut context =
+        session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
+    // Like ripgrep, we have no time limit unless the user sets one.
+    if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
+        context.stop = context.stop.within(context.timeout);
+    }
+    Ok(context)
+}
+
+/// Fails if the search was cancelled, or if time ran out.
+fn check_finished(stop: &Stop) -> anyhow::Result<()> {
+    if stop.is_cancelled() {
+        return Err(ToolError::Cancelled.into());
+    }
+    if stop.check().is_some() {
+        let text =
+            "the search ended before all files were read; give it more time with --timeout-ms".to_owned();
+        return Err(ToldError { code: ErrorCode::Unfinished, text }.into());
+    }
+    Ok(())
+}
+
+/// Returns true if a path that the user named is a directory.
+fn is_directory(context: &Context, named: &str) -> bool {
+    find(context, named)
+        .is_ok_and(|(root, start)| root.locate(&start).is_ok_and(|(_, is_directory)| is_directory))
 }
 
 /// Finds the root that contains a path that the user named, and the path relative to that root.
@@ -224,8 +200,62 @@ struct LineSearch<'a> {
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
 
-impl LineSearch<'_> {
-    /// Returns true if the search can stop. For example, `-q` without `--stats` needs no more than one match.
+impl<'a> LineSearch<'a> {
+    fn new(
+        style: &'a Style<'a>,
+        patterns: &'a [String],
+        context: &'a Context,
+        output: Output<'a>,
+        paths: &[&str],
+    ) -> Self {
+        let arguments = style.arguments;
+        Self {
+            sieve: style.prints_matches_alone().then(|| sieve(arguments, patterns, &context.stop)).flatten(),
+            is_mapped: (1..=MAPPED_PATHS).contains(&paths.len())
+                && !paths.iter().any(|path| *path == STREAM || is_directory(context, path)),
+            style,
+            patterns,
+            context,
+            stats: (arguments.can_match(patterns) && !arguments.files && style.has_stats()).then(Stats::new),
+            quotes_names: output.is_terminal && !arguments.null,
+            output,
+            has_match: false,
+            has_failed: false,
+            detected: BTreeMap::new(),
+            stored_notebooks: 0,
+            changed: Vec::new(),
+            reports: Vec::new(),
+        }
+    }
+
+    /// Searches the paths, or the working directory if there are none. `is_implicit` must be true if the user
+    /// named no path.
+    fn search_paths(&mut self, paths: &[&str], is_implicit: bool) -> anyhow::Result<()> {
+        if paths.is_empty() {
+            return self.roots();
+        }
+        for path in paths {
+            if self.is_done() {
+                break;
+            }
+            match *path {
+                STREAM if !self.style.arguments.files => self.stream(is_implicit),
+                path => self.named(path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns false if there was no file to search. This can't be said if time ran out, or if files were
+    /// only listed.
+    fn has_searched(&self) -> bool {
+        let is_visited = |report: &WalkReport| report.visited > report.skipped.get(SkipReason::TooLarge);
+        self.style.arguments.files
+            || self.context.stop.check().is_some()
+            || self.reports.iter().any(|(.., report)| is_visited(report))
+    }
+
+    /// Returns true if the search can stop. For example, `-q` needs no more than one match.
     fn is_done(&self) -> bool {
         let has_enough = self.has_match && self.style.quiet && self.stats.is_none();
         !self.output.is_open || has_enough || self.context.stop.check().is_some()
@@ -301,21 +331,7 @@ impl LineSearch<'_> {
         if !arguments.types.0.is_empty() {
             bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
         }
-        let mut options = self.walk_options(root, start)?;
-        let is_exclusion = |glob: &String| glob.starts_with('!');
-        options.only = match options.globs.take() {
-            // If all globs exclude, they apply to all files.
-            Some(_) if arguments.glob.iter().chain(&arguments.iglob).all(is_exclusion) => {
-                let globs = [&["*".to_owned()], arguments.glob.as_slice()].concat();
-                let globs = self.globs(root, start, &globs, &arguments.iglob);
-                Some(globs.map_err(|error| anyhow::anyhow!("-g: {error}"))?)
-            }
-            globs => globs,
-        };
-        let is_chosen = |path: &&RelPath| {
-            options.only.as_ref().is_none_or(|only| only.choose(path))
-                && !options.excludes.as_ref().is_some_and(|excludes| excludes.leave_out(path))
-        };
+        let options = self.revision_options(root, start)?;
         let (texts, stop) = (files.texts(), &self.context.stop);
         let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
         let most = arguments.max_filesize.filter(|_| !is_explicit).or(self.context.max_file_bytes);
@@ -336,6 +352,10 @@ impl LineSearch<'_> {
                 })?
             }
             _ => {
+                let is_chosen = |path: &&RelPath| {
+                    options.only.as_ref().is_none_or(|only| only.choose(path))
+                        && !options.excludes.as_ref().is_some_and(|excludes| excludes.leave_out(path))
+                };
                 chosen.extend(texts.paths().iter().filter(is_chosen).cloned());
                 WalkReport { visited: chosen.len() as u64, ..WalkReport::default() }
             }
@@ -382,6 +402,23 @@ impl LineSearch<'_> {
             self.add(&shown, found);
         }
         Ok(())
+    }
+
+    /// Returns the options for choosing files of another revision. They are not in the tree, so globs must
+    /// choose among them instead of overriding ignore rules.
+    fn revision_options(&self, root: &Arc<Root>, start: &RelPath) -> anyhow::Result<WalkOptions> {
+        let arguments = self.style.arguments;
+        let mut options = self.walk_options(root, start)?;
+        let is_exclusion = |glob: &String| glob.starts_with('!');
+        options.only = match options.globs.take() {
+            // If all globs exclude, they apply to all files.
+            Some(_) if arguments.iglob.is_empty() && arguments.glob.iter().all(is_exclusion) => {
+                let globs = [&["*".to_owned()], arguments.glob.as_slice()].concat();
+                Some(self.globs(root, start, &globs, &[]).map_err(|error| anyhow::anyhow!("-g: {error}"))?)
+            }
+            globs => globs,
+        };
+        Ok(options)
     }
 
     /// Searches a file or a directory, whose path we print as `named`.
@@ -501,8 +538,8 @@ impl LineSearch<'_> {
             arguments.types.0.iter().map(|choice| (choice.name.as_str(), choice.is_left_out)).collect();
         let types = (!chosen.is_empty()).then(|| FileTypes::new(&chosen)).transpose();
         Ok(WalkOptions {
-            hidden: arguments.hidden || arguments.unrestricted > 1,
-            no_ignore: arguments.no_ignore || arguments.unrestricted > 0,
+            hidden: arguments.includes_hidden(),
+            no_ignore: arguments.includes_ignored(),
             follow: arguments.follow,
             globs: globs.map_err(|error| anyhow::anyhow!("-g: {error}"))?,
             types: types.map_err(|error| anyhow::anyhow!("-t: {error}; -g GLOB chooses files by name"))?,
@@ -703,31 +740,48 @@ impl LineSearch<'_> {
 
     /// Prints statistics and notes after the search.
     fn end(&mut self, began: Instant) -> anyhow::Result<()> {
-        let arguments = self.style.arguments;
-        if let Some(stats) = &mut self.stats {
-            stats.add_bytes_printed(self.output.separators);
-            let seconds = began.elapsed().as_secs_f64();
-            let text = match self.style.json {
-                true => {
-                    let elapsed = began.elapsed();
-                    let total = json!({
-                        "secs": elapsed.as_secs(), "nanos": elapsed.subsec_nanos(), "human": format!("{seconds:0.6}s"),
-                    });
-                    let mut summary =
-                        json!({ "data": { "elapsed_total": total, "stats": stats }, "type": "summary" });
-                    // Use the same order of keys as ripgrep.
-                    summary.sort_all_objects();
-                    format!("{summary}\n")
-                }
-                false if arguments.stats => sums(stats, seconds),
-                false => String::new(),
-            };
-            self.output.bytes(text.as_bytes());
-        }
+        self.print_stats(began);
         self.output.flush();
         if let Some(error) = self.output.error.take() {
             return Err(error);
         }
+        self.note_choices();
+        self.note_reports();
+        let warnings = self.context.indexes.as_ref().map(|indexes| indexes.take_warnings());
+        for warning in warnings.into_iter().flatten() {
+            self.output.note(&warning);
+        }
+        if !(self.has_match || self.has_failed || self.style.quiet || self.style.arguments.files) {
+            self.explain_no_match();
+        }
+        Ok(())
+    }
+
+    /// Prints the statistics, if they were requested.
+    fn print_stats(&mut self, began: Instant) {
+        let Some(stats) = &mut self.stats else { return };
+        stats.add_bytes_printed(self.output.separators);
+        let seconds = began.elapsed().as_secs_f64();
+        let text = match self.style.json {
+            true => {
+                let elapsed = began.elapsed();
+                let total = json!({
+                    "secs": elapsed.as_secs(), "nanos": elapsed.subsec_nanos(), "human": format!("{seconds:0.6}s"),
+                });
+                let mut summary =
+                    json!({ "data": { "elapsed_total": total, "stats": stats }, "type": "summary" });
+                // Use the same order of keys as ripgrep.
+                summary.sort_all_objects();
+                format!("{summary}\n")
+            }
+            false if self.style.arguments.stats => sums(stats, seconds),
+            false => String::new(),
+        };
+        self.output.bytes(text.as_bytes());
+    }
+
+    /// Prints notes about globs that match no file, and about files that were not searched as UTF-8 text.
+    fn note_choices(&mut self) {
         if !self.style.quiet {
             for glob in self.unfit_globs() {
                 self.output.note(&format!("no searched file matches -g '{glob}'"));
@@ -745,6 +799,10 @@ impl LineSearch<'_> {
                 "notebooks searched as JSON: {files} that have several cell lines on one line, or can't be parsed"
             ));
         }
+    }
+
+    /// Prints notes about files that could not be read, or must not be.
+    fn note_reports(&mut self) {
         for (_, _, _, report) in &self.reports {
             for warning in &report.warnings {
                 self.output.note(warning);
@@ -761,16 +819,12 @@ impl LineSearch<'_> {
                 self.output.note(&format!("not opened: {} that may hold secrets", files(denied)));
             }
         }
-        let warnings = self.context.indexes.as_ref().map(|indexes| indexes.take_warnings());
-        for warning in warnings.into_iter().flatten() {
-            self.output.note(&warning);
-        }
-        if self.has_match || self.has_failed || self.style.quiet || arguments.files {
-            return Ok(());
-        }
-        let Some(pattern) = &searched_pattern(arguments, self.patterns, &self.context.stop) else {
-            return Ok(());
-        };
+    }
+
+    /// Prints notes about matches that other options would find.
+    fn explain_no_match(&mut self) {
+        let arguments = self.style.arguments;
+        let Some(pattern) = &searched_pattern(arguments, self.patterns, &self.context.stop) else { return };
         if self.reports.iter().any(|(.., report)| report.skipped.get(SkipReason::Binary) > 0) {
             self.output.note("binary files were not searched; -a searches them");
         }
@@ -802,7 +856,6 @@ impl LineSearch<'_> {
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -857,46 +910,12 @@ fn by_tool(
         [path] => Some(*path),
         _ => bail!("--uses, --ast and --fuzzy take one path"),
     };
-    let globs = || {
-        let mut globs = arguments.glob.clone();
-        for TypeChoice { name, is_left_out } in &arguments.types.0 {
-            let Some(of_type) = forage_fs::glob_of_type(name) else {
-                bail!("{name} is not a known file type; use -g GLOB");
-            };
-            let mark = if *is_left_out { "!" } else { "" };
-            globs.push(format!("{mark}{of_type}"));
-        }
-        Ok(globs)
-    };
-    let (hidden, no_ignore) =
-        (arguments.hidden || arguments.unrestricted > 1, arguments.no_ignore || arguments.unrestricted > 0);
-    let lines = |lines: Option<usize>| lines.and_then(|lines| i64::try_from(lines).ok());
     if arguments.ast && arguments.settings.has_any {
         bail!("--ast searches with the embedded engine; leave out --engine and similar options");
     }
     if arguments.uses || arguments.ast {
         let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
-        let mut request = GrepRequest::new(pattern);
-        let globs = globs()?;
-        request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
-        request.changed = arguments.changed.range().map(str::to_owned);
-        match arguments.ast {
-            // The types of `-t` choose the files. If they are also languages, we pass them on, so that fewer
-            // files have to be searched.
-            true => {
-                let types: Vec<&str> = arguments.types.selected().collect();
-                let are_languages = !types.is_empty() && types.iter().all(|name| CodePattern::knows(name));
-                request.syntax = Some(if are_languages { types.join(",") } else { "any".to_owned() });
-            }
-            false => request.output = Some(GrepOutput::Uses),
-        }
-        request.max_results = arguments.max_results;
-        request.ignore_case = arguments.ignore_case.then_some(true);
-        request.context_lines = lines(arguments.context);
-        request.after_context = lines(arguments.after_context);
-        request.before_context = lines(arguments.before_context);
-        request.include_ignored = Some(hidden || no_ignore);
-        request.cursor.clone_from(&arguments.cursor);
+        let mut request = grep_request(arguments, pattern)?;
         request.path = Some(path_argument(&context, path)?);
         return session::call::<GrepSearch>(request, &context, output);
     }
@@ -906,8 +925,42 @@ fn by_tool(
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
     let context = session::open(global, given, Search::NAME, path, output)?;
+    let path = path_argument(&context, path)?;
+    let mut request = search_request(arguments, pattern)?;
+    request.path = Some(path);
+    request.timeout_ms = global.timeout_ms().and_then(|time| time.try_into().ok());
+    session::call::<Search>(request, &context, output)
+}
+
+/// Converts the arguments of `--uses` or `--ast`.
+fn grep_request(arguments: &Arguments, pattern: &str) -> anyhow::Result<GrepRequest> {
+    let mut request = GrepRequest::new(pattern);
+    let globs = globs(arguments)?;
+    request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
+    request.changed = arguments.changed.range().map(str::to_owned);
+    match arguments.ast {
+        // The types of `-t` choose the files. If they are also languages, we pass them on, so that fewer
+        // files have to be searched.
+        true => {
+            let types: Vec<&str> = arguments.types.selected().collect();
+            let are_languages = !types.is_empty() && types.iter().all(|name| CodePattern::knows(name));
+            request.syntax = Some(if are_languages { types.join(",") } else { "any".to_owned() });
+        }
+        false => request.output = Some(GrepOutput::Uses),
+    }
+    request.max_results = arguments.max_results;
+    request.ignore_case = arguments.ignore_case.then_some(true);
+    request.context_lines = number(arguments.context);
+    request.after_context = number(arguments.after_context);
+    request.before_context = number(arguments.before_context);
+    request.include_ignored = Some(arguments.includes_hidden() || arguments.includes_ignored());
+    request.cursor.clone_from(&arguments.cursor);
+    Ok(request)
+}
+
+/// Converts the arguments of `--fuzzy`, or of a search by an external engine.
+fn search_request(arguments: &Arguments, pattern: &str) -> anyhow::Result<SearchRequest> {
     let mut request = SearchRequest::new(pattern);
-    request.path = Some(path_argument(&context, path)?);
     request.case = Some(match arguments.case() {
         forage_search::Case::Sensitive => CaseRule::Sensitive,
         forage_search::Case::Insensitive => CaseRule::Insensitive,
@@ -915,17 +968,33 @@ fn by_tool(
     });
     request.fixed_strings = Some(arguments.fixed_strings);
     request.word_regexp = Some(arguments.word_regexp);
-    request.glob = Some(globs()?);
-    request.hidden = Some(hidden);
+    request.glob = Some(globs(arguments)?);
+    request.hidden = Some(arguments.includes_hidden());
     request.follow = Some(arguments.follow);
-    request.no_ignore = Some(no_ignore);
-    request.context = lines(arguments.context.or(arguments.after_context).or(arguments.before_context));
+    request.no_ignore = Some(arguments.includes_ignored());
+    request.context = number(arguments.context.or(arguments.after_context).or(arguments.before_context));
     request.max_results = arguments.max_results;
-    request.timeout_ms = global.timeout_ms().and_then(|time| time.try_into().ok());
     request.fuzzy = arguments.fuzzy.map(i64::from);
     request.best_first = Some(arguments.best_first);
     request.cursor.clone_from(&arguments.cursor);
-    session::call::<Search>(request, &context, output)
+    Ok(request)
+}
+
+/// Returns the globs of `-g`, and those of the types of `-t` and `-T`.
+fn globs(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
+    let mut globs = arguments.glob.clone();
+    for TypeChoice { name, is_left_out } in &arguments.types.0 {
+        let Some(of_type) = forage_fs::glob_of_type(name) else {
+            bail!("{name} is not a known file type; use -g GLOB");
+        };
+        let mark = if *is_left_out { "!" } else { "" };
+        globs.push(format!("{mark}{of_type}"));
+    }
+    Ok(globs)
+}
+
+fn number(lines: Option<usize>) -> Option<i64> {
+    lines.and_then(|lines| i64::try_from(lines).ok())
 }
 
 /// Sorts the files of one path of the command line, which must be in path order. A file that we can no longer

@@ -355,9 +355,19 @@ impl Arguments {
         first.into_iter().chain(self.paths.iter().map(String::as_str)).collect()
     }
 
-    /// Returns true if binary files are searched, too.
-    pub(super) fn reads_bytes(&self) -> bool {
-        self.text || self.binary || self.unrestricted > 2
+    /// Returns false if the options rule out every result.
+    pub(super) fn can_match(&self, patterns: &[String]) -> bool {
+        self.files || self.max_count != Some(0) && (!patterns.is_empty() || self.invert_match)
+    }
+
+    /// Returns true if hidden files are searched.
+    pub(super) fn includes_hidden(&self) -> bool {
+        self.hidden || self.unrestricted > 1
+    }
+
+    /// Returns true if files that rules ignore are searched.
+    pub(super) fn includes_ignored(&self) -> bool {
+        self.no_ignore || self.unrestricted > 0
     }
 
     /// Returns the options for compiling the pattern.

@@ -33,7 +33,7 @@ pub(super) struct Output<'t> {
     terminal: &'t mut Terminal,
     separator: Option<&'static [u8]>,
     /// True if stdout is a terminal. The output of each file is then flushed.
-    is_terminal: bool,
+    pub(super) is_terminal: bool,
     /// Total bytes of the separators that have been printed.
     pub(super) separators: u64,
     has_printed: bool,
@@ -300,6 +300,43 @@ impl<'a> Style<'a> {
     /// Returns true if lines are printed, and not only paths or counts.
     pub(super) fn prints_lines(&self) -> bool {
         self.summary().is_none()
+    }
+
+    /// Returns true if results are printed with the names of their files.
+    pub(super) fn names_files(&self, is_one_file: bool) -> bool {
+        match self.arguments {
+            Arguments { with_filename: true, .. } => true,
+            Arguments { no_filename: true, .. } => false,
+            _ => self.arguments.vimgrep || !is_one_file,
+        }
+    }
+
+    /// Returns true if lines are printed with their numbers. `is_for_reader` must be true if stdout is a
+    /// terminal and files are searched.
+    pub(super) fn numbers_lines(&self, is_for_reader: bool) -> bool {
+        match self.arguments {
+            Arguments { line_number: true, .. } => true,
+            Arguments { no_line_number: true, .. } => false,
+            _ if self.json => true,
+            _ if self.quiet || !self.prints_lines() => false,
+            _ => is_for_reader || self.arguments.column || self.arguments.vimgrep,
+        }
+    }
+
+    /// Returns the separator between the results of two files, if there is one.
+    pub(super) fn separator(&self) -> Option<&'static [u8]> {
+        let Arguments { passthru, before_context, after_context, context, crlf, .. } = self.arguments;
+        let has_context = !passthru
+            && [before_context, after_context, context]
+                .iter()
+                .any(|lines| lines.is_some_and(|lines| lines > 0));
+        match self.prints_lines() && !self.json {
+            true if self.heading && *crlf => Some(b"\r\n"),
+            true if self.heading => Some(b"\n"),
+            true if has_context && *crlf => Some(b"--\r\n"),
+            true if has_context => Some(b"--\n"),
+            _ => None,
+        }
     }
 
     fn printer<W: WriteColor>(&self, writer: W) -> Printer<W> {
