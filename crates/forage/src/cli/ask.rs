@@ -93,16 +93,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
         // A question that fails should get a telemetry line, too.
         let asked = asked.inspect_err(|_| telemetry::asked("ask", &observers, "error", began.elapsed(), &[]));
-        let transcript = asked.map_err(|error| match error {
-            AskError::NoModel => {
-                let text = match config.names_models() {
-                    true => format!("no configured model can answer the question. {}", found.passed_over),
-                    false => format!("{error}. {} {}", config.looked_for(), found.passed_over),
-                };
-                anyhow::Error::from(ToldError { code: ErrorCode::NoModel, text })
-            }
-            error => error.into(),
-        })?;
+        let transcript = asked.map_err(|error| with_models(error, &config, &found.passed_over))?;
         (transcript, view.shown())
     };
     tell(&observers, &transcript);
@@ -116,10 +107,35 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     {
         transcript.warnings.push(format!("this conversation can't be continued with --continue: {error}"));
     }
+    print(&mut transcript, &shown, output)?;
+    Ok(match transcript.stop_reason {
+        TurnEnd::Answered => Status::Found,
+        TurnEnd::NoAnswer | TurnEnd::Refused => Status::NothingFound,
+        TurnEnd::ModelsFailed | TurnEnd::Time => Status::Failed,
+        TurnEnd::Interrupted => Status::Interrupted,
+    })
+}
+
+/// If there is no model for the question, adds to the error which models we looked for.
+fn with_models(error: AskError, config: &Config, passed_over: &str) -> anyhow::Error {
+    match error {
+        AskError::NoModel => {
+            let text = match config.names_models() {
+                true => format!("no configured model can answer the question. {passed_over}"),
+                false => format!("{error}. {} {passed_over}", config.looked_for()),
+            };
+            ToldError { code: ErrorCode::NoModel, text }.into()
+        }
+        error => error.into(),
+    }
+}
+
+/// Prints the answer, and the reason if there is none.
+fn print(transcript: &mut Transcript, shown: &Shown, output: &mut Terminal) -> anyhow::Result<()> {
     if output.wants_json() {
         output.value(&transcript.records()?)?
     } else {
-        output.text(&text(&mut transcript, &shown))?;
+        output.text(&text(transcript, shown))?;
         output.flush()?;
     }
     if let Some(why) = transcript.why_no_answer() {
@@ -131,12 +147,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         };
         output.failure(&format!("no answer: {why}"), code);
     }
-    Ok(match transcript.stop_reason {
-        TurnEnd::Answered => Status::Found,
-        TurnEnd::NoAnswer | TurnEnd::Refused => Status::NothingFound,
-        TurnEnd::ModelsFailed | TurnEnd::Time => Status::Failed,
-        TurnEnd::Interrupted => Status::Interrupted,
-    })
+    Ok(())
 }
 
 /// Reports the question to the observers as if it were a call, with the models that its turns used.
