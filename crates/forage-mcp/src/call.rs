@@ -8,10 +8,10 @@ use forage_base::Stop;
 use forage_tools::limits::ERROR_BYTES;
 use forage_tools::records::ErrorRecord;
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, CallProgress, Context, ErrorCode, clip, telemetry};
+use forage_tools::{Answer, CallProgress, Context, ErrorCode, ToolNames, TraceParent, clip, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, InputRequests,
     ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::{Peer, RequestContext};
@@ -111,134 +111,183 @@ impl McpServer {
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer =
-            answer(&self.shared, &self.known, served, request, &context, (turn, is_entered), progress);
+        let call = ToolCall { served, request, context: &context, turn, is_entered, progress };
         tokio::select! {
-            answer = told(answer, report) => answer,
+            answer = told(self.answer(call), report) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
             () = self.shared.shutdown.cancelled() => Err(nobody_reads()),
         }
     }
 }
 
-async fn answer(
-    shared: &Arc<Shared>,
-    known: &Arc<ConnectionMemory>,
-    served: &Served,
+/// A call of a known tool.
+struct ToolCall<'a> {
+    served: &'a Served,
     request: CallToolRequestParams,
-    context: &RequestContext<RoleServer>,
-    (turn, is_entered): (Option<CallerTurn>, &Arc<AtomicBool>),
+    context: &'a RequestContext<RoleServer>,
+    /// The turn that the HTTP layer counted for the caller.
+    turn: Option<CallerTurn>,
+    /// True once the call is in the journal.
+    is_entered: &'a Arc<AtomicBool>,
     progress: CallProgress,
-) -> Result<CallToolResponse, ErrorData> {
-    let tool = served.tool;
-    let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
-    let roots = match shared.workspace.asks_clients() {
-        false => NamedRoots::default(),
-        true => match client::roots(context, rounds.said(), known).await {
-            Ok(ClientRoots::None) => NamedRoots::default(),
-            Ok(ClientRoots::Silent(remark)) => NamedRoots { found: Vec::new(), left_out: Some(remark) },
-            Ok(ClientRoots::Directories(directories)) => directories,
-            Ok(ClientRoots::Ask(questions)) => {
-                return Ok(rounds
-                    .ask(questions)
-                    .unwrap_or_else(|problem| failure(&problem, ErrorCode::Failed)));
-            }
-            Err(problem) => return Ok(failure(&problem, ErrorCode::Failed)),
-        },
-    };
-    let Ok(place) = shared.gate.enter(served.cost, turn.as_ref().map(CallerTurn::caller)).await else {
-        let problem = "the server is busy with other calls; call again in a few seconds";
-        return Ok(failure(problem, ErrorCode::Failed));
-    };
+}
 
-    let profile = client::profile(context);
-    // The tool names as this client writes them.
-    let names = Arc::new(shared.names(profile));
-    let questions = Questions::default();
-    let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
-    let stop = StopOnDrop(Stop::never());
-    let work = {
-        let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
-        let (names, questions) = (Arc::clone(&names), rounds.may_ask().then(|| Arc::clone(&questions)));
-        let text_bytes = profile.text_bytes(tool);
+impl McpServer {
+    /// Answers a call, after asking the client for its roots if necessary.
+    async fn answer(&self, call: ToolCall<'_>) -> Result<CallToolResponse, ErrorData> {
+        let Self { shared, known } = self;
+        let ToolCall { served, request, context, turn, is_entered, progress } = call;
+        let tool = served.tool;
+        let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
+        let roots = match shared.workspace.asks_clients() {
+            false => NamedRoots::default(),
+            true => match client::roots(context, rounds.said(), known).await {
+                Ok(ClientRoots::None) => NamedRoots::default(),
+                Ok(ClientRoots::Silent(remark)) => NamedRoots { found: Vec::new(), left_out: Some(remark) },
+                Ok(ClientRoots::Directories(directories)) => directories,
+                Ok(ClientRoots::Ask(questions)) => return Ok(ask(rounds, questions)),
+                Err(problem) => return Ok(failure(&problem, ErrorCode::Failed)),
+            },
+        };
+        let Ok(place) = shared.gate.enter(served.cost, turn.as_ref().map(CallerTurn::caller)).await else {
+            let problem = "the server is busy with other calls; call again in a few seconds";
+            return Ok(failure(problem, ErrorCode::Failed));
+        };
+
+        let profile = client::profile(context);
+        // The tool names as this client writes them.
+        let names = Arc::new(shared.names(profile));
+        let questions = Questions::default();
+        let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
+        let stop = StopOnDrop(Stop::never());
+        let work = CallWork {
+            shared: Arc::clone(shared),
+            known: Arc::clone(known),
+            tool,
+            arguments: Value::Object(request.arguments.unwrap_or_default()),
+            roots,
+            profile,
+            names: Arc::clone(&names),
+            is_stateless: is_stateless(context),
+            model,
+            questions: rounds.may_ask().then(|| Arc::clone(&questions)),
+            progress,
+            trace: journal::trace(context),
+            is_entered: Arc::clone(is_entered),
+            stop: stop.0.clone(),
+            place: Arc::new(CallPermit::new(place, &shared.gate)),
+            turn,
+        };
+        // We ask the client from here because a server's question belongs to the request that it is
+        // answering.
+        let done = tokio::select! {
+            done = run(shared, served.cost, || work.run()) => done,
+            never = client_model::ask(&context.peer, asked) => match never {},
+        };
+
+        let questions = std::mem::take(&mut *questions.lock().unwrap_or_else(PoisonError::into_inner));
+        if !questions.is_empty() {
+            return Ok(ask(rounds, questions));
+        }
+        Ok(match done {
+            Some(CallEnd::Answered(answer)) => {
+                let records = shared.has_records(profile).then(|| answer.records().clone());
+                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+                result.structured_content = records;
+                result.into()
+            }
+            Some(CallEnd::Failed(CallFailure { problem, code })) => failure(&problem, code),
+            None => {
+                let tool = names.called(tool.id());
+                let problem =
+                    format!("internal error in {tool}: it panicked; please report it, and try another tool");
+                failure(&problem, ErrorCode::Internal)
+            }
+        })
+    }
+}
+
+/// Builds the answer that asks the client, or the error if it was asked too often.
+fn ask(rounds: Rounds, questions: InputRequests) -> CallToolResponse {
+    rounds.ask(questions).unwrap_or_else(|problem| failure(&problem, ErrorCode::Failed))
+}
+
+/// The work of a call, which runs on a thread that may block.
+struct CallWork {
+    shared: Arc<Shared>,
+    known: Arc<ConnectionMemory>,
+    tool: &'static dyn AnyTool,
+    arguments: Value,
+    roots: NamedRoots,
+    profile: Profile,
+    names: Arc<ToolNames>,
+    is_stateless: bool,
+    /// The client's model, if it offers one.
+    model: Option<ClientModel>,
+    /// The questions for the client's model, if it may be asked once more.
+    questions: Option<Questions>,
+    progress: CallProgress,
+    trace: Option<TraceParent>,
+    is_entered: Arc<AtomicBool>,
+    stop: Stop,
+    /// We hold the permit and the turn until the work has really ended, even if the client no longer waits
+    /// for it.
+    place: Arc<CallPermit>,
+    turn: Option<CallerTurn>,
+}
+
+impl CallWork {
+    fn run(mut self) -> CallEnd {
+        let mut context = match self.open() {
+            Ok(context) => context,
+            Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
+        };
+        let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
+        context.names_root = !self.known.is_told(&root_paths);
+        match called(self.tool, &context, std::mem::take(&mut self.arguments)) {
+            Ok(answer) => {
+                self.known.tell(root_paths);
+                CallEnd::Answered(answer)
+            }
+            Err(failure) => CallEnd::Failed(failure),
+        }
+    }
+
+    /// Opens the workspace for this call.
+    fn open(&mut self) -> Result<Context, String> {
+        let caller = self.turn.as_ref().map(CallerTurn::caller);
+        let origin = CallOrigin { client_roots: &self.roots.found, caller, tool: self.tool };
+        let mut context = self.shared.workspace.open(&origin)?;
+        context.stop = self.stop.clone();
+        context.names = Arc::clone(&self.names);
         // Requests without a connection may come from different clients, so they must not share a memory of
         // shown code.
-        let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
-        let gathered = Arc::clone(&known.gathered);
-        let (trace, is_entered) = (journal::trace(context), Arc::clone(is_entered));
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
-        move || {
-            // We hold the permit until the work has really ended, even if the client no longer waits for it.
-            let (place, turn) = (CallPermit::new(place, &shared.gate), turn);
-            let caller = turn.as_ref().map(CallerTurn::caller);
-            let origin = CallOrigin { client_roots: &roots.found, caller, tool };
-            let mut context = match shared.workspace.open(&origin) {
-                Ok(context) => context,
-                Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
-            };
-            let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
-            // An answer names its roots only if the previous answer had others.
-            context.names_root = !known.is_told(&root_paths);
-            context.stop = stop;
-            context.names = names;
-            context.shown_earlier = shown;
-            context.gathered_uses = Some(gathered);
-            context.progress = progress;
-            context.observers.journal = shared.journal.clone();
-            context.observers.client = profile.name();
-            context.observers.trace = trace;
-            context.observers.is_entered = Some(is_entered);
-            if let Some(questions) = questions {
-                // Rounds that only ask the client's model must not be reported.
-                let counts = move || questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-                context.observers.counts = Some(Arc::new(counts));
-            }
-            context.notices.extend(roots.left_out);
-            if !shared.workspace.has_text_bytes() {
-                context.text_bytes = text_bytes;
-            }
-            if let Some(model) = model {
-                context.filter.models = context.filter.models.and_then(Arc::new(model));
-            }
-            let place = Arc::new(place);
-            context.filter.models = context
-                .filter
-                .models
-                .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
-            match called(tool, &context, arguments) {
-                Ok(answer) => {
-                    known.tell(root_paths);
-                    CallEnd::Answered(answer)
-                }
-                Err(failure) => CallEnd::Failed(failure),
-            }
+        context.shown_earlier = (!self.is_stateless).then(|| Arc::clone(&self.known.shown));
+        context.gathered_uses = Some(Arc::clone(&self.known.gathered));
+        context.progress = self.progress.clone();
+        context.observers.journal = self.shared.journal.clone();
+        context.observers.client = self.profile.name();
+        context.observers.trace = self.trace.take();
+        context.observers.is_entered = Some(Arc::clone(&self.is_entered));
+        if let Some(questions) = self.questions.take() {
+            // Rounds that only ask the client's model must not be reported.
+            let counts = move || questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+            context.observers.counts = Some(Arc::new(counts));
         }
-    };
-    // We ask the client from here because a server's question belongs to the request that it is answering.
-    let done = tokio::select! {
-        done = run(shared, served.cost, work) => done,
-        never = client_model::ask(&context.peer, asked) => match never {},
-    };
-
-    let questions = std::mem::take(&mut *questions.lock().unwrap_or_else(PoisonError::into_inner));
-    if !questions.is_empty() {
-        return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem, ErrorCode::Failed)));
+        context.notices.extend(self.roots.left_out.take());
+        if !self.shared.workspace.has_text_bytes() {
+            context.text_bytes = self.profile.text_bytes(self.tool);
+        }
+        if let Some(model) = self.model.take() {
+            context.filter.models = context.filter.models.and_then(Arc::new(model));
+        }
+        let place = Arc::clone(&self.place);
+        context.filter.models = context
+            .filter
+            .models
+            .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
+        Ok(context)
     }
-    Ok(match done {
-        Some(CallEnd::Answered(answer)) => {
-            let records = shared.has_records(client::profile(context)).then(|| answer.records().clone());
-            let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
-            result.structured_content = records;
-            result.into()
-        }
-        Some(CallEnd::Failed(CallFailure { problem, code })) => failure(&problem, code),
-        None => {
-            let tool = names.called(tool.id());
-            let problem =
-                format!("internal error in {tool}: it panicked; please report it, and try another tool");
-            failure(&problem, ErrorCode::Internal)
-        }
-    })
 }
 
 /// Runs a call's work on a thread that may block. Returns `None` if the work panicked.
