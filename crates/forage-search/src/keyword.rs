@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{OpenError, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep};
+use forage_fs::{Entry, OpenError, RelPath, Root, SkipReason, Skipped, WalkOptions, WalkReport, WalkStep};
 
 pub use account::{EvidenceLine, FileEvidence, TermMatches};
 pub use ranked::ChooseLines;
@@ -35,9 +35,10 @@ use crate::error::PatternError;
 use crate::index::{Index, TrigramQuery};
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternOptions};
-use crate::scan::{ScanScope, ScanText, with_text};
+use crate::scan::{ScanScope, ScanText, ScanWorker, with_text};
 use account::Printed;
 use file::{Gathering, TermFinder};
+use second_pass::SecondPass;
 
 /// How to handle terms that match more than fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -179,6 +180,24 @@ impl KeywordFindings {
     fn lacks_something(&self) -> bool {
         self.terms.iter().any(TermReport::lacks_something)
     }
+
+    /// Counts the binary files as skipped. We do not count a binary file that only a too broad term hit.
+    /// Whether this file was read depends on timing, unless all files are counted.
+    fn count_binary(&mut self, counts_all: bool) {
+        let broad = if counts_all { 0 } else { mask_of(indices_with(&self.terms, &TermStatus::TooBroad)) };
+        let binary = self.files.iter().filter(|file| file.binary & !broad != 0).count();
+        (0..binary).for_each(|_| self.report.skipped.add(SkipReason::Binary));
+    }
+
+    /// Drops everything but the lines of the kept terms.
+    fn retain_kept(&mut self) {
+        let kept = self.kept_mask();
+        self.files.retain_mut(|file| {
+            file.retain(kept);
+            file.keep_counts(kept);
+            !file.lines.is_empty()
+        });
+    }
 }
 
 impl TermReport {
@@ -240,17 +259,7 @@ pub fn gather(
     let threads = budget.threads(walk_options.thread_count());
     let walk_options = &WalkOptions { threads, ..walk_options.clone() };
     let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();
-    let valid = mask_of(patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_some()).map(|(i, _)| i));
-    let live = || {
-        counters.iter().enumerate().fold(valid, |live, (i, counter)| match counter.is_over(bounds) {
-            true => live & !(1 << i),
-            false => live,
-        })
-    };
-    // If we choose evidence afterwards, we go on counting terms over their limit, but no longer keep their
-    // lines.
     let counts_all = bounds.breadth != Breadth::Requirement;
-    let looked_for = || if counts_all { valid } else { live() };
     let gathering = Gathering {
         term_bytes: bounds.term_bytes,
         context: bounds.context,
@@ -258,69 +267,21 @@ pub fn gather(
         line_bytes: limits::CHOSEN_LINE_BYTES,
         cuts_lines: false,
     };
-    // We need one query per term: files that only match abandoned terms need not be read.
-    let of_term = |pattern: &Option<Pattern>| match pattern {
-        // Planning a query takes time that we no longer have; an empty condition costs nothing.
-        Some(_) if stop.check().is_some() => TrigramQuery::Any,
-        Some(pattern) => TrigramQuery::from_pattern(pattern),
-        None => TrigramQuery::Nothing,
-    };
-    let queries = || patterns.iter().map(of_term).collect();
-    let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
     // The walk must stop some time before the call does, to leave time for choosing evidence from its
     // results.
-    let (call, stop) = (stop, &if counts_all { leaving_time(stop) } else { stop.clone() });
-    let (mut files, mut matching) = (Vec::new(), 0u64);
-    let report = if valid == 0 || stop.check().is_some() {
-        WalkReport { stopped: stop.check(), ..WalkReport::default() }
-    } else {
-        ScanScope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop }.search(
-            queries,
-            looked_for,
-            || TermFinder::new(&patterns, valid, start, gathering, stop),
-            |worker, entry, skipped| {
-                let (live, looked_for) = (live(), looked_for());
-                if looked_for == 0 {
-                    return WalkStep::Nothing;
-                }
-                worker.state.look_for(looked_for);
-                let found = with_text(
-                    worker,
-                    entry,
-                    looked_for,
-                    bounds.max_file_bytes,
-                    skipped,
-                    |finder, text, skipped| match text {
-                        ScanText::Whole(text, _) => finder.search(&entry.path, text, live, stop),
-                        ScanText::Pieces(reader, _) => {
-                            finder.search_pieces(&entry.path, reader, false, stop, skipped)
-                        }
-                    },
-                );
-                let Some(mut file) = found else { return WalkStep::Nothing };
-                let mut kept = 0;
-                for (index, counter) in counters.iter().enumerate().filter(|(i, _)| live >> i & 1 == 1) {
-                    if counter.count(&file, 1 << index, bounds) {
-                        kept |= 1 << index;
-                    }
-                }
-                file.retain(kept);
-                let is_counted = counts_all && !file.matched.is_empty();
-                if file.lines.is_empty() && file.binary == 0 && !is_counted {
-                    return WalkStep::Nothing;
-                }
-                let weight = file.weight();
-                WalkStep::Item(file, weight)
-            },
-            |file| {
-                matching += u64::from(!file.matched.is_empty());
-                if !file.lines.is_empty() || files.len() < limits::CANDIDATES {
-                    files.push(file);
-                }
-                ControlFlow::Continue(())
-            },
-        )?
+    let walk_stop = &if counts_all { leaving_time(stop) } else { stop.clone() };
+    let scan = TermScan {
+        root,
+        start,
+        walk_options,
+        patterns: &patterns,
+        valid: mask_of(patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_some()).map(|(i, _)| i)),
+        counters: &counters,
+        bounds,
+        gathering,
+        stop: walk_stop,
     };
+    let ScannedFiles { files, matching, report } = scan.run()?;
     let mut terms: Vec<TermReport> = terms
         .iter()
         .zip(errors.into_iter().chain(std::iter::repeat(None)))
@@ -333,42 +294,144 @@ pub fn gather(
         Breadth::Requirement | Breadth::Adaptive => drop_until_it_fits(&mut terms, &files, bounds),
     };
     let mut gathered = KeywordFindings { terms, files, bytes, candidates: 0, beyond: 0, report };
-    // We do not count a binary file that only a too broad term hit. Whether this file was read depends on
-    // timing.
-    let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermStatus::TooBroad)) };
-    let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
-    (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
+    gathered.count_binary(counts_all);
     if counts_all && gathered.lacks_something() {
-        let threads = walk_options.thread_count();
-        let gathering = Gathering { cuts_lines: true, ..gathering };
-        let second_pass = second_pass::SecondPass {
+        let second_pass = SecondPass {
             root,
             start,
             patterns: &patterns,
-            gathering,
-            max_file_bytes,
-            threads,
-            stop: call,
+            gathering: Gathering { cuts_lines: true, ..gathering },
+            max_file_bytes: bounds.max_file_bytes,
+            threads: walk_options.thread_count(),
+            stop,
         };
         gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);
-        if !adapt::adapt(&mut gathered, bounds, &second_pass) {
-            gathered.report.stopped = call.check();
-            let first = gathered.files.first().map(|file| file.path.clone());
-            show_held(&mut gathered, bounds);
-            if let Some(first) = first.filter(|_| gathered.files.is_empty()) {
-                show_one(&mut gathered, first, second_pass, bounds);
+        adapt_or_show_held(&mut gathered, bounds, second_pass);
+    } else {
+        gathered.retain_kept();
+        gathered.candidates = gathered.files.len() as u64;
+    }
+    Ok(gathered)
+}
+
+/// The walk that searches for all terms.
+struct TermScan<'a> {
+    root: &'a Arc<Root>,
+    start: &'a RelPath,
+    walk_options: &'a WalkOptions,
+    patterns: &'a [Option<Pattern>],
+    /// The terms with a pattern, as a bitmap.
+    valid: u64,
+    counters: &'a [Counter],
+    bounds: &'a KeywordOptions,
+    gathering: Gathering,
+    stop: &'a Stop,
+}
+
+/// The files of a walk that match a term.
+#[derive(Default)]
+struct ScannedFiles {
+    files: Vec<FileEvidence>,
+    /// Number of files that match, including those that we did not keep.
+    matching: u64,
+    report: WalkReport,
+}
+
+impl TermScan<'_> {
+    fn run(&self) -> Result<ScannedFiles, OpenError> {
+        let Self { root, start, walk_options, patterns, valid, bounds, gathering, stop, .. } = *self;
+        let mut scanned = ScannedFiles::default();
+        if valid == 0 || stop.check().is_some() {
+            scanned.report.stopped = stop.check();
+            return Ok(scanned);
+        }
+        let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
+        let scope = ScanScope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop };
+        let report = scope.search(
+            || self.queries(),
+            || self.looked_for(),
+            || TermFinder::new(patterns, valid, start, gathering, stop),
+            |worker, entry, skipped| self.visit(worker, entry, skipped),
+            |file| {
+                scanned.matching += u64::from(!file.matched.is_empty());
+                if !file.lines.is_empty() || scanned.files.len() < limits::CANDIDATES {
+                    scanned.files.push(file);
+                }
+                ControlFlow::Continue(())
+            },
+        )?;
+        scanned.report = report;
+        Ok(scanned)
+    }
+
+    /// Returns the terms that are not too broad so far, as a bitmap.
+    fn live(&self) -> u64 {
+        self.counters.iter().enumerate().fold(self.valid, |live, (i, counter)| {
+            match counter.is_over(self.bounds) {
+                true => live & !(1 << i),
+                false => live,
+            }
+        })
+    }
+
+    /// Returns the terms for which files must be searched, as a bitmap.
+    fn looked_for(&self) -> u64 {
+        if self.gathering.counts_all { self.valid } else { self.live() }
+    }
+
+    /// Plans one query per term: files that only match abandoned terms need not be read.
+    fn queries(&self) -> Vec<TrigramQuery> {
+        let of_term = |pattern: &Option<Pattern>| match pattern {
+            // Planning a query takes time that we no longer have; an empty condition costs nothing.
+            Some(_) if self.stop.check().is_some() => TrigramQuery::Any,
+            Some(pattern) => TrigramQuery::from_pattern(pattern),
+            None => TrigramQuery::Nothing,
+        };
+        self.patterns.iter().map(of_term).collect()
+    }
+
+    /// Searches a file and adds its lines to the counters.
+    fn visit(
+        &self,
+        worker: &mut ScanWorker<'_, TermFinder<'_>>,
+        entry: &Entry<'_>,
+        skipped: &mut Skipped,
+    ) -> WalkStep<FileEvidence> {
+        let (live, looked_for) = (self.live(), self.looked_for());
+        if looked_for == 0 {
+            return WalkStep::Nothing;
+        }
+        worker.state.look_for(looked_for);
+        let max_file_bytes = self.bounds.max_file_bytes;
+        let found =
+            with_text(
+                worker,
+                entry,
+                looked_for,
+                max_file_bytes,
+                skipped,
+                |finder, text, skipped| match text {
+                    ScanText::Whole(text, _) => finder.search(&entry.path, text, live, self.stop),
+                    ScanText::Pieces(reader, _) => {
+                        finder.search_pieces(&entry.path, reader, false, self.stop, skipped)
+                    }
+                },
+            );
+        let Some(mut file) = found else { return WalkStep::Nothing };
+        let mut kept = 0;
+        for (index, counter) in self.counters.iter().enumerate().filter(|(i, _)| live >> i & 1 == 1) {
+            if counter.count(&file, 1 << index, self.bounds) {
+                kept |= 1 << index;
             }
         }
-        return Ok(gathered);
-    }
-    let kept = gathered.kept_mask();
-    gathered.files.retain_mut(|file| {
         file.retain(kept);
-        file.keep_counts(kept);
-        !file.lines.is_empty()
-    });
-    gathered.candidates = gathered.files.len() as u64;
-    Ok(gathered)
+        let is_counted = self.gathering.counts_all && !file.matched.is_empty();
+        if file.lines.is_empty() && file.binary == 0 && !is_counted {
+            return WalkStep::Nothing;
+        }
+        let weight = file.weight();
+        WalkStep::Item(file, weight)
+    }
 }
 
 /// Computes a deadline for the walk that leaves time to choose from its results.
@@ -377,6 +440,20 @@ fn leaving_time(stop: &Stop) -> Stop {
     let left = deadline.saturating_duration_since(Instant::now());
     let kept_back = left.mul_f64(limits::CHOICE_SHARE).min(limits::CHOICE_TIME);
     stop.by(deadline.checked_sub(kept_back).unwrap_or(deadline))
+}
+
+/// Chooses the lines to show, from a second pass over the files. If no time is left for it, shows the lines that
+/// the first pass kept.
+fn adapt_or_show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions, second_pass: SecondPass<'_>) {
+    if adapt::adapt(gathered, bounds, &second_pass) {
+        return;
+    }
+    gathered.report.stopped = second_pass.stop.check();
+    let first = gathered.files.first().map(|file| file.path.clone());
+    show_held(gathered, bounds);
+    if let Some(first) = first.filter(|_| gathered.files.is_empty()) {
+        show_one(gathered, first, second_pass, bounds);
+    }
 }
 
 /// Falls back to the lines already in memory if no time is left to choose. For broad terms, these are the
@@ -401,12 +478,7 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
         true => drop_until_it_fits(&mut gathered.terms, &gathered.files, bounds),
         false => printed_bytes(&gathered.terms, &gathered.files),
     };
-    let kept = gathered.kept_mask();
-    gathered.files.retain_mut(|file| {
-        file.retain(kept);
-        file.keep_counts(kept);
-        !file.lines.is_empty()
-    });
+    gathered.retain_kept();
 }
 
 /// Reads the first file again if no file has lines left. This can happen if a term was already too broad when
@@ -414,11 +486,11 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
 fn show_one(
     gathered: &mut KeywordFindings,
     path: RelPath,
-    second_pass: second_pass::SecondPass<'_>,
+    second_pass: SecondPass<'_>,
     bounds: &KeywordOptions,
 ) {
     let stop = Stop::after(limits::FIRST_FILE_TIME);
-    let second_pass = second_pass::SecondPass { stop: &stop, ..second_pass };
+    let second_pass = SecondPass { stop: &stop, ..second_pass };
     let selection = |_| file::LineSelection { complete: 0, max: limits::SHALLOW_LINES, weight_of: &|_| 1.0 };
     gathered.files = second_pass.read(&[path], gathered.kept_mask(), selection).unwrap_or_default();
     gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
