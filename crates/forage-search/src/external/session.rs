@@ -144,92 +144,126 @@ impl ExternalSession<'_> {
         start: &RelPath,
         options: &WalkOptions,
     ) -> Result<(WalkReport, u64), ExternalError> {
-        let visit = |worker: &mut ScanWorker<Option<LineFinder<'_>>>,
-                     entry: &Entry<'_>,
-                     skipped: &mut Skipped| {
-            with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
-                let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
-                let is_notebook = is_notebook(path.as_bytes());
-                match text {
-                    ScanText::Whole([], _) => None,
-                    ScanText::Whole(text, encoding) => {
-                        let (detected, mut is_stored_notebook) = (encoding.detected(), false);
-                        let text = match is_notebook {
-                            true => {
-                                let notebook = SearchedNotebook::new(text);
-                                if notebook.leaves_out {
-                                    skipped.add(SkipReason::NotebookOutputs);
-                                }
-                                is_stored_notebook = notebook.is_stored;
-                                notebook.text.into_owned()
-                            }
-                            false => text.to_vec(),
-                        };
-                        Some(OutputPiece::Text { path, hidden_by, detected, is_stored_notebook, text })
-                    }
-                    ScanText::Pieces(reader, encoding) => {
-                        let finder = finder.as_ref();
-                        let mut outcome =
-                            search_large(&self.engine, finder, entry, reader, self.scan, self.halt, skipped);
-                        let files = outcome.iter_mut().flat_map(|outcome| &mut outcome.files);
-                        files.for_each(|file| {
-                            (file.detected, file.is_stored_notebook) = (encoding.detected(), is_notebook);
-                        });
-                        Some(OutputPiece::Searched(Box::new(outcome)))
-                    }
-                }
-            })
-            .map_or(WalkStep::Nothing, |piece| {
-                let weight = piece.weight();
-                WalkStep::Item(piece, weight)
-            })
-        };
-        let mut sent = 0;
-        let (mut batch, mut enough) = (FileBatch::default(), limits::EXTERNAL_FIRST_BATCH_BYTES);
-        let put = |outcome| match outcomes.send(outcome) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        };
-        let flush = |batch: &mut FileBatch| {
-            // We don't start a process for an empty batch.
-            if batch.is_empty() {
-                return ControlFlow::Continue(());
-            }
-            let (sender, outcome) = sync_channel(1);
-            put(outcome)?;
-            match work.send((std::mem::take(batch), sender)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }
-        };
-        let receive = |piece: OutputPiece| {
-            sent += 1;
-            match piece {
-                OutputPiece::Text { path, hidden_by, detected, is_stored_notebook, text } => {
-                    batch.push(path, (hidden_by, detected, is_stored_notebook), &text);
-                    if batch.bytes() < enough {
-                        return ControlFlow::Continue(());
-                    }
-                    enough = (enough * limits::EXTERNAL_BATCH_GROWTH).min(limits::EXTERNAL_BATCH_BYTES);
-                    flush(&mut batch)
-                }
-                OutputPiece::Searched(outcome) => {
-                    flush(&mut batch)?;
-                    let (sender, place) = sync_channel(1);
-                    let _ = sender.send(*outcome);
-                    put(place)
-                }
-            }
+        let mut queue = BatchQueue {
+            work,
+            outcomes,
+            batch: FileBatch::default(),
+            enough: limits::EXTERNAL_FIRST_BATCH_BYTES,
+            sent: 0,
         };
         let worker = || ScanWorker::new(self.finder());
-        let report = walk(root, start, options, self.halt.stop, worker, visit, receive)?;
-        let _ = flush(&mut batch);
-        Ok((report, sent))
+        let visit =
+            |worker: &mut ScanWorker<Option<LineFinder<'_>>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+                self.read(worker, entry, skipped).map_or(WalkStep::Nothing, |piece| {
+                    let weight = piece.weight();
+                    WalkStep::Item(piece, weight)
+                })
+            };
+        let report = walk(root, start, options, self.halt.stop, worker, visit, |piece| queue.add(piece))?;
+        let _ = queue.flush();
+        Ok((report, queue.sent))
+    }
+
+    /// Reads a file. Searches it at once if it is large.
+    fn read(
+        &self,
+        worker: &mut ScanWorker<'_, Option<LineFinder<'_>>>,
+        entry: &Entry<'_>,
+        skipped: &mut Skipped,
+    ) -> Option<OutputPiece> {
+        with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
+            let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
+            let is_notebook = is_notebook(path.as_bytes());
+            match text {
+                ScanText::Whole([], _) => None,
+                ScanText::Whole(text, encoding) => {
+                    let (detected, mut is_stored_notebook) = (encoding.detected(), false);
+                    let text = match is_notebook {
+                        true => {
+                            let notebook = SearchedNotebook::new(text);
+                            if notebook.leaves_out {
+                                skipped.add(SkipReason::NotebookOutputs);
+                            }
+                            is_stored_notebook = notebook.is_stored;
+                            notebook.text.into_owned()
+                        }
+                        false => text.to_vec(),
+                    };
+                    Some(OutputPiece::Text { path, hidden_by, detected, is_stored_notebook, text })
+                }
+                ScanText::Pieces(reader, encoding) => {
+                    let finder = finder.as_ref();
+                    let mut outcome =
+                        search_large(&self.engine, finder, entry, reader, self.scan, self.halt, skipped);
+                    let files = outcome.iter_mut().flat_map(|outcome| &mut outcome.files);
+                    files.for_each(|file| {
+                        (file.detected, file.is_stored_notebook) = (encoding.detected(), is_notebook);
+                    });
+                    Some(OutputPiece::Searched(Box::new(outcome)))
+                }
+            }
+        })
     }
 
     /// Creates a finder that locates matches within a line, if our engine can compile the pattern.
     fn finder(&self) -> Option<LineFinder<'_>> {
         self.engine.pattern().map(|pattern| LineFinder::new(pattern, self.halt.stop))
+    }
+}
+
+/// Groups texts into batches for the workers.
+struct BatchQueue<'a> {
+    work: &'a SyncSender<BatchWork>,
+    /// Gets the receivers of the outcomes in path order.
+    outcomes: &'a SyncSender<Receiver<BatchOutcome>>,
+    batch: FileBatch,
+    /// Bytes of a batch that is sent.
+    enough: usize,
+    /// Number of files sent so far.
+    sent: u64,
+}
+
+impl BatchQueue<'_> {
+    /// Adds a file. Breaks if the search has ended.
+    fn add(&mut self, piece: OutputPiece) -> ControlFlow<()> {
+        self.sent += 1;
+        match piece {
+            OutputPiece::Text { path, hidden_by, detected, is_stored_notebook, text } => {
+                self.batch.push(path, (hidden_by, detected, is_stored_notebook), &text);
+                if self.batch.bytes() < self.enough {
+                    return ControlFlow::Continue(());
+                }
+                self.enough = (self.enough * limits::EXTERNAL_BATCH_GROWTH).min(limits::EXTERNAL_BATCH_BYTES);
+                self.flush()
+            }
+            OutputPiece::Searched(outcome) => {
+                self.flush()?;
+                let (sender, place) = sync_channel(1);
+                let _ = sender.send(*outcome);
+                self.put(place)
+            }
+        }
+    }
+
+    /// Sends the batch to the workers.
+    fn flush(&mut self) -> ControlFlow<()> {
+        // The engine is never started without a file to search.
+        if self.batch.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let (sender, outcome) = sync_channel(1);
+        self.put(outcome)?;
+        match self.work.send((std::mem::take(&mut self.batch), sender)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    fn put(&self, outcome: Receiver<BatchOutcome>) -> ControlFlow<()> {
+        match self.outcomes.send(outcome) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     }
 }
 
