@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::WalkOptions;
 use super::entry::FoundEntry;
-use super::frontier::TaskOutput;
+use super::frontier::{TaskOutput, WalkTask};
 use super::kept::{KeptFile, KeptListing, ListingPart, RulesFile};
 use super::list::{ListPlan, ListWork, NameBuffer, SharedDirectory};
 use super::listing::FileListing;
@@ -221,6 +221,16 @@ impl RuleTree {
     }
 }
 
+/// The listing of a directory before its pending changes.
+#[derive(Clone, Copy)]
+struct EarlierListing<'a> {
+    kept: &'a Arc<KeptListing>,
+    /// The pending changes of all directories.
+    pending: &'a BTreeMap<RelPath, PendingChanges>,
+    /// Those of this directory.
+    here: &'a PendingChanges,
+}
+
 /// Lists directories for a tree.
 struct Lister<'a> {
     root: &'a Arc<Root>,
@@ -235,7 +245,7 @@ struct Lister<'a> {
     linked: HashSet<u64>,
 }
 
-impl Lister<'_> {
+impl<'a> Lister<'a> {
     /// Applies the pending changes of a directory and its descendants.
     fn renew(
         &mut self,
@@ -246,8 +256,8 @@ impl Lister<'_> {
         if !pending.range(&kept.path..).next().is_some_and(is_below) {
             return Ok(Arc::clone(kept));
         }
-        if pending.contains_key(&kept.path) {
-            return self.list(&kept.path, &kept.place, Some((kept, pending)));
+        if let Some(here) = pending.get(&kept.path) {
+            return self.list(&kept.path, &kept.place, Some(EarlierListing { kept, pending, here }));
         }
         let renewed = kept.directories().map(|directory| self.renew(directory, pending));
         Ok(Arc::new(kept.with(renewed.collect::<io::Result<_>>()?)))
@@ -268,25 +278,13 @@ impl Lister<'_> {
         &mut self,
         path: &RelPath,
         place: &Arc<SharedDirectory>,
-        before: Option<(&Arc<KeptListing>, &BTreeMap<RelPath, PendingChanges>)>,
+        before: Option<EarlierListing<'_>>,
     ) -> io::Result<Arc<KeptListing>> {
         self.directories = self.directories.checked_sub(1).ok_or_else(too_many)?;
         if self.stop.check().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        // Directories that are listed again must also be watched again, because their names may now refer to
-        // other directories.
-        let mut same: HashMap<&RelPath, &Arc<KeptListing>> = HashMap::new();
-        let pending = before.and_then(|(kept, pending)| Some((kept, pending, pending.get(path)?)));
-        if let Some((kept, _, here)) = pending {
-            for directory in kept.directories() {
-                if here.rules || kept.is_odd || here.renamed.contains(directory.path.file_name()) {
-                    self.forget(directory);
-                } else {
-                    same.insert(&directory.path, directory);
-                }
-            }
-        }
+        let mut same = before.map(|before| self.same_directories(before)).unwrap_or_default();
         let Ok(directory) = sys::open_directory(self.root.handle(), path) else {
             same.values().for_each(|directory| self.forget(directory));
             return Ok(Arc::new(KeptListing::odd(path.clone(), Arc::clone(place), Vec::new())));
@@ -298,50 +296,20 @@ impl Lister<'_> {
         let state = device.and_then(|device| sys::directory_state(&directory, device));
         let mut rules = Vec::new();
         let watches = self.watch(path, &directory, &mut rules)?;
-        for number in
-            pending.iter().flat_map(|(kept, ..)| &kept.watches).filter(|number| !watches.contains(number))
-        {
-            self.watches.forget(*number, path);
-        }
-        // Even names that are left out may be new names of files that are not.
-        for name in pending.iter().flat_map(|(_, _, here)| &here.renamed) {
-            self.note_link(&directory, name);
-        }
-        let mut done = TaskOutput::<(), ListWork<'_>>::default();
-        match sys::list(&directory) {
-            Ok(nodes) => {
-                self.entries = self.entries.checked_sub(nodes.len()).ok_or_else(too_many)?;
-                for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
-                    rules.extend(self.rules(false, &directory, &node.name));
-                }
-                let names = NameBuffer { nodes, before: None };
-                self.plan.list_nodes(path, place, names, &directory, self.stop, &mut done);
+        if let Some(EarlierListing { kept, here, .. }) = before {
+            for number in kept.watches.iter().filter(|number| !watches.contains(number)) {
+                self.watches.forget(*number, path);
             }
-            Err(_) => done.skipped.add(SkipReason::Unreadable),
+            // Even names that are left out may be new names of files that are not.
+            for name in &here.renamed {
+                self.note_link(&directory, name);
+            }
         }
-        if done.stopped.is_some() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
+        let done = self.list_names(path, place, &directory, &mut rules)?;
+        let parts = self.parts(done.tasks, directory, before, &mut same)?;
+        same.values().for_each(|directory| self.forget(directory));
         let reported =
             [SkipReason::Unreadable, SkipReason::TooDeep].iter().any(|reason| done.skipped.get(*reason) > 0);
-        let tasks = done.tasks.into_iter().map(|task| match task.work {
-            ListWork::Visit(batch) => Ok(ListingPart::Files(self.files(&directory, batch.found()))),
-            ListWork::List(below, place) => Err((below, place)),
-        });
-        let tasks: Vec<Result<ListingPart, _>> = tasks.collect();
-        // A tree may be deeper than the number of files that a process may open.
-        drop(directory);
-        let mut parts = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            parts.push(match task {
-                Ok(files) => files,
-                Err((below, place)) => ListingPart::Directory(match (same.remove(&below), pending) {
-                    (Some(kept), Some((_, pending, _))) => self.renew(kept, pending)?,
-                    _ => self.list(&below, &place, None)?,
-                }),
-            });
-        }
-        same.values().for_each(|directory| self.forget(directory));
         Ok(Arc::new(KeptListing {
             path: path.clone(),
             place: Arc::clone(place),
@@ -358,6 +326,80 @@ impl Lister<'_> {
             links: done.links,
             parts,
         }))
+    }
+
+    /// Returns the subdirectories that need not be listed again, and forgets the watches of the others. A
+    /// directory that is listed again must also be watched again, because its name may now refer to another
+    /// directory.
+    fn same_directories<'k>(
+        &mut self,
+        before: EarlierListing<'k>,
+    ) -> HashMap<&'k RelPath, &'k Arc<KeptListing>> {
+        let EarlierListing { kept, here, .. } = before;
+        let mut same = HashMap::new();
+        for directory in kept.directories() {
+            if here.rules || kept.is_odd || here.renamed.contains(directory.path.file_name()) {
+                self.forget(directory);
+            } else {
+                same.insert(&directory.path, directory);
+            }
+        }
+        same
+    }
+
+    /// Lists the names in a directory. Adds the states of its rule files to `rules`.
+    fn list_names(
+        &mut self,
+        path: &RelPath,
+        place: &Arc<SharedDirectory>,
+        directory: &Directory,
+        rules: &mut Vec<RulesFile>,
+    ) -> io::Result<TaskOutput<(), ListWork<'a>>> {
+        let mut done = TaskOutput::default();
+        match sys::list(directory) {
+            Ok(nodes) => {
+                self.entries = self.entries.checked_sub(nodes.len()).ok_or_else(too_many)?;
+                for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
+                    rules.extend(self.rules(false, directory, &node.name));
+                }
+                let names = NameBuffer { nodes, before: None };
+                self.plan.list_nodes(path, place, names, directory, self.stop, &mut done);
+            }
+            Err(_) => done.skipped.add(SkipReason::Unreadable),
+        }
+        if done.stopped.is_some() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        Ok(done)
+    }
+
+    /// Reads the states of a directory's files, and lists its subdirectories. Takes those that need not be
+    /// listed again out of `same`.
+    fn parts(
+        &mut self,
+        tasks: Vec<WalkTask<ListWork<'_>>>,
+        directory: Directory,
+        before: Option<EarlierListing<'_>>,
+        same: &mut HashMap<&RelPath, &Arc<KeptListing>>,
+    ) -> io::Result<Vec<ListingPart>> {
+        let tasks = tasks.into_iter().map(|task| match task.work {
+            ListWork::Visit(batch) => Ok(ListingPart::Files(self.files(&directory, batch.found()))),
+            ListWork::List(below, place) => Err((below, place)),
+        });
+        let tasks: Vec<Result<ListingPart, _>> = tasks.collect();
+        // A tree may be deeper than the number of files that a process may open.
+        drop(directory);
+        let mut parts = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            parts.push(match task {
+                Ok(files) => files,
+                Err((below, place)) => ListingPart::Directory(match (same.remove(&below), before) {
+                    (Some(kept), Some(EarlierListing { pending, .. })) => self.renew(kept, pending)?,
+                    _ => self.list(&below, &place, None)?,
+                }),
+            });
+        }
+        Ok(parts)
     }
 
     fn files(&mut self, directory: &Directory, files: impl Iterator<Item = FoundEntry>) -> Arc<[KeptFile]> {
