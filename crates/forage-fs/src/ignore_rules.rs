@@ -280,21 +280,18 @@ fn compile(
 ) -> Option<Gitignore> {
     let shown = || path.join(name).display().into_owned();
     let text = match read_bounded(directory, name) {
-        Ok(Some(text)) => text,
-        Ok(None) => {
-            warn(format!(
-                "{} is over {} bytes, so its rules are not applied",
-                shown(),
-                limits::IGNORE_FILE_BYTES
-            ));
-            return None;
-        }
+        Ok(text) => text,
         // The file was removed a moment ago, or is optional.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
             warn(format!("{} can't be read, so its rules are not applied: {error}", shown()));
             return None;
         }
+    };
+    let Some(text) = text else {
+        let most = limits::IGNORE_FILE_BYTES;
+        warn(format!("{} is over {most} bytes, so its rules are not applied", shown()));
+        return None;
     };
     let mut builder = GitignoreBuilder::new(".");
     let (mut rules, mut wildcards) = (0, 0);
@@ -307,11 +304,8 @@ fn compile(
         }
         let place = || format!("{}:{}", shown(), number + 1);
         if line.len() > limits::IGNORE_LINE_BYTES {
-            warn(format!(
-                "{}: the rule is over {} bytes and is not applied",
-                place(),
-                limits::IGNORE_LINE_BYTES
-            ));
+            let most = limits::IGNORE_LINE_BYTES;
+            warn(format!("{}: the rule is over {most} bytes and is not applied", place()));
             continue;
         }
         let Ok(line) = std::str::from_utf8(line) else {
