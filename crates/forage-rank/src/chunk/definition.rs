@@ -300,29 +300,11 @@ fn named<'a>(
     outermost: bool,
 ) -> Option<SymbolDefinition<'a>> {
     let mut rest = rest;
-    match language.style {
-        // We leave out local variables, as no query looks for them.
-        CommentStyle::JavaScript | CommentStyle::C if kind == DefinitionKind::Constant && !outermost => {
-            return None;
-        }
-        CommentStyle::Zig if kind == DefinitionKind::Constant => {
-            let name = identifier(rest)?;
-            let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
-            let value = value.trim_start_matches("extern ").trim_start_matches("packed ");
-            let is_type =
-                ["struct", "enum", "union", "error", "opaque"].iter().any(|word| value.starts_with(word));
-            let kept = is_type || outermost || line.trim_start().starts_with("pub");
-            let kind = if is_type { DefinitionKind::Type } else { DefinitionKind::Constant };
-            return kept.then_some(SymbolDefinition { name, kind });
-        }
-        // We only want members of a type, and nothing within functions.
-        CommentStyle::Keywords
-            if kind == DefinitionKind::Constant
-                && line.len() - line.trim_start().len() > language.members_to() =>
-        {
-            return None;
-        }
-        _ => {}
+    if kind == DefinitionKind::Constant && is_local(line, language, outermost) {
+        return None;
+    }
+    if language.style == CommentStyle::Zig && kind == DefinitionKind::Constant {
+        return zig_constant(rest, line, outermost);
     }
     if language.has(Habit::QuotedNames) {
         // `resource "kind" "name" {`
@@ -363,13 +345,7 @@ fn named<'a>(
         return c_type(line.trim(), rest, kind, outermost);
     }
     if language.style == CommentStyle::JavaScript && kind == DefinitionKind::Constant {
-        let name = identifier(rest)?;
-        let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
-        let function = value.contains("=>") || value.starts_with("function") || value.starts_with("async");
-        return Some(SymbolDefinition {
-            name,
-            kind: if function { DefinitionKind::Function } else { DefinitionKind::Constant },
-        });
+        return javascript_constant(rest);
     }
     if language.has(Habit::ReceiverWithDot) && kind == DefinitionKind::Function {
         let head = rest.split('(').next().unwrap_or(rest);
@@ -385,6 +361,36 @@ fn named<'a>(
         .unwrap_or(rest.len());
     let name = rest[..end].trim_end_matches([':', '.', '-', '\'']);
     last_name(name).map(|name| SymbolDefinition { name, kind })
+}
+
+/// Returns true if a constant is a local variable. We leave these out, as no query looks for them.
+fn is_local(line: &str, language: &LanguageRow, outermost: bool) -> bool {
+    match language.style {
+        CommentStyle::JavaScript | CommentStyle::C => !outermost,
+        // We only want members of a type, and nothing within functions.
+        CommentStyle::Keywords => line.len() - line.trim_start().len() > language.members_to(),
+        _ => false,
+    }
+}
+
+/// Matches `name = struct {` and other constants. Those within functions must be types.
+fn zig_constant<'a>(rest: &'a str, line: &str, outermost: bool) -> Option<SymbolDefinition<'a>> {
+    let name = identifier(rest)?;
+    let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
+    let value = value.trim_start_matches("extern ").trim_start_matches("packed ");
+    let is_type = ["struct", "enum", "union", "error", "opaque"].iter().any(|word| value.starts_with(word));
+    let kept = is_type || outermost || line.trim_start().starts_with("pub");
+    let kind = if is_type { DefinitionKind::Type } else { DefinitionKind::Constant };
+    kept.then_some(SymbolDefinition { name, kind })
+}
+
+/// Matches `name = value`, where the value may be a function.
+fn javascript_constant(rest: &str) -> Option<SymbolDefinition<'_>> {
+    let name = identifier(rest)?;
+    let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
+    let function = value.contains("=>") || value.starts_with("function") || value.starts_with("async");
+    let kind = if function { DefinitionKind::Function } else { DefinitionKind::Constant };
+    Some(SymbolDefinition { name, kind })
 }
 
 /// Matches `CREATE OR REPLACE FUNCTION schema.name(` and `create table if not exists name`.
