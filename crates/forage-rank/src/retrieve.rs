@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use tantivy::postings::Postings as _;
 use tantivy::schema::{Field, IndexRecordOption, Value as _};
+use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use crate::error::IndexError;
@@ -573,41 +574,62 @@ impl RetrieveScope<'_> {
         best: &[SegmentChoice],
         retrieved: &mut Retrieved,
     ) -> Result<(), HaltReason> {
-        let Self { demand: &Demand { joined, query, pace, .. }, fields, .. } = *self;
+        let pace = self.demand.pace;
         if best.is_empty() {
             return Ok(());
         }
         let Retrieved { candidates, idf, .. } = retrieved;
         let store = segment.reader.get_store_reader(8)?;
         let first = candidates.len();
-        for &(choice, _, document) in best {
+        for choice in best {
             pace.check()?;
-            let score = segment.scores[document as usize];
-            let stored: TantivyDocument = store.get(document)?;
-            let text = stored.get_first(joined.fields.record).and_then(|value| value.as_str());
-            let record = text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?;
-            let path_words = PathWords::new(&record.path);
-            let kinds = kinds(&record.path, segment.evidence);
-            let frequency = |found: &Vec<(DocId, f32)>| {
-                found.binary_search_by_key(&document, |entry| entry.0).map_or(0.0, |at| found[at].1)
-            };
-            let frequencies = segment.found.iter().map(frequency).collect();
-            let tokens = record.end_position;
-            let hits = Vec::new();
-            candidates.push(FileCandidate {
-                index: segment.index,
-                record,
-                path_words,
-                kinds,
-                choice,
-                score,
-                frequencies,
-                hits,
-                is_cut: false,
-                tokens,
-                nearness: segment.nearness[document as usize],
-            });
+            candidates.push(self.read_candidate(segment, &store, choice)?);
         }
+        self.read_hits(segment, best, idf, &mut candidates[first..])?;
+        for candidate in &mut candidates[first..] {
+            pace.check()?;
+            candidate.hits.sort_unstable_by_key(|hit| (hit.position, hit.concept, hit.field));
+        }
+        Ok(())
+    }
+
+    /// Reads the record of a chosen document. Its hits are still missing.
+    fn read_candidate(
+        &self,
+        segment: &SegmentView<'_>,
+        store: &StoreReader,
+        &(choice, _, document): &SegmentChoice,
+    ) -> Result<FileCandidate, HaltReason> {
+        let stored: TantivyDocument = store.get(document)?;
+        let text = stored.get_first(self.demand.joined.fields.record).and_then(|value| value.as_str());
+        let record = text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?;
+        let frequency = |found: &Vec<(DocId, f32)>| {
+            found.binary_search_by_key(&document, |entry| entry.0).map_or(0.0, |at| found[at].1)
+        };
+        Ok(FileCandidate {
+            index: segment.index,
+            path_words: PathWords::new(&record.path),
+            kinds: kinds(&record.path, segment.evidence),
+            choice,
+            score: segment.scores[document as usize],
+            frequencies: segment.found.iter().map(frequency).collect(),
+            hits: Vec::new(),
+            is_cut: false,
+            tokens: record.end_position,
+            nearness: segment.nearness[document as usize],
+            record,
+        })
+    }
+
+    /// Reads the positions of the concepts in the candidates, which are the `best` documents.
+    fn read_hits(
+        &self,
+        segment: &SegmentView<'_>,
+        best: &[SegmentChoice],
+        idf: &[f32],
+        candidates: &mut [FileCandidate],
+    ) -> Result<(), HaltReason> {
+        let Self { demand: &Demand { query, pace, .. }, fields, .. } = *self;
         let mut positions = Vec::new();
         for (nth_concept, Concept { tokens, .. }) in query.concepts.iter().enumerate() {
             if idf[nth_concept] == 0.0 {
@@ -621,7 +643,7 @@ impl RetrieveScope<'_> {
                     let term = Term::from_field_text(field, token);
                     let option = IndexRecordOption::WithFreqsAndPositions;
                     let Some(mut postings) = inverted.read_postings(&term, option)? else { continue };
-                    for (nth, &(_, _, document)) in best.iter().enumerate() {
+                    for (candidate, &(_, _, document)) in candidates.iter_mut().zip(best) {
                         if postings.doc() < document {
                             postings.seek(document);
                         }
@@ -630,22 +652,16 @@ impl RetrieveScope<'_> {
                         }
                         postings.positions(&mut positions);
                         pace.step(1 + positions.len())?;
-                        candidates[first + nth].is_cut |= in_phrase && positions.len() > most_hits;
-                        candidates[first + nth].hits.extend(positions.iter().take(most_hits).map(
-                            |&position| ConceptHit {
-                                position,
-                                concept: nth_concept as u16,
-                                field: nth_field as u8,
-                                weight: *weight,
-                            },
-                        ));
+                        candidate.is_cut |= in_phrase && positions.len() > most_hits;
+                        candidate.hits.extend(positions.iter().take(most_hits).map(|&position| ConceptHit {
+                            position,
+                            concept: nth_concept as u16,
+                            field: nth_field as u8,
+                            weight: *weight,
+                        }));
                     }
                 }
             }
-        }
-        for candidate in &mut candidates[first..] {
-            pace.check()?;
-            candidate.hits.sort_unstable_by_key(|hit| (hit.position, hit.concept, hit.field));
         }
         Ok(())
     }
