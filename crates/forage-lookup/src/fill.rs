@@ -10,7 +10,8 @@ mod seen;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forage_base::{Stop, Stopped};
 use forage_fs::{
@@ -187,29 +188,14 @@ impl Filling<'_> {
         }
         let known = self.known(stop)?;
         let tree = SeenTree::default();
-        // The channel is bounded, so that a slow store slows down the walk instead of filling the memory.
-        let (sender, receiver) = mpsc::sync_channel::<PointBatch>(limits::WRITERS);
+        let (sender, receiver) = sync_channel::<PointBatch>(limits::WRITERS);
         let receiver = Mutex::new(receiver);
-        let failure: Mutex<Option<FillError>> = Mutex::new(None);
-        let fail = |error: FillError| {
-            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        };
-        let has_failed = || failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let failure = FirstFailure::default();
         let mut filled = Filled::default();
         let unchanged = AtomicU64::new(0);
         std::thread::scope(|scope| -> Result<(), FillError> {
-            let write = || loop {
-                let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let Ok(batch) = batch else { return };
-                // After a failure we must still receive and discard items, so that their senders do not
-                // block.
-                let written = if has_failed() { Ok(()) } else { self.write(&batch, stop) };
-                if let Err(error) = written {
-                    fail(error.into());
-                }
-            };
             for _ in 0..limits::WRITERS {
-                scope.spawn(write);
+                scope.spawn(|| self.write_batches(&receiver, &failure, stop));
             }
             let mut batch = PointBatch::default();
             let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| match self
@@ -225,7 +211,7 @@ impl Filling<'_> {
                 }
                 Err(UnreadReason::Left) => WalkStep::Nothing,
                 Err(UnreadReason::Failed(error)) => {
-                    fail(error);
+                    failure.set(error);
                     WalkStep::Nothing
                 }
             };
@@ -238,7 +224,7 @@ impl Filling<'_> {
                         return ControlFlow::Break(());
                     }
                 }
-                if has_failed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if failure.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let report = walk(root, &RelPath::root(), options, stop, ReadBuffer::default, visit, receive);
             let _ = sender.send(batch);
@@ -247,9 +233,7 @@ impl Filling<'_> {
             filled.report = report?;
             Ok(())
         })?;
-        if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
-        }
+        failure.into_result()?;
         filled.unchanged = unchanged.into_inner();
         // If the walk did not reach all files, we must not remove those that it missed.
         let is_whole = filled.report.stopped.is_none() && !filled.report.too_many_entries;
@@ -262,6 +246,19 @@ impl Filling<'_> {
         }
         self.store.finish(stop)?;
         Ok(filled)
+    }
+
+    /// Writes batches until the channel is closed.
+    fn write_batches(&self, receiver: &Mutex<Receiver<PointBatch>>, failure: &FirstFailure, stop: &Stop) {
+        loop {
+            let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(batch) = batch else { return };
+            // After a failure we must still receive and discard items, so that their senders do not block.
+            let written = if failure.is_set() { Ok(()) } else { self.write(&batch, stop) };
+            if let Err(error) = written {
+                failure.set(error.into());
+            }
+        }
     }
 
     /// Checks that the collection is suitable for these vectors. Creates it if it does not exist.
@@ -457,6 +454,24 @@ enum UnreadReason {
     /// The file was left out, and we have counted it.
     Left,
     Failed(FillError),
+}
+
+/// The first error of all threads.
+#[derive(Default)]
+struct FirstFailure(Mutex<Option<FillError>>);
+
+impl FirstFailure {
+    fn set(&self, error: FillError) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn into_result(self) -> Result<(), FillError> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
 }
 
 /// The points to write in one request.
