@@ -155,6 +155,26 @@ pub(super) struct LinesFound {
     stored_notebooks: (String, u64),
 }
 
+impl LinesFound {
+    /// Counts the lines of a file up to `last`. They may be a further part of the last file.
+    fn add(&mut self, file: &FoundFile, last: u64, encoding: Option<&'static str>, is_stored_notebook: bool) {
+        let goes_on = self.last.as_ref().is_some_and(|last| last.path == file.place);
+        if let Some(encoding) = encoding.filter(|_| !goes_on) {
+            self.detected.entry(encoding).or_insert_with(|| (file.path.clone(), 0)).1 += 1;
+        }
+        if is_stored_notebook && !goes_on {
+            if self.stored_notebooks.1 == 0 {
+                self.stored_notebooks.0.clone_from(&file.path);
+            }
+            self.stored_notebooks.1 += 1;
+        }
+        self.lines += file.events.len() as u64;
+        self.matches += file.matches;
+        self.files += u64::from(!goes_on);
+        self.last = Some(Cursor { distance: 0, path: file.place.clone(), line: last });
+    }
+}
+
 /// A search with checked arguments.
 pub(super) struct LineSearch<'a> {
     pub(super) context: &'a Context,
@@ -405,8 +425,6 @@ impl<'a> LineSearch<'a> {
             found.limit = Some(Limit::MaxResults);
             return ControlFlow::Break(());
         }
-        // An earlier part of this file has already been counted.
-        let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
         let is_full = cut.is_some();
         let has_more = file.more && !is_of_files;
         let (encoding, is_stored_notebook) = (file.detected, file.is_stored_notebook);
@@ -428,19 +446,7 @@ impl<'a> LineSearch<'a> {
                 // We know of one more match, but show neither that match nor its context.
                 file.events.retain(|event| event.line_number <= last + self.asked.around.1 as u64);
             }
-            if let Some(encoding) = encoding.filter(|_| !goes_on) {
-                found.detected.entry(encoding).or_insert_with(|| (file.path.clone(), 0)).1 += 1;
-            }
-            if is_stored_notebook && !goes_on {
-                if found.stored_notebooks.1 == 0 {
-                    found.stored_notebooks.0.clone_from(&file.path);
-                }
-                found.stored_notebooks.1 += 1;
-            }
-            found.lines += file.events.len() as u64;
-            found.matches += file.matches;
-            found.files += u64::from(!goes_on);
-            found.last = Some(Cursor { distance: 0, path: file.place.clone(), line: last });
+            found.add(&file, last, encoding, is_stored_notebook);
             is_wanted = receive(file).is_continue();
         }
         if is_full {
