@@ -115,8 +115,8 @@ pub struct ListResponse {
 }
 
 impl ListResponse {
-    /// Creates a response without entries, e.g. for a change set or a map.
-    fn without_entries(start: &RelPath) -> Self {
+    /// Creates a response without entries, for all levels.
+    fn new(start: &RelPath) -> Self {
         Self {
             path: start.display().into_owned(),
             max_depth: limits::LIST_DEPTH_MAX,
@@ -168,6 +168,28 @@ pub struct ListEntry {
     name: String,
 }
 
+impl ListEntry {
+    fn new(path: RelPath, kind: EntryKind) -> Self {
+        Self {
+            path: path.display().into_owned(),
+            path_bytes: path_bytes(&path),
+            kind: match kind {
+                EntryKind::Directory => "directory",
+                EntryKind::Symlink => "symlink",
+                EntryKind::File => "file",
+            },
+            lines: None,
+            symbols: Vec::new(),
+            symbols_more: 0,
+            note: None,
+            target: None,
+            name: RelPath::root().join(path.file_name()).display().into_owned(),
+            place: path,
+            is_entered: false,
+        }
+    }
+}
+
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
     const METHOD: &'static str = "list";
@@ -205,8 +227,7 @@ impl Tool for ListDirectory {
         let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, most);
         // A depth without `recursive` also asks for subdirectories.
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
-        let depth = if recursive { depth } else { 0 };
-        let levels = usize::try_from(depth + 1).unwrap_or(1);
+        let levels = if recursive { usize::try_from(depth + 1).unwrap_or(1) } else { 1 };
         let include_ignored = request.include_ignored.unwrap_or(false);
         let PathTarget { root, path: start, note, revision, .. } =
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
@@ -234,47 +255,9 @@ impl Tool for ListDirectory {
             let warnings = clamp.warnings.into_iter().chain(note).collect();
             return changes::run(context, (&root, &start), &range, warnings);
         }
-        let options = WalkOptions {
-            hidden: include_ignored,
-            no_ignore: include_ignored,
-            max_depth: levels,
-            all_entries: true,
-            ..context.walk_options()
-        };
-        let stop = context.stop.within(context.timeout);
-        let mut tree = ListedTree::read(context, (&root, &start), &options, &stop)?;
-        let not_entered = tree.mark_entered(&root, start.depth() + levels);
-        let ListedTree { entries, too_many, report } = tree;
-        // If time ran out before the first name, we know nothing about the directory, not even that it is
-        // empty.
-        let found = report.stopped.is_none() || !entries.is_empty();
-        let mut outcome = ToolOutcome::new(
-            ListResponse {
-                not_entered,
-                path: start.display().into_owned(),
-                max_depth: depth,
-                entry_count: entries.len() as u64,
-                pruned: report.pruned.clone(),
-                entries,
-                hidden_count: None,
-                name: None,
-                changes: None,
-                map: None,
-            },
-            found,
-        );
-        outcome.warnings = clamp.warnings;
-        outcome.warnings.extend(note);
-        if request.symbols.unwrap_or(false) {
-            let left =
-                symbols::tell(context, &root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
-            outcome.warnings.extend(left);
-        }
-        outcome.add_report(&report);
-        if too_many {
-            outcome.truncated_by = Some(Limit::Entries);
-        }
-        Ok(outcome)
+        let warnings = clamp.warnings.into_iter().chain(note).collect();
+        let symbols = request.symbols.unwrap_or(false);
+        TreeList { root: &root, start: &start, levels, include_ignored, symbols }.run(context, warnings)
     }
 }
 
@@ -296,32 +279,70 @@ fn check_is_directory(context: &Context, root: &Root, start: &RelPath) -> Result
     Err(ToolError::argument("path", problem))
 }
 
-/// The entries of a tree.
-struct ListedTree {
-    entries: Vec<ListEntry>,
-    /// True if there are more entries than we read.
-    too_many: bool,
-    report: WalkReport,
+/// A listing of a tree.
+struct TreeList<'a> {
+    root: &'a Arc<Root>,
+    start: &'a RelPath,
+    /// Number of levels of the tree.
+    levels: usize,
+    include_ignored: bool,
+    symbols: bool,
 }
 
-impl ListedTree {
-    fn read(
-        context: &Context,
-        (root, start): (&Arc<Root>, &RelPath),
-        options: &WalkOptions,
-        stop: &Stop,
-    ) -> Result<Self, ToolError> {
+impl TreeList<'_> {
+    fn run(&self, context: &Context, warnings: Vec<String>) -> Result<ToolOutcome<ListResponse>, ToolError> {
+        let Self { root, start, levels, symbols, .. } = *self;
+        let stop = context.stop.within(context.timeout);
+        let mut tree = self.read(context, &stop)?;
+        let not_entered = tree.mark_entered(root, start.depth() + levels);
+        let ListedTree { entries, too_many, report } = tree;
+        // If time ran out before the first name, we know nothing about the directory, not even that it is
+        // empty.
+        let found = report.stopped.is_none() || !entries.is_empty();
+        let mut outcome = ToolOutcome::new(
+            ListResponse {
+                not_entered,
+                max_depth: levels as u64 - 1,
+                entry_count: entries.len() as u64,
+                pruned: report.pruned.clone(),
+                entries,
+                ..ListResponse::new(start)
+            },
+            found,
+        );
+        outcome.warnings = warnings;
+        if symbols {
+            let left =
+                symbols::tell(context, root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
+            outcome.warnings.extend(left);
+        }
+        outcome.add_report(&report);
+        if too_many {
+            outcome.truncated_by = Some(Limit::Entries);
+        }
+        Ok(outcome)
+    }
+
+    /// Reads the entries with their line counts.
+    fn read(&self, context: &Context, stop: &Stop) -> Result<ListedTree, ToolError> {
+        let Self { root, start, levels, include_ignored, .. } = *self;
+        let options = WalkOptions {
+            hidden: include_ignored,
+            no_ignore: include_ignored,
+            max_depth: levels,
+            all_entries: true,
+            ..context.walk_options()
+        };
         let index = context.index(root);
-        let known = index.as_ref().map(|index| index.walk_options(options));
-        let options = known.as_ref().unwrap_or(options);
+        let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
         let mut entries = Vec::new();
         let mut too_many = false;
         let report = walk(
             root,
             start,
-            options,
+            &options,
             stop,
-            || FileLineCounter::new(index.as_ref().map(|index| index.cursor(options))),
+            || FileLineCounter::new(index.as_ref().map(|index| index.cursor(&options))),
             |counter, entry, skipped| {
                 let record = describe(entry, counter, skipped);
                 WalkStep::Item(record, size_of::<ListEntry>() + 64)
@@ -339,9 +360,19 @@ impl ListedTree {
             // The call was cancelled, so no one waits for hundreds of thousands of entries.
             entries.truncate(limits::LIST_ENTRIES);
         }
-        Ok(Self { entries, too_many, report })
+        Ok(ListedTree { entries, too_many, report })
     }
+}
 
+/// The entries of a tree.
+struct ListedTree {
+    entries: Vec<ListEntry>,
+    /// True if there are more entries than we read.
+    too_many: bool,
+    report: WalkReport,
+}
+
+impl ListedTree {
     /// Marks the directories above the depth `deepest` that the listing goes into. Returns the number of
     /// directories that are only too deep for it.
     fn mark_entered(&mut self, root: &Root, deepest: usize) -> u64 {
@@ -371,23 +402,10 @@ impl ListedTree {
 }
 
 fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut Skipped) -> ListEntry {
-    let mut record = ListEntry {
-        path: entry.path.display().into_owned(),
-        path_bytes: path_bytes(&entry.path),
-        kind: "file",
-        lines: None,
-        symbols: Vec::new(),
-        symbols_more: 0,
-        note: None,
-        target: None,
-        place: entry.path.clone(),
-        is_entered: false,
-        name: RelPath::root().join(entry.path.file_name()).display().into_owned(),
-    };
+    let mut record = ListEntry::new(entry.path.clone(), entry.kind);
     match entry.kind {
-        EntryKind::Directory => record.kind = "directory",
+        EntryKind::Directory => {}
         EntryKind::Symlink => {
-            record.kind = "symlink";
             let target = entry.link_target().unwrap_or_default();
             record.target = Some(display_path(&target).into_owned());
         }

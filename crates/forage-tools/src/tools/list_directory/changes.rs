@@ -118,7 +118,7 @@ pub(super) fn run(
     let files: Vec<FileChange> = std::mem::take(&mut changed.set.files);
     let place = |file: &FileChange| RelPath::from_bytes(&file.path, &RelPath::root()).ok();
     let is_below = |file: &&FileChange| place(file).is_some_and(|path| path.starts_with(start));
-    let mut outcome = ToolOutcome::new(ListResponse::without_entries(start), !files.is_empty());
+    let mut outcome = ToolOutcome::new(ListResponse::new(start), !files.is_empty());
     let mut listed = Vec::new();
     let mut unread = 0_u64;
     for file in files.iter().filter(is_below) {

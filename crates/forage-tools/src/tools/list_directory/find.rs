@@ -16,7 +16,6 @@ use crate::file_names::{FileName, near, unfit_globs};
 use crate::limits;
 use crate::notes::{most_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, ToolOutcome};
-use crate::sanitize::path_bytes;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
 
@@ -135,35 +134,14 @@ pub(super) fn run(
     };
     let all = found.len();
     found.truncate(query.most());
-    let entry = |(path, kind): (RelPath, EntryKind)| ListEntry {
-        path: path.display().into_owned(),
-        path_bytes: path_bytes(&path),
-        kind: match kind {
-            EntryKind::Directory => "directory",
-            EntryKind::Symlink => "symlink",
-            EntryKind::File => "file",
-        },
-        lines: None,
-        symbols: Vec::new(),
-        symbols_more: 0,
-        note: None,
-        target: None,
-        name: RelPath::root().join(path.file_name()).display().into_owned(),
-        place: path,
-        is_entered: false,
-    };
     let mut outcome = ToolOutcome::new(
         ListResponse {
-            not_entered: 0,
-            path: start.display().into_owned(),
-            max_depth: limits::LIST_DEPTH_MAX,
             entry_count: all as u64,
             pruned: report.pruned.clone(),
-            entries: found.into_iter().map(entry).collect(),
+            entries: found.into_iter().map(|(path, kind)| ListEntry::new(path, kind)).collect(),
             hidden_count,
             name: Some(name),
-            changes: None,
-            map: None,
+            ..ListResponse::new(start)
         },
         all > 0,
     );

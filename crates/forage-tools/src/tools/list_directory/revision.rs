@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use forage_fs::{DecodedText, RelPath, Root, SkipReason, count_lines, decode};
+use forage_base::Stop;
+use forage_fs::{DecodedText, EntryKind, RelPath, Root, SkipReason, count_lines, decode};
 use forage_search::StoredTexts as _;
 
 use super::{ListEntry, ListResponse};
@@ -12,8 +13,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, ToolOutcome};
-use crate::revision::Revision;
-use crate::sanitize::path_bytes;
+use crate::revision::{Revision, RevisionTexts};
 
 /// A listing at a revision.
 pub(super) struct RevisionList<'a> {
@@ -36,57 +36,20 @@ impl RevisionList<'_> {
         let stop = context.stop.within(context.timeout);
         let texts = revision.texts(root, start, &stop)?;
         let all = texts.paths();
-        let deepest = start.depth() + levels;
-        let mut not_entered = 0;
         let mut entries: Vec<ListEntry> = match &name {
             Some(name) => {
                 let fits = name_filter(name, (root, start))?;
-                all.iter().filter(|path| fits(path)).map(|path| entry(revision, path, "file")).collect()
+                let found = all.iter().filter(|path| fits(path));
+                found.map(|path| entry(revision, path, EntryKind::File)).collect()
             }
-            None => {
-                let mut directories: BTreeSet<RelPath> = BTreeSet::new();
-                for path in all {
-                    let mut above = path.parent();
-                    while let Some(directory) = above.filter(|directory| directory.depth() > start.depth()) {
-                        above = directory.parent();
-                        // If this directory is known, so are all those above it.
-                        if !directories.insert(directory) {
-                            break;
-                        }
-                    }
-                }
-                let files = all.iter().filter(|path| path.depth() <= deepest).map(|path| (path, "file"));
-                let above = directories.iter().filter(|path| path.depth() <= deepest);
-                let directories = above.map(|path| (path, "directory"));
-                let mut entries: Vec<ListEntry> =
-                    files.chain(directories).map(|(path, kind)| entry(revision, path, kind)).collect();
-                entries.sort_by(|a, b| a.place.cmp(&b.place));
-                for it in entries.iter_mut().filter(|it| it.kind == "directory") {
-                    it.is_entered = it.place.depth() < deepest;
-                    not_entered += u64::from(!it.is_entered);
-                }
-                entries
-            }
+            None => tree(revision, all, start, start.depth() + levels),
         };
+        let is_left_out = |it: &&ListEntry| it.kind == "directory" && !it.is_entered;
+        let not_entered = entries.iter().filter(is_left_out).count() as u64;
         let entry_count = entries.len() as u64;
         let most = if name.is_some() { limits::LIST_FOUND } else { limits::LIST_ENTRIES_READ };
         entries.truncate(most);
-        let mut read = texts.reader(&stop);
-        for it in entries.iter_mut().filter(|it| it.kind == "file").take(limits::LIST_REVISION_LINES) {
-            let number = all.binary_search(&it.place).unwrap_or_default();
-            match read(number) {
-                Ok(bytes) => match decode(&bytes) {
-                    DecodedText::Text { bytes, .. } => it.lines = Some(count_lines(&bytes)),
-                    DecodedText::Binary => it.note = Some("binary".to_owned()),
-                },
-                Err(SkipReason::Denied) => it.note = Some("may hold secrets".to_owned()),
-                Err(_) => it.note = Some("unreadable".to_owned()),
-            }
-        }
-        for it in entries.iter_mut().filter(|it| it.kind == "file" && it.lines.is_none() && it.note.is_none())
-        {
-            it.note = Some("lines not counted".to_owned());
-        }
+        add_lines(&mut entries, &texts, &stop);
         let found = entry_count > 0;
         let mut outcome = ToolOutcome::new(
             ListResponse {
@@ -96,13 +59,58 @@ impl RevisionList<'_> {
                 entry_count,
                 entries,
                 name,
-                ..ListResponse::without_entries(start)
+                ..ListResponse::new(start)
             },
             found,
         );
         outcome.warnings = warnings;
         outcome.truncated_by = (entry_count > most as u64).then_some(Limit::Entries);
         Ok(outcome)
+    }
+}
+
+/// Lists the files down to the depth `deepest`, and the directories that contain files.
+fn tree(revision: &Revision, files: &[RelPath], start: &RelPath, deepest: usize) -> Vec<ListEntry> {
+    let mut directories: BTreeSet<RelPath> = BTreeSet::new();
+    for path in files {
+        let mut above = path.parent();
+        while let Some(directory) = above.filter(|directory| directory.depth() > start.depth()) {
+            above = directory.parent();
+            if !directories.insert(directory) {
+                break;
+            }
+        }
+    }
+    let files = files.iter().map(|path| (path, EntryKind::File));
+    let directories = directories.iter().map(|path| (path, EntryKind::Directory));
+    let mut entries: Vec<ListEntry> = files
+        .chain(directories)
+        .filter(|(path, _)| path.depth() <= deepest)
+        .map(|(path, kind)| entry(revision, path, kind))
+        .collect();
+    entries.sort_by(|a, b| a.place.cmp(&b.place));
+    for it in entries.iter_mut().filter(|it| it.kind == "directory") {
+        it.is_entered = it.place.depth() < deepest;
+    }
+    entries
+}
+
+/// Adds the line counts of the first files, and notes to those without one.
+fn add_lines(entries: &mut [ListEntry], texts: &RevisionTexts, stop: &Stop) {
+    let mut read = texts.reader(stop);
+    for it in entries.iter_mut().filter(|it| it.kind == "file").take(limits::LIST_REVISION_LINES) {
+        let number = texts.paths().binary_search(&it.place).unwrap_or_default();
+        match read(number) {
+            Ok(bytes) => match decode(&bytes) {
+                DecodedText::Text { bytes, .. } => it.lines = Some(count_lines(&bytes)),
+                DecodedText::Binary => it.note = Some("binary".to_owned()),
+            },
+            Err(SkipReason::Denied) => it.note = Some("may hold secrets".to_owned()),
+            Err(_) => it.note = Some("unreadable".to_owned()),
+        }
+    }
+    for it in entries.iter_mut().filter(|it| it.kind == "file" && it.lines.is_none() && it.note.is_none()) {
+        it.note = Some("lines not counted".to_owned());
     }
 }
 
@@ -123,18 +131,6 @@ fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<PathFilter, ToolE
     Ok(Box::new(move |path| String::from_utf8_lossy(path.as_bytes()).to_lowercase().contains(&name)))
 }
 
-fn entry(revision: &Revision, path: &RelPath, kind: &'static str) -> ListEntry {
-    ListEntry {
-        path: revision.shown(&path.display()),
-        path_bytes: path_bytes(path),
-        kind,
-        lines: None,
-        symbols: Vec::new(),
-        symbols_more: 0,
-        note: None,
-        target: None,
-        place: path.clone(),
-        is_entered: false,
-        name: RelPath::root().join(path.file_name()).display().into_owned(),
-    }
+fn entry(revision: &Revision, path: &RelPath, kind: EntryKind) -> ListEntry {
+    ListEntry { path: revision.shown(&path.display()), ..ListEntry::new(path.clone(), kind) }
 }
