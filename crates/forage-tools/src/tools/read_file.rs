@@ -698,6 +698,34 @@ fn runs(numbers: &[u64]) -> String {
     numbers.chunk_by(|a, b| a + 1 == *b).map(run).collect::<Vec<_>>().join(", ")
 }
 
+/// Builds the note about the shown range of lines, unless it is the whole file.
+fn range_note(outcome: &ToolOutcome<ReadResponse>) -> Option<String> {
+    let response = &outcome.response;
+    let at_least = if response.total_exact { "" } else { "at least " };
+    let total = format!("{at_least}{}", count(response.total_lines, "line"));
+    let (start, last) = (response.start_line, response.end_line);
+    if response.further.is_empty()
+        && last < response.total_lines
+        && response.wanted_end.is_none_or(|end| last < end)
+        && last > 0
+    {
+        let mut next = vec![("path", response.path.clone()), ("start_line", (last + 1).to_string())];
+        next.extend(response.wanted_end.map(|end| ("end_line", end.to_string())));
+        let next = outcome.names.call(ReadFile::NAME, &next);
+        return Some(format!("lines {start} to {last} of {total}; to continue: {next}"));
+    }
+    if response.total_lines > 0 && start > response.total_lines {
+        return Some(format!("no lines from {start} on: the file has {total}"));
+    }
+    if response.total_lines > 0 && (start > 1 || last < response.total_lines) {
+        let further = response.further.iter();
+        let further: String =
+            further.map(|part| format!(", {} to {}", part.start_line, part.end_line)).collect();
+        return Some(format!("lines {start} to {last}{further} of {total}"));
+    }
+    None
+}
+
 impl Render for ReadResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         // The path comes from the caller, so we don't redact it.
@@ -731,31 +759,8 @@ impl Render for ReadResponse {
             text.push_str("(empty file)");
         }
         let mut notes = notes(outcome, None);
-        let at_least = if response.total_exact { "" } else { "at least " };
-        let total = format!("{at_least}{}", count(response.total_lines, "line"));
-        let last = response.end_line;
-        if response.further.is_empty()
-            && last < response.total_lines
-            && response.wanted_end.is_none_or(|end| last < end)
-            && last > 0
-        {
-            let mut next = vec![("path", response.path.clone()), ("start_line", (last + 1).to_string())];
-            next.extend(response.wanted_end.map(|end| ("end_line", end.to_string())));
-            notes.insert(
-                0,
-                format!(
-                    "lines {} to {last} of {total}; to continue: {}",
-                    response.start_line,
-                    outcome.names.call(ReadFile::NAME, &next)
-                ),
-            );
-        } else if response.total_lines > 0 && response.start_line > response.total_lines {
-            notes.insert(0, format!("no lines from {} on: the file has {total}", response.start_line));
-        } else if response.total_lines > 0 && (response.start_line > 1 || last < response.total_lines) {
-            let further = response.further.iter();
-            let further: String =
-                further.map(|part| format!(", {} to {}", part.start_line, part.end_line)).collect();
-            notes.insert(0, format!("lines {} to {last}{further} of {total}", response.start_line));
+        if let Some(note) = range_note(outcome) {
+            notes.insert(0, note);
         }
         notes.extend(response.symbol_notes.iter().cloned());
         if !response.redacted_lines.is_empty() {
