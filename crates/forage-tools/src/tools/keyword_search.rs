@@ -250,13 +250,7 @@ impl Tool for KeywordSearch {
         let beyond = request.search_terms.len().saturating_sub(forage_search::limits::TERMS);
         request.search_terms.truncate(forage_search::limits::TERMS);
         let settings = &context.filter;
-        if settings.mode == FilterMode::Model && settings.models.is_empty() {
-            return Err(ToolError::NoModel {
-                tool: context.names.tool(Self::NAME),
-                is_configured: settings.names_models(),
-                looked_for: settings.what_was_looked_for(),
-            });
-        }
+        check_models(context)?;
         let root = context.roots.main();
         let start = search_start(root, context.roots.base());
         let bounds = KeywordOptions {
@@ -284,19 +278,7 @@ impl Tool for KeywordSearch {
         outcome.response.ranked_files = ranked.added;
         outcome.warnings.extend(ranked.warnings);
         outcome.add_report(&gathered.report);
-        if beyond > 0 {
-            outcome.warnings.push(format!(
-                "ignored the last {}: at most {} are searched for",
-                count(beyond as u64, "search term"),
-                forage_search::limits::TERMS
-            ));
-        }
-        if gathered.beyond > 0 {
-            outcome.warnings.push(format!(
-                "{} that match were not considered: too many files match; use more specific terms",
-                count(gathered.beyond, "file")
-            ));
-        }
+        outcome.warnings.extend(left_out(beyond as u64, gathered.beyond));
         if gathered.files.is_empty() {
             if gathered.report.stopped.is_none() {
                 outcome.response.not_searched = unseen(context, root, &start, &gathered, &stop);
@@ -319,6 +301,38 @@ impl Tool for KeywordSearch {
         outcome.found = !outcome.response.files.is_empty();
         Ok(outcome)
     }
+}
+
+/// Fails if the filter needs a model and there is none.
+fn check_models(context: &Context) -> Result<(), ToolError> {
+    let settings = &context.filter;
+    if settings.mode == FilterMode::Model && settings.models.is_empty() {
+        return Err(ToolError::NoModel {
+            tool: context.names.tool(KeywordSearch::NAME),
+            is_configured: settings.names_models(),
+            looked_for: settings.what_was_looked_for(),
+        });
+    }
+    Ok(())
+}
+
+/// Builds the warnings about terms and files that were ignored.
+fn left_out(terms: u64, files: u64) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if terms > 0 {
+        warnings.push(format!(
+            "ignored the last {}: at most {} are searched for",
+            count(terms, "search term"),
+            forage_search::limits::TERMS
+        ));
+    }
+    if files > 0 {
+        warnings.push(format!(
+            "{} that match were not considered: too many files match; use more specific terms",
+            count(files, "file")
+        ));
+    }
+    warnings
 }
 
 /// Builds the options for gathering the terms.
