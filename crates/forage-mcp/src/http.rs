@@ -469,23 +469,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let (mut head, body) = request.into_parts();
         // Only the first request of a connection was admitted before, and others may have another token.
         let caller = self.admits(&head).await?;
-        let collected =
-            tokio::time::timeout(limits::HTTP_READ, Limited::new(body, limits::REQUEST_BYTES).collect());
-        let body = match collected.await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return Err(ShortAnswer::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
-            }
-            Ok(Err(_)) => {
-                return Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "the request could not be read"));
-            }
-            Err(_) => {
-                return Err(ShortAnswer::new(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the request took too long to arrive",
-                ));
-            }
-        };
+        let body = read_body(body).await?;
         let method = (head.method == Method::POST).then(|| method_of(&body)).flatten();
         let (mut turn, mut processing) = (None, None);
         if let Some(caller) = &caller {
@@ -534,6 +518,20 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         }
         let place = is_call.then(|| place.clone());
         Ok(response.map(|body| AnswerBody { body, place, call, _turn: turn }.boxed()))
+    }
+}
+
+/// Reads a body, within the limits on its size and its time.
+async fn read_body(body: Incoming) -> Result<Bytes, ShortAnswer> {
+    let collected =
+        tokio::time::timeout(limits::HTTP_READ, Limited::new(body, limits::REQUEST_BYTES).collect());
+    match collected.await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(ShortAnswer::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"))
+        }
+        Ok(Err(_)) => Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "the request could not be read")),
+        Err(_) => Err(ShortAnswer::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
     }
 }
 
