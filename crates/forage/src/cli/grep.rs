@@ -379,29 +379,36 @@ impl<'a> LineSearch<'a> {
                 self.output.bytes(format!("{}{end}", shown.display()).as_bytes());
                 continue;
             }
-            let bytes = match read(number) {
-                Ok(bytes) if most.is_some_and(|most| bytes.len() as u64 > most) => continue,
-                Ok(bytes) => bytes,
+            let number = texts.paths().binary_search(&path).unwrap_or_default();
+            match read(number) {
+                Ok(bytes) => self.stored_file(&mut worker, &shown, &bytes, is_explicit),
                 // This file may hold secrets. Without a sieve, such files can be among the chosen ones; with
                 // a sieve, the report counts them.
-                Err(SkipReason::Denied) => continue,
-                Err(_) => {
-                    self.failure(&format!("{}: can't be read", shown.display()));
-                    continue;
-                }
-            };
-            let encoding = match arguments.encoding {
-                Some(Decoding::As(encoding)) => encoding,
-                Some(Decoding::Stored) => Encoding::Utf8,
-                _ => Encoding::detect(&bytes),
-            };
-            let text = encoding.decode(&bytes);
-            self.output.next_file();
-            let access = Access { is_explicit, is_mapped: false };
-            let found = worker.pass_on(&shown, FileBytes::Whole(&text), access, &mut self.output, 0);
-            self.add(&shown, found);
+                Err(SkipReason::Denied) => {}
+                Err(_) => self.failure(&format!("{}: it can't be read", shown.display())),
+            }
         }
         Ok(())
+    }
+
+    /// Searches a file of another revision.
+    fn stored_file(
+        &mut self,
+        worker: &mut printer::FileSearch<'_, '_>,
+        shown: &Path,
+        bytes: &[u8],
+        is_explicit: bool,
+    ) {
+        let encoding = match self.style.arguments.encoding {
+            Some(Decoding::As(encoding)) => encoding,
+            Some(Decoding::Stored) => Encoding::Utf8,
+            _ => Encoding::detect(bytes),
+        };
+        let text = encoding.decode(bytes);
+        self.output.next_file();
+        let access = Access { is_explicit, is_mapped: false };
+        let found = worker.pass_on(shown, FileBytes::Whole(&text), access, &mut self.output, 0);
+        self.add(shown, found);
     }
 
     /// Returns the options for choosing files of another revision. They are not in the tree, so globs must
