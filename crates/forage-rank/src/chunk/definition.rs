@@ -175,28 +175,8 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
             return (after.starts_with("::") || after.starts_with(','))
                 .then_some(SymbolDefinition { name, kind: DefinitionKind::Function });
         }
-        CommentStyle::Lua => {
-            let name = trimmed.strip_prefix("local ").unwrap_or(trimmed);
-            let (left, right) = name.split_once(['=']).or_else(|| name.split_once("<-"))?;
-            let right = right.trim_start_matches('-').trim_start();
-            let left = left.trim_end_matches(['<', ' ']);
-            if right.starts_with("function") {
-                return last_name(left.trim())
-                    .map(|name| SymbolDefinition { name, kind: DefinitionKind::Function });
-            }
-            (outermost && left.starts_with("M.")).then(|| last_name(left.trim())).flatten()
-        }
-        CommentStyle::Shell => {
-            let name = trimmed.split(['(', ' ']).next()?;
-            let after = trimmed[name.len()..].trim_start();
-            if let Some(name) = name.strip_suffix('=').filter(|_| after.starts_with('(')) {
-                // `list=()`
-                return identifier(name)
-                    .map(|name| SymbolDefinition { name, kind: DefinitionKind::Constant });
-            }
-            let is_function = after.starts_with("()") && !name.is_empty() && !is_control(name);
-            return is_function.then_some(SymbolDefinition { name, kind: DefinitionKind::Function });
-        }
+        CommentStyle::Lua => return lua_function(trimmed, outermost),
+        CommentStyle::Shell => return shell_definition(trimmed),
         _ => None,
     }?;
     let constant = matches!(language.style, CommentStyle::Python | CommentStyle::Ruby);
@@ -371,6 +351,28 @@ fn is_local(line: &str, language: &LanguageRow, outermost: bool) -> bool {
         CommentStyle::Keywords => line.len() - line.trim_start().len() > language.members_to(),
         _ => false,
     }
+}
+
+/// Matches `name = function(` and `name <- function(`, and other values of an exported `M.name`.
+fn lua_function(trimmed: &str, outermost: bool) -> Option<SymbolDefinition<'_>> {
+    let name = trimmed.strip_prefix("local ").unwrap_or(trimmed);
+    let (left, right) = name.split_once(['=']).or_else(|| name.split_once("<-"))?;
+    let right = right.trim_start_matches('-').trim_start();
+    let left = left.trim_end_matches(['<', ' ']);
+    let is_defined = right.starts_with("function") || outermost && left.starts_with("M.");
+    let name = is_defined.then(|| last_name(left.trim())).flatten()?;
+    Some(SymbolDefinition { name, kind: DefinitionKind::Function })
+}
+
+/// Matches `name() {` and `list=()`.
+fn shell_definition(trimmed: &str) -> Option<SymbolDefinition<'_>> {
+    let name = trimmed.split(['(', ' ']).next()?;
+    let after = trimmed[name.len()..].trim_start();
+    if let Some(name) = name.strip_suffix('=').filter(|_| after.starts_with('(')) {
+        return identifier(name).map(|name| SymbolDefinition { name, kind: DefinitionKind::Constant });
+    }
+    let is_function = after.starts_with("()") && !name.is_empty() && !is_control(name);
+    is_function.then_some(SymbolDefinition { name, kind: DefinitionKind::Function })
 }
 
 /// Matches `name = struct {` and other constants. Those within functions must be types.
