@@ -442,8 +442,8 @@ fn leaving_time(stop: &Stop) -> Stop {
     stop.by(deadline.checked_sub(kept_back).unwrap_or(deadline))
 }
 
-/// Chooses the lines to show, from a second pass over the files. If no time is left for it, shows the lines that
-/// the first pass kept.
+/// Chooses the lines to show, from a second pass over the files. If no time is left for it, shows the lines
+/// that the first pass kept.
 fn adapt_or_show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions, second_pass: SecondPass<'_>) {
     if adapt::adapt(gathered, bounds, &second_pass) {
         return;

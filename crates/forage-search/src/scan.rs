@@ -285,7 +285,48 @@ pub fn search(
         && options.after_context == 0
         && options.after.is_none()
         && !options.invert;
-    let find = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+    let scan = LineScan { spans_lines: pattern.spans_lines(), by_passages, options, stop };
+    let visit =
+        |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| match scan
+            .find(worker, entry, skipped)
+        {
+            None => WalkStep::Nothing,
+            Some(mut file) => {
+                file.hidden_by = entry.hidden_by.clone();
+                let weight = file.weight();
+                WalkStep::Item(file, weight)
+            }
+        };
+    let ScanOptions { exhaustive, max_file_bytes, .. } = *options;
+    let index = options.index.as_ref();
+    ScanScope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
+        || vec![if options.invert { TrigramQuery::Any } else { TrigramQuery::from_pattern(pattern) }],
+        || 1,
+        || LineFinder::new(pattern, stop).inverted(options.invert),
+        visit,
+        receive,
+    )
+}
+
+/// A search for the lines that match a pattern.
+struct LineScan<'a> {
+    /// True if a match can span several lines.
+    spans_lines: bool,
+    /// True if only the parts of a file that can contain a match are read.
+    by_passages: bool,
+    options: &'a ScanOptions,
+    stop: &'a Stop,
+}
+
+impl LineScan<'_> {
+    /// Searches a file.
+    fn find(
+        &self,
+        worker: &mut ScanWorker<'_, LineFinder<'_>>,
+        entry: &Entry<'_>,
+        skipped: &mut Skipped,
+    ) -> Option<FileEvents> {
+        let Self { spans_lines, by_passages, options, stop } = *self;
         if !worker.state.begin(&entry.path) {
             return None;
         }
@@ -304,7 +345,7 @@ pub fn search(
         }
         read(worker, file, is_notebook, skipped, |finder, text, skipped| match text {
             // A match could span several pieces.
-            ScanText::Pieces(..) if pattern.spans_lines() => {
+            ScanText::Pieces(..) if spans_lines => {
                 skipped.add(SkipReason::TooLarge);
                 None
             }
@@ -320,27 +361,7 @@ pub fn search(
                 found.map(|found| FileEvents { detected, is_stored_notebook, ..found })
             }
         })
-    };
-    let visit = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-        let found = find(worker, entry, skipped);
-        match found {
-            None => WalkStep::Nothing,
-            Some(mut file) => {
-                file.hidden_by = entry.hidden_by.clone();
-                let weight = file.weight();
-                WalkStep::Item(file, weight)
-            }
-        }
-    };
-    let ScanOptions { exhaustive, max_file_bytes, .. } = *options;
-    let index = options.index.as_ref();
-    ScanScope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
-        || vec![if options.invert { TrigramQuery::Any } else { TrigramQuery::from_pattern(pattern) }],
-        || 1,
-        || LineFinder::new(pattern, stop).inverted(options.invert),
-        visit,
-        receive,
-    )
+    }
 }
 
 /// How a [`FileScan`] should decode files.
