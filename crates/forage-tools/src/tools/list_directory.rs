@@ -242,6 +242,10 @@ impl Tool for ListDirectory {
             return list.run(context, clamp.warnings);
         }
         check_is_directory(context, &root, &start)?;
+        if let Some(tokens) = request.tokens {
+            let map = map::MapTool::new(context, &request, tokens, &mut clamp)?;
+            return map.run((&root, &start), clamp.warnings.into_iter().chain(note).collect());
+        }
         let changed = request.changed.filter(|range| !range.trim().is_empty());
         if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
             let mut warnings: Vec<String> = clamp.warnings.into_iter().chain(note).collect();

@@ -379,13 +379,13 @@ impl<'a> LineSearch<'a> {
                 self.output.bytes(format!("{}{end}", shown.display()).as_bytes());
                 continue;
             }
-            let number = texts.paths().binary_search(&path).unwrap_or_default();
             match read(number) {
+                Ok(bytes) if most.is_some_and(|most| bytes.len() as u64 > most) => {}
                 Ok(bytes) => self.stored_file(&mut worker, &shown, &bytes, is_explicit),
                 // This file may hold secrets. Without a sieve, such files can be among the chosen ones; with
                 // a sieve, the report counts them.
                 Err(SkipReason::Denied) => {}
-                Err(_) => self.failure(&format!("{}: it can't be read", shown.display())),
+                Err(_) => self.failure(&format!("{}: can't be read", shown.display())),
             }
         }
         Ok(())
@@ -419,9 +419,10 @@ impl<'a> LineSearch<'a> {
         let is_exclusion = |glob: &String| glob.starts_with('!');
         options.only = match options.globs.take() {
             // If all globs exclude, they apply to all files.
-            Some(_) if arguments.iglob.is_empty() && arguments.glob.iter().all(is_exclusion) => {
+            Some(_) if arguments.glob.iter().chain(&arguments.iglob).all(is_exclusion) => {
                 let globs = [&["*".to_owned()], arguments.glob.as_slice()].concat();
-                Some(self.globs(root, start, &globs, &[]).map_err(|error| anyhow::anyhow!("-g: {error}"))?)
+                let globs = self.globs(root, start, &globs, &arguments.iglob);
+                Some(globs.map_err(|error| anyhow::anyhow!("-g: {error}"))?)
             }
             globs => globs,
         };

@@ -188,7 +188,7 @@ impl<'a> MapTool<'a> {
         let fits = |parts| map_tokens(&map.text(&start.display(), parts)) as u64 <= map.tokens;
         map.truncate(largest(map.parts(), fits));
         let found = map.files > 0;
-        let mut response = ListResponse::without_entries(&start);
+        let mut response = ListResponse::new(&start);
         response.entry_count = map.files;
         response.map = Some(map);
         let mut outcome = ToolOutcome::new(response, found);

@@ -370,6 +370,11 @@ impl Arguments {
         self.no_ignore || self.unrestricted > 0
     }
 
+    /// Returns true if binary files are searched, too.
+    pub(super) fn reads_bytes(&self) -> bool {
+        self.text || self.binary || self.unrestricted > 2
+    }
+
     /// Returns the options for compiling the pattern.
     pub(super) fn pattern_options(&self) -> forage_search::PatternOptions {
         forage_search::PatternOptions {
