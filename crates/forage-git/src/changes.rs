@@ -164,7 +164,7 @@ impl Repository {
         let (mut files, untracked, has_all_untracked) = match after {
             Some(after) => {
                 let after = self.commit(&after)?.tree;
-                (self.compare_trees(Some(tree), Some(after))?, Vec::new(), true)
+                (self.compare_trees(Some(tree), Some(after), &[])?, Vec::new(), true)
             }
             None => self.compare_working_tree(tree)?,
         };
@@ -189,7 +189,7 @@ impl Repository {
             Some(parent) => Some(self.commit(parent)?.tree),
             None => None,
         };
-        let mut files = self.compare_trees(before, Some(commit.tree))?;
+        let mut files = self.compare_trees(before, Some(commit.tree), &[])?;
         let has_all_renames = self.find_renames(&mut files);
         let before = commit.parents.first().copied().unwrap_or(*id);
         Ok(Some(ChangeSet { files, before, after: Some(*id), has_all_renames, has_all_untracked: true }))
@@ -197,7 +197,7 @@ impl Repository {
 
     /// Joins each pair of a deleted and an added file that is a rename. Returns false if not all could be
     /// found.
-    fn find_renames(&mut self, files: &mut Vec<FileChange>) -> bool {
+    pub(crate) fn find_renames(&mut self, files: &mut Vec<FileChange>) -> bool {
         let of_kind = |kind: ChangeKind| -> Vec<usize> {
             (0..files.len()).filter(|&number| files[number].kind == kind).collect()
         };
@@ -234,14 +234,20 @@ impl Repository {
         is_whole
     }
 
+    /// Returns true for a file that may hold secrets, so that we must not read it.
+    pub(crate) fn is_secret(&self, path: &[u8]) -> bool {
+        RelPath::from_bytes(path, &RelPath::root())
+            .map_or(true, |path| self.root().secrets().denies(&path).is_some())
+    }
+
     /// Reads a version of a file by its id. If the repository does not have the object, the working tree may
     /// have it, because a modified file is stored nowhere else. Without an id, this reads the file of the
     /// working tree. Returns `None` for a file that can't or must not be read.
     pub fn read_version(&mut self, path: &[u8], id: Option<ObjectId>) -> Option<Rc<[u8]>> {
-        let place = RelPath::from_bytes(path, &RelPath::root()).ok()?;
-        if self.root().secrets().denies(&place).is_some() {
+        if self.is_secret(path) {
             return None;
         }
+        let place = RelPath::from_bytes(path, &RelPath::root()).ok()?;
         if let Some(id) = id
             && let Ok(bytes) = self.blob(&id)
         {

@@ -2,10 +2,11 @@
 //!
 //! [`Repository`] provides the information of `git log --name-only`: commits with their messages and parents,
 //! and the files in which two trees differ. [`Repository::changes`] provides that of `git diff --name-status
-//! -M` and `git status`. This crate executes nothing, and reads no configuration except for the upstream of a
-//! branch and `core.fileMode`. It opens every file beneath the root, so files outside of it, for example the
-//! repository of a linked worktree, are not accessible. We limit sizes, depths and numbers ([`limits`]),
-//! because a pack may contain anything.
+//! -M` and `git status`, and [`Repository::history`] that of `git log -S`, `-G` and `-- PATH`. This crate
+//! executes nothing, and reads no configuration except for the upstream of a branch and `core.fileMode`. It
+//! opens every file beneath the root, so files outside of it, for example the repository of a linked
+//! worktree, are not accessible. We limit sizes, depths and numbers ([`limits`]), because a pack may contain
+//! anything.
 //!
 //! ```no_run
 //! use forage_base::Stop;
@@ -28,6 +29,7 @@ mod companions;
 mod config;
 mod delta;
 mod error;
+mod history;
 mod id;
 mod index_file;
 mod inflate;
@@ -46,6 +48,10 @@ pub use changes::{ChangeKind, ChangeSet, Comparison, FileChange, FileVersion, St
 pub use commit::CommitObject;
 pub use companions::Companion;
 pub use error::{NoHistory, ObjectError, RevisionError};
+pub use history::{
+    DefinitionQuery, FindDefinition, HistoryCommit, HistoryEnd, HistoryFile, HistoryFilter, HistoryLine,
+    HistoryQuery, HistoryReport, MatchLines,
+};
 pub use id::ObjectId;
 pub use repository::{HistoryState, Repository};
 pub use tree::FileMode;

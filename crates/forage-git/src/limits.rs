@@ -132,3 +132,20 @@ pub const COMPANION_FILES: usize = 30;
 
 /// Minimum number of commits that must have changed both of two files that go together.
 pub const COMPANION_TIMES: usize = 3;
+
+/// Maximum number of commits that one call looks at to answer a question about the history. The kernel of
+/// Linux has 1.4 million.
+pub const HISTORY_COMMITS: u64 = 2_000_000;
+
+/// Maximum number of bytes of file contents that one call reads for this. A minute of reading.
+pub const HISTORY_BYTES: usize = 16 << 30;
+
+/// Maximum number of cached results for contents: 60 million bytes.
+pub const HISTORY_SIGNATURES: usize = 1 << 20;
+
+/// Maximum number of lines of a text that we compare with another. This takes about a second if the texts
+/// have nothing in common.
+pub const HISTORY_DIFF_LINES: usize = 200_000;
+
+/// Maximum length in bytes of a line in a history.
+pub const HISTORY_LINE_BYTES: usize = 2_048;

@@ -161,6 +161,14 @@ impl Repository {
         Ok(commit)
     }
 
+    /// Returns the tree of a commit. A caller that walks the history has usually read the commit before.
+    pub(crate) fn tree_of(&mut self, id: &ObjectId) -> Result<ObjectId, ObjectError> {
+        match self.trees.get(id) {
+            Some(tree) => Ok(*tree),
+            None => Ok(self.commit(id)?.tree),
+        }
+    }
+
     /// Lists the files and links in which a commit differs from its first parent, in arbitrary order. For a
     /// commit without parents these are all of its files. Returns `None` if there are more than `max`, or if
     /// the changes are unknown.
@@ -177,11 +185,7 @@ impl Repository {
             return Ok(None);
         }
         let before = match commit.parents.first() {
-            // A caller that walks the history has already read the parent.
-            Some(parent) => match self.trees.get(parent) {
-                Some(tree) => Some(*tree),
-                None => Some(self.commit(parent)?.tree),
-            },
+            Some(parent) => Some(self.tree_of(parent)?),
             None => None,
         };
         let mut found = Vec::new();

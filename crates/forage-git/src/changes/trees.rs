@@ -3,12 +3,21 @@
 use std::rc::Rc;
 
 use super::{FileChange, FileVersion};
-use crate::error::{ObjectError, RevisionError};
+use crate::error::ObjectError;
 use crate::id::ObjectId;
 use crate::limits;
 use crate::pack::ObjectKind;
 use crate::repository::Repository;
 use crate::tree::{FileMode, TreeEntries, TreeEntry, TreeEntryKind, below, differences};
+
+/// Returns true if a path is one of `paths` or below one of them. For a directory, one of them may also be
+/// below it. Without `paths`, this is true for every path.
+fn is_on_the_way(path: &[u8], paths: &[Vec<u8>], is_directory: bool) -> bool {
+    let is_below = |path: &[u8], directory: &[u8]| {
+        path.strip_prefix(directory).is_some_and(|rest| rest.first().is_none_or(|&byte| byte == b'/'))
+    };
+    paths.is_empty() || paths.iter().any(|it| is_below(path, it) || is_directory && is_below(it, path))
+}
 
 /// The version of a file in a tree, or `None` for a directory.
 fn version(entry: TreeEntry<'_>) -> Option<FileVersion> {
@@ -19,12 +28,14 @@ fn version(entry: TreeEntry<'_>) -> Option<FileVersion> {
 }
 
 impl Repository {
-    /// Finds the files in which two trees differ, in byte order of their paths.
+    /// Finds the files in which two trees differ, in byte order of their paths. With `paths`, we compare only
+    /// these files and directories.
     pub(crate) fn compare_trees(
         &mut self,
         before: Option<ObjectId>,
         after: Option<ObjectId>,
-    ) -> Result<Vec<FileChange>, RevisionError> {
+        paths: &[Vec<u8>],
+    ) -> Result<Vec<FileChange>, ObjectError> {
         let mut found: Vec<FileChange> = Vec::new();
         let mut open = vec![(Vec::new(), 0, before, after)];
         let mut trees = 0;
@@ -35,7 +46,7 @@ impl Repository {
                 || depth > limits::TREE_DEPTH
                 || found.len() > limits::CHANGED_FILES
             {
-                return Err(ObjectError::TooLarge(either).into());
+                return Err(ObjectError::TooLarge(either));
             }
             let (one, other) = (self.tree(before)?, self.tree(after)?);
             let differences =
@@ -47,6 +58,9 @@ impl Repository {
                     entry.filter(|entry| entry.kind == TreeEntryKind::Directory).map(|entry| entry.id)
                 };
                 let (before, after) = (tree(difference.before), tree(difference.after));
+                if !is_on_the_way(&path, paths, before.is_some() || after.is_some()) {
+                    continue;
+                }
                 if before.is_some() || after.is_some() {
                     open.push((path, depth + 1, before, after));
                 } else {
@@ -153,7 +167,17 @@ impl Repository {
         commit: &ObjectId,
         path: &[u8],
     ) -> Result<Option<(TreeEntryKind, ObjectId)>, ObjectError> {
-        let mut at = (TreeEntryKind::Directory, self.commit(commit)?.tree);
+        let tree = self.commit(commit)?.tree;
+        self.find_in(tree, path)
+    }
+
+    /// Looks up the entry of a tree at a path.
+    pub(crate) fn find_in(
+        &mut self,
+        tree: ObjectId,
+        path: &[u8],
+    ) -> Result<Option<(TreeEntryKind, ObjectId)>, ObjectError> {
+        let mut at = (TreeEntryKind::Directory, tree);
         for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
             if at.0 != TreeEntryKind::Directory {
                 return Ok(None);

@@ -19,6 +19,8 @@ use tempfile::TempDir;
 
 #[cfg(unix)]
 mod changes;
+#[cfg(unix)]
+mod history;
 
 fn git(directory: &Path, arguments: &[&str]) -> String {
     try_git(directory, arguments).unwrap_or_else(|| panic!("git {arguments:?} failed"))
