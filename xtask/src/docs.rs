@@ -105,7 +105,7 @@ const LLMS: &str = "\
 
 Forage 0.1.0 is not published yet: `cargo install --locked --path crates/forage` builds it from a clone. `forage setup CLIENT --write`
 adds the server to a client. Agents get the tools `search_index` (a question), `grep_search` (a pattern or a name), `read_file`
-and `list_directory`, and `keyword_search` if a model is named for it. The tools `Search` and `keyword_lookup` are off by default.
+and `list_directory`, and `keyword_search` if a model is named for it. The tools `Search`, `keyword_lookup` and `search_history` are off by default.
 ";
 
 /// Writes `llms.txt`, a list of the pages with a summary of each, and `llms-full.txt`, which contains all

@@ -188,4 +188,22 @@ for (const match of similar) console.log(match.data.path.text, match.data.lineNu
 const found = await workspace.lookup({ query: \"ORA-00942\", maxResults: 3 });
 for (const hit of found) console.log(hit.id, hit.score, hit.payload);",
     },
+    Guide {
+        tool: "search_history",
+        summary: "Finds the commits that changed a text, a definition or a path, newest first.",
+        details: "With a pattern, these added or removed a matching line, as for `git log -G`; with `fixed_strings` they changed \
+                  how often the text occurs (`-S`). With `symbol` they changed this definition of the file `path` (`-L`). \
+                  Merges are left out. The top of the repository must be the root.",
+        items: "commits",
+        renamed: &[],
+        python: "\
+>>> try:
+...     workspace.history(pattern=\"retries\")
+... except forage.ForageError as error:
+...     print(\"git repository\" in str(error))
+True",
+        typescript: "\
+const changes = await workspace.history({ symbol: \"again\", path: \"src/retry.ts\" });
+for (const commit of changes) console.log(commit.date, commit.subject);",
+    },
 ];

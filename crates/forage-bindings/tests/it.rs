@@ -38,7 +38,7 @@ fn open(directory: &Path, settings: &Value) -> Result<Toolbox, BindingError> {
 fn every_tool_has_a_method_of_its_own() {
     let methods = methods();
     let names: BTreeSet<&str> = methods.iter().map(|method| method.name.as_str()).collect();
-    let expected = ["grep", "keyword_search", "list", "lookup", "rank", "read", "search"];
+    let expected = ["grep", "history", "keyword_search", "list", "lookup", "rank", "read", "search"];
     assert_eq!(names.into_iter().collect::<Vec<_>>(), expected);
     for method in &methods {
         assert!(method.answer["properties"]["elapsed_ms"].is_object(), "{}", method.name);

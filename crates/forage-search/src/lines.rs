@@ -20,6 +20,35 @@ use crate::scan::TextSearch;
 use crate::stepped::{SteppedCache, SteppedEnd, SteppedRegex};
 use crate::whole_text::{PatternMatcher, WholeTextFinder};
 
+/// Finds the matching lines of texts in memory, one text after another.
+#[derive(Debug)]
+pub struct LineMatches<'p> {
+    finder: LineFinder<'p>,
+    stop: Stop,
+}
+
+impl<'p> LineMatches<'p> {
+    /// Creates a search for a pattern.
+    #[must_use]
+    pub fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
+        Self { finder: LineFinder::new(pattern, stop), stop: stop.clone() }
+    }
+
+    /// Returns the matching lines of a text, without their line feeds, in order. If the call has to end, some
+    /// are missing.
+    #[must_use]
+    pub fn of(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        if !self.finder.rules_out(text) {
+            self.finder.each(text, &self.stop, |line| {
+                found.push(line);
+                true
+            });
+        }
+        found
+    }
+}
+
 /// A source of the matching lines of a text.
 pub(crate) trait MatchingLines {
     /// Calls `found` with each matching line (without its line feed), in order, until it returns false or the

@@ -13,6 +13,19 @@ use crate::text::{clip, count, quoted};
 /// The name of the argument.
 pub(crate) const CHANGED: &str = "changed";
 
+/// The word for a change in records.
+pub(crate) fn change_word(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Modified => "modified",
+        ChangeKind::TypeChanged => "type changed",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::Renamed => "renamed",
+        ChangeKind::Untracked => "untracked",
+        ChangeKind::Conflicted => "conflicted",
+    }
+}
+
 /// The changed files of a root.
 #[derive(Clone, Debug)]
 pub struct ChangedFiles {

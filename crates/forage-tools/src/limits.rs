@@ -571,3 +571,17 @@ pub const COMPANIONS_TIME: Duration = Duration::from_secs(1);
 
 /// Maximum files of another revision whose lines we count in a list.
 pub const LIST_REVISION_LINES: usize = 500;
+
+/// Default and maximum number of commits of a history.
+pub const HISTORY_COMMITS: u64 = 20;
+/// See [`HISTORY_COMMITS`].
+pub const HISTORY_COMMITS_MAX: u64 = 500;
+
+/// Maximum changed files of a commit in a history.
+pub const HISTORY_FILES: usize = 12;
+
+/// Maximum lines of a changed file in a history.
+pub const HISTORY_LINES: usize = 12;
+
+/// Maximum characters of the first line of a commit message.
+pub const HISTORY_SUBJECT_CHARACTERS: usize = 160;

@@ -24,7 +24,9 @@ use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
 use crate::tool::{Egress, RecordReceiver, Tool};
-use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
+use crate::tools::{
+    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchHistory, SearchIndex,
+};
 
 struct RegistryEntry<T> {
     /// Replaces the tool's own name and description.
@@ -282,7 +284,7 @@ macro_rules! tools {
     };
 }
 
-tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, KeywordLookup,];
+tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, KeywordLookup, SearchHistory,];
 
 /// The names in the registry, without any configuration.
 static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));

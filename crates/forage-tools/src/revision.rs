@@ -85,6 +85,11 @@ fn is_like_a_revision(root: &Root, name: &str, path: &str) -> bool {
 }
 
 impl Revision {
+    /// The id of the commit.
+    pub(crate) fn id(&self) -> ObjectId {
+        self.id
+    }
+
     /// Formats a path so that callers can use it again.
     pub(crate) fn shown(&self, path: &str) -> String {
         format!("{}:{}", sanitize_line(&self.name), if path == "." { "" } else { path })

@@ -8,6 +8,7 @@ mod line_search;
 mod list_directory;
 mod read_file;
 pub mod search;
+mod search_history;
 pub(crate) mod search_index;
 
 pub use grep_search::{
@@ -30,6 +31,9 @@ pub(crate) use list_directory::{FileLineCounter, UncountedLines};
 pub use read_file::{OutlineEntry, ReadFile, ReadRequest, ReadResponse};
 pub use search::{
     CaseRule, Search, SearchData, SearchRecord, SearchRequest, SearchResponse, SearchText, Submatch,
+};
+pub use search_history::{
+    ChangedLine, FoundChange, FoundCommit, HistoryRequest, HistoryResponse, SearchHistory,
 };
 pub use search_index::{
     CutDefinition, EarlierLines, RankRequest, RankResponse, RankedChunk, RankedCode, RankedFile, RankedLine,

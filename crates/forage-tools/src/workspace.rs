@@ -15,10 +15,10 @@ use crate::outcome::ToolOutcome;
 use crate::registry;
 use crate::tool::Tool;
 use crate::tools::{
-    GrepFile, GrepRequest, GrepResponse, GrepSearch, KeywordLookup, KeywordRequest, KeywordResponse,
-    KeywordSearch, ListDirectory, ListRequest, ListResponse, LookupRequest, LookupResponse, RankRequest,
-    RankResponse, ReadFile, ReadRequest, ReadResponse, Search, SearchIndex, SearchRecord, SearchRequest,
-    SearchResponse, grep_search, search,
+    GrepFile, GrepRequest, GrepResponse, GrepSearch, HistoryRequest, HistoryResponse, KeywordLookup,
+    KeywordRequest, KeywordResponse, KeywordSearch, ListDirectory, ListRequest, ListResponse, LookupRequest,
+    LookupResponse, RankRequest, RankResponse, ReadFile, ReadRequest, ReadResponse, Search, SearchHistory,
+    SearchIndex, SearchRecord, SearchRequest, SearchResponse, grep_search, search,
 };
 
 /// Reasons why a directory can't be opened as a workspace.
@@ -282,6 +282,15 @@ impl Workspace {
     /// Fails if there is no such directory.
     pub fn list(&self, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         self.call::<ListDirectory>(request)
+    }
+
+    /// Finds the commits that changed a text, a definition or a path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the root has no history that can be read, or if an argument is invalid.
+    pub fn history(&self, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
+        self.call::<SearchHistory>(request)
     }
 
     /// Looks words up in the collection of sparse vectors that [`Context::lookup`] names.

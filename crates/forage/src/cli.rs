@@ -11,6 +11,7 @@ mod eval;
 mod files;
 mod grep;
 mod help;
+mod history;
 mod hook;
 mod index;
 mod keyword;
@@ -148,6 +149,9 @@ enum Command {
     /// Find files by name (glob or fuzzy), or list changed files
     #[command(visible_alias = "find")]
     Files(files::Arguments),
+    /// Find commits that changed a text, a definition or a path
+    #[command(visible_alias = "search_history")]
+    History(history::Arguments),
     /// Explain why a file is or isn't searched: the rule or limit, and whether it is indexed
     Why(why::Arguments),
     /// Print a file, a range of its lines, a definition or an outline
@@ -354,6 +358,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Lookup(arguments) => lookup::run(arguments, &cli.global, output),
         Command::List(arguments) => list::run(arguments, &cli.global, output),
         Command::Files(arguments) => files::run(arguments, &cli.global, output),
+        Command::History(arguments) => history::run(arguments, &cli.global, output),
         Command::Why(arguments) => why::run(arguments, &cli.global, output),
         Command::Read(arguments) => read::run(arguments, &cli.global, output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, output),

@@ -115,8 +115,15 @@ fn camel(name: &str) -> String {
 
 /// Converts the names in backquotes to camel case, except for those of tools.
 fn in_camel(text: &str) -> String {
-    let tools =
-        ["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "keyword_lookup"];
+    let tools = [
+        "keyword_search",
+        "grep_search",
+        "search_index",
+        "list_directory",
+        "read_file",
+        "keyword_lookup",
+        "search_history",
+    ];
     let is_name = |part: &str| {
         part.contains('_')
             && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')

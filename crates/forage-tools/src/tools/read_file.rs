@@ -9,7 +9,7 @@ use std::io::Read;
 use std::ops::{Range, RangeInclusive};
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, Root, decode};
+use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode};
 use forage_redact::{ExcerptLine, Hidden, KeyBlocks};
 use forage_search::{CHARACTER_BYTES, shown_part};
 use schemars::JsonSchema;
@@ -183,6 +183,21 @@ pub struct ReadPart {
     pub end_line: u64,
     /// As in [`ReadResponse::lines`].
     pub lines: Vec<String>,
+}
+
+/// Finds the first and the last line of each definition with this name in the text of a file.
+///
+/// # Errors
+///
+/// Fails if there is none.
+pub(super) fn definition_lines(
+    context: &Context,
+    file: (&RelPath, &str),
+    symbol: &str,
+    stop: &Stop,
+) -> Result<Vec<(u64, u64)>, ToolError> {
+    let found = structure::lines_of_all(context, file, symbol, 0, stop)?;
+    Ok(found.into_iter().map(|of| (of.start, of.end)).collect())
 }
 
 impl Tool for ReadFile {

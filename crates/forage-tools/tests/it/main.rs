@@ -21,6 +21,8 @@ mod files;
 mod filter;
 mod filter_attacks;
 mod fuzz;
+#[cfg(unix)]
+mod history;
 mod ignore_files;
 mod kernel;
 mod limits;

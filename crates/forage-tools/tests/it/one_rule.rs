@@ -13,7 +13,7 @@ use crate::support::{Tree, answer};
 fn request(tool: &str) -> Value {
     match tool {
         "keyword_search" => json!({"query": "where is the needle", "search_terms": ["needle"]}),
-        "grep_search" | "Search" => json!({"pattern": "needle"}),
+        "grep_search" | "Search" | "search_history" => json!({"pattern": "needle"}),
         "search_index" => json!({"query": "needle", "code_tokens": 0}),
         "keyword_lookup" => json!({"query": "needle"}),
         "read_file" => json!({"path": "a.txt"}),
@@ -26,6 +26,7 @@ fn tree() -> Tree {
     let tree = Tree::new();
     tree.write("a.txt", "needle one\ntwo\nthree needles\n");
     tree.write("sub/b.txt", "a needle below\n");
+    tree.commit("First");
     tree
 }
 
@@ -77,7 +78,7 @@ fn a_path_that_is_left_out_is_the_project() {
         assert_ne!(given(Some("sub")), whole, "{tool}");
         seen.push(tool);
     }
-    assert_eq!(seen, ["search_index", "grep_search", "list_directory", "Search"]);
+    assert_eq!(seen, ["search_index", "grep_search", "list_directory", "Search", "search_history"]);
 }
 
 /// We clamp a number that is out of range, and the answer says so.

@@ -84,6 +84,7 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
     tree.write("node_modules/x.txt", format!("needle {}\n", "long ".repeat(400)));
     tree.write(".hidden", "onlyhere\n");
     tree.link("a.txt", "link");
+    tree.commit("First");
     let mut context = tree.context();
     context.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).context.lookup;
     let no_time = {
@@ -122,6 +123,10 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
         }
         "search_index" => [&of_query[..], &[json!({"query": "needle", "explain": true})]].concat(),
         "keyword_lookup" => of_query.to_vec(),
+        "search_history" => {
+            let of_file = json!({"symbol": "needle", "path": "sub/b.rs"});
+            [&of_pattern[..], &[json!({}), json!({"path": "sub"}), of_file]].concat()
+        }
         "read_file" => {
             ["a.txt", "sub/latin.txt", "node_modules/x.txt", "gone"].map(|path| json!({"path": path})).into()
         }

@@ -12,6 +12,7 @@ mod list_directory;
 mod read_file;
 mod registry;
 mod search;
+mod search_history;
 mod search_index;
 mod tree;
 
@@ -340,5 +341,6 @@ pages!(
     read_file,
     registry,
     search,
+    search_history,
     search_index
 );

@@ -266,6 +266,18 @@ const WORST: &[Worst] = &[
         ends: Ends::Any,
     },
     Worst {
+        tool: "search_history",
+        what: "a slow pattern over versions of a long line",
+        tree: |tree| {
+            for number in 0..8 {
+                tree.write("a.txt", format!("{}{number}\n", "a".repeat(3 << 20)));
+                tree.commit("Change");
+            }
+        },
+        request: || json!({"pattern": format!("(?i){}b?c", "a".repeat(16_000))}),
+        ends: Ends::Cut,
+    },
+    Worst {
         tool: "keyword_lookup",
         what: "a question of two thousand words, of texts of megabytes",
         tree: |_| {},

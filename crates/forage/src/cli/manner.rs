@@ -85,6 +85,7 @@ fn option(id: &str, argument: &str) -> Option<clap::Arg> {
         ("grep_search", "output") => "uses",
         ("grep_search", "include_ignored") => "unrestricted",
         ("list_directory", "pattern") => "name",
+        ("search_history", "max_results") => "limit",
         ("search_index", "code_tokens") => "code",
         ("keyword_search", "search_terms") => "terms",
         ("keyword_lookup", "filter") => "conditions",

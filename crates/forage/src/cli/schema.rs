@@ -9,7 +9,7 @@ use forage_tools::PathExplanation;
 use forage_tools::records::{self, ErrorRecord, answer_schema, any_of, schema_of};
 use forage_tools::schema::definitions_schema;
 use forage_tools::tools::{
-    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex,
+    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchHistory, SearchIndex,
 };
 use forage_ui::{CallRecord, ProcessRecord};
 use serde_json::{Value, json};
@@ -69,6 +69,7 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("lookup", "forage lookup", Answers::Once, answer_schema::<KeywordLookup>),
     document("list", "forage list", Answers::Once, answer_schema::<ListDirectory>),
     document("files", "forage files", Answers::Once, answer_schema::<ListDirectory>),
+    document("history", "forage history", Answers::Once, answer_schema::<SearchHistory>),
     document("why", "forage why", Answers::Once, schema_of::<PathExplanation>),
     document("read", "forage read", Answers::Once, answer_schema::<ReadFile>),
     document("ask", "forage ask", Answers::Once, schema_of::<Transcript>),

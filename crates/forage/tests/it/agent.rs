@@ -486,7 +486,7 @@ fn keyword_search_is_offered_where_something_can_filter() {
     let without = ["search_index", "grep_search", "list_directory", "read_file", "Search"];
     assert_eq!(names(&context)[..5], without);
     // The name is free for the other tool, whose requirement uses it.
-    assert_eq!(names(&context)[5..], ["keyword_search"]);
+    assert_eq!(names(&context)[5..], ["keyword_search", "search_history"]);
     context.filter.mode = FilterMode::Lexical;
     assert_eq!((&*names(&context)[2], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));
     assert_eq!(names(&context).len(), registry::TOOLS.len());

@@ -84,6 +84,8 @@ pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
         (1, &["rank", absent]),
         (2, &["rank", ""]),
         (2, &["rank", "needle", "-p", "no/such/path"]),
+        (2, &["history", "needle"]),
+        (2, &["history"]),
         (0, &["why", "src/main.rs"]),
         (1, &["why", ".git"]),
         (2, &["why", "no/such/file"]),

@@ -32,6 +32,7 @@ fn schema_of(arguments: &[&str]) -> &'static str {
         ("list", _) => "list",
         ("files", _) => "files",
         ("read", _) => "read",
+        ("history", _) => "history",
         ("why", _) => "why",
         ("ask", _) => "ask",
         ("models", _) => "models",
@@ -225,6 +226,8 @@ fn print_evaluations(printed: &mut Printed) {
     assert_eq!(run(1, "eval empty.json")["latency_ms"]["p50"], Value::Null);
     run(2, "eval");
     run(2, "eval gone.json");
+    assert!(run(0, "history -p src -m 1")["commits"][0]["files"].is_array());
+    assert_eq!(run(1, "history -F absent_from_everything")["complete"], true);
 }
 
 #[test]

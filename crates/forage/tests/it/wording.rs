@@ -3,7 +3,7 @@
 use crate::Project;
 
 /// The built-in names, each with the name that the tests configure.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 8] = [
     ("keyword_search", "by_concept"),
     ("grep_search", "find_text"),
     ("search_index", "rank-files"),
@@ -11,6 +11,7 @@ const NAMES: [(&str, &str); 7] = [
     ("read_file", "show_lines"),
     ("Search", "lines2"),
     ("keyword_lookup", "ids"),
+    ("search_history", "past"),
 ];
 
 fn project() -> Project {

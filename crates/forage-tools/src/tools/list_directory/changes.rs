@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{DecodedText, RelPath, Root, decode, display_path, display_text};
-use forage_git::{ChangeKind, Companion, FileChange, FileVersion, NoHistory, ObjectId, Repository};
+use forage_git::{Companion, FileChange, FileVersion, NoHistory, ObjectId, Repository};
 use forage_rank::{DefinitionKind, FileOutline};
 use forage_redact::Hidden;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::ListResponse;
 use crate::border::Border;
-use crate::changes::{CHANGED, ChangedFiles};
+use crate::changes::{CHANGED, ChangedFiles, change_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::lossy;
@@ -90,18 +90,6 @@ pub struct CompanionFile {
     pub commits: usize,
 }
 
-fn word(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Added => "added",
-        ChangeKind::Modified => "modified",
-        ChangeKind::TypeChanged => "type changed",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::Renamed => "renamed",
-        ChangeKind::Untracked => "untracked",
-        ChangeKind::Conflicted => "conflicted",
-    }
-}
-
 /// Lists a change set below a directory.
 pub(super) fn run(
     context: &Context,
@@ -131,7 +119,7 @@ pub(super) fn run(
         };
         let Some(path) = place(file) else { continue };
         listed.push(ChangedFile {
-            change: word(file.kind),
+            change: change_word(file.kind),
             path: path.display().into_owned(),
             path_bytes: path_bytes(&path),
             old_path: file.old_path.as_deref().map(|path| display_path(path).into_owned()),

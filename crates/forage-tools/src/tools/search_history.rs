@@ -1,0 +1,512 @@
+//! `search_history`: finds the commits that changed a text, a definition or a path.
+
+mod render;
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, display_path};
+use forage_git::{
+    DefinitionQuery, FileVersion, HistoryCommit, HistoryEnd, HistoryFile, HistoryFilter, HistoryQuery,
+    HistoryReport, NoHistory, ObjectError, ObjectId, Repository,
+};
+use forage_search::{LineMatches, Pattern, PatternOptions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use crate::arguments::{Clamp, Foreign, ForeignNames};
+use crate::border::{Border, Excerpt, Hidden};
+use crate::changes::change_word;
+use crate::context::Context;
+use crate::cursor::{Cursor, SealedCursor, fingerprint};
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::{Limit, ToolOutcome};
+use crate::place::PathTarget;
+use crate::sanitize::without_hidden;
+use crate::several::AboutRoots;
+use crate::text::{clip, clip_line, count, grouped};
+use crate::tool::Tool;
+use crate::tools::read_file::definition_lines;
+
+/// The `search_history` tool.
+pub struct SearchHistory;
+
+/// The arguments of `search_history`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct HistoryRequest {
+    /// Regular expression that an added or removed line matches.
+    pub pattern: Option<String>,
+    /// The pattern is plain text; only commits that changed how often it occurs.
+    pub fixed_strings: Option<bool>,
+    /// Name of a definition in the file `path`, in place of a pattern.
+    pub symbol: Option<String>,
+    /// Directory or file (default: the project root); "main:src" begins at another revision.
+    pub path: Option<String>,
+    /// Commits to return, 1 to 500 (default: 20).
+    pub max_results: Option<i64>,
+    /// From a previous answer, to go on.
+    pub cursor: Option<String>,
+}
+
+impl HistoryRequest {
+    /// Creates a request with the defaults: the newest commits of the project.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        pattern: String,
+        fixed_strings: bool,
+        symbol: String,
+        path: String,
+        max_results: i64,
+        cursor: String,
+    }
+}
+
+/// The records that `search_history` returns.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct HistoryResponse {
+    /// The pattern, as the caller wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// The definition whose history is requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// The directory or file, below the root.
+    pub path: String,
+    /// The commits that were found, newest first.
+    pub commits: Vec<FoundCommit>,
+    /// Number of commits that were looked at, in this answer and those before it.
+    pub looked_at: u64,
+    /// The date of the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked_back_to: Option<String>,
+    /// True if there are no more commits.
+    pub complete: bool,
+    /// This page continues another.
+    pub continued: bool,
+    #[serde(skip)]
+    is_plain_text: bool,
+}
+
+/// A commit.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct FoundCommit {
+    /// The whole id.
+    pub id: String,
+    /// The date of the commit, in UTC.
+    pub date: String,
+    /// The first line of the message.
+    pub subject: String,
+    /// The changed files that count, in path order.
+    pub files: Vec<FoundChange>,
+    /// Number of such files that are not in `files`.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub files_more: usize,
+}
+
+/// A changed file of a commit.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct FoundChange {
+    /// `added`, `modified`, `deleted`, `renamed` or `type changed`.
+    pub change: &'static str,
+    /// Below the root, after the change.
+    pub path: String,
+    /// The path that a renamed file had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_path: Option<String>,
+    /// Number of matching lines that were removed.
+    pub removed: u64,
+    /// Number of matching lines that were added.
+    pub added: u64,
+    /// The first of these lines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<ChangedLine>,
+    #[serde(skip)]
+    letter: char,
+}
+
+/// A line that a commit added or removed.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct ChangedLine {
+    /// `added` or `removed`.
+    pub change: &'static str,
+    /// From 1, in the new version if it was added, otherwise in the old one.
+    pub line_number: u64,
+    /// The line, cut if it is long; U+FFFD replaces bytes that are not UTF-8.
+    pub text: String,
+}
+
+impl Tool for SearchHistory {
+    const NAME: &'static str = "search_history";
+    const METHOD: &'static str = "history";
+    const TITLE: &'static str = "Search the history";
+    const DESCRIPTION: &'static str = include_str!("search_history.md");
+    const ON_BY_DEFAULT: bool = false;
+    const ABOUT: AboutRoots = AboutRoots::Each;
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["query", "regex", "text"], Foreign::Same("pattern")),
+        (&["file", "file_path", "directory"], Foreign::Same("path")),
+        (&["literal", "fixed_string"], Foreign::Same("fixed_strings")),
+        (&["function", "name", "definition"], Foreign::Same("symbol")),
+        (&["limit", "max_count"], Foreign::Same("max_results")),
+    ];
+    type Request = HistoryRequest;
+    type Response = HistoryResponse;
+
+    fn path(request: &HistoryRequest) -> Option<&str> {
+        request.path.as_deref()
+    }
+
+    fn most<'a>(request: &'a mut HistoryRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+        Some((&mut request.max_results, limits::HISTORY_COMMITS))
+    }
+
+    fn run(context: &Context, request: HistoryRequest) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
+        let search = HistoryCall::new(context, request)?;
+        search.run()
+    }
+}
+
+/// A call, with its checked arguments.
+struct HistoryCall<'a> {
+    context: &'a Context,
+    request: HistoryRequest,
+    root: Arc<Root>,
+    path: RelPath,
+    shown_path: String,
+    /// The newest commit.
+    from: ObjectId,
+    max: usize,
+    /// Number of commits that earlier pages have looked at.
+    skip: u64,
+    fingerprint: u64,
+    stop: Stop,
+    warnings: Vec<String>,
+}
+
+/// The commits of a page, while they are found.
+struct HistoryPage<'a> {
+    commits: Vec<FoundCommit>,
+    /// Reads the changed files again, to redact their lines.
+    repository: Repository,
+    border: Border<'a>,
+    max: usize,
+    /// Number of bytes that the text of these commits may still have.
+    room: usize,
+}
+
+impl<'a> HistoryCall<'a> {
+    fn new(context: &'a Context, mut request: HistoryRequest) -> Result<Self, ToolError> {
+        let mut clamp = Clamp::new(&context.names, SearchHistory::NAME);
+        let max = clamp.number(
+            "max_results",
+            request.max_results,
+            limits::HISTORY_COMMITS,
+            1,
+            limits::HISTORY_COMMITS_MAX,
+        );
+        request.pattern = request.pattern.filter(|pattern| !pattern.is_empty());
+        request.symbol = request.symbol.filter(|symbol| !symbol.trim().is_empty());
+        if request.pattern.is_some() && request.symbol.is_some() {
+            return Err(ToolError::argument("symbol", "give a pattern or a symbol, not both"));
+        }
+        let PathTarget { root, path, note, revision, .. } =
+            context.place(request.path.as_deref())?.without_globs(&context.names)?;
+        let stop = context.stop.within(context.timeout);
+        let shown_path = match &revision {
+            Some(revision) => revision.shown(&path.display()),
+            None => path.display().into_owned(),
+        };
+        let from = match revision {
+            Some(revision) => revision.id(),
+            None => Repository::state_of(&root).map_err(|error| no_history(&root, &error))?.head,
+        };
+        let fingerprint = fingerprint::<SearchHistory>(&request, &root, &path, None);
+        let skip = match request.cursor.as_deref() {
+            None => 0,
+            Some(text) => {
+                let cursor = SealedCursor::parse(text, fingerprint)?.at(&place_of(&from));
+                cursor.ok_or_else(SealedCursor::unknown)?.line
+            }
+        };
+        let warnings = clamp.warnings.into_iter().chain(note).collect();
+        let max = usize::try_from(max).unwrap_or(1);
+        Ok(Self { context, request, root, path, shown_path, from, max, skip, fingerprint, stop, warnings })
+    }
+
+    fn open(&self) -> Result<Repository, ToolError> {
+        Repository::open(&self.root, &self.stop).map_err(|error| no_history(&self.root, &error))
+    }
+
+    fn run(self) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
+        let mut hidden = Hidden::default();
+        let mut repository = self.open()?;
+        let mut page = HistoryPage {
+            commits: Vec::new(),
+            repository: self.open()?,
+            border: Border::new(&self.context.redactor, &mut hidden),
+            max: self.max,
+            room: self.context.text_bytes / 4 * 3,
+        };
+        let report = match &self.request.symbol {
+            Some(symbol) => self.of_symbol(&mut repository, &mut page, symbol)?,
+            None => self.of_pattern(&mut repository, &mut page)?,
+        };
+        let commits = page.commits;
+        Ok(self.outcome(commits, &report, hidden))
+    }
+
+    fn of_pattern(
+        &self,
+        repository: &mut Repository,
+        page: &mut HistoryPage<'_>,
+    ) -> Result<HistoryReport, ToolError> {
+        let paths: Vec<Vec<u8>> = match self.path.is_root() {
+            true => Vec::new(),
+            false => vec![self.path.as_bytes().to_vec()],
+        };
+        let text = self.request.pattern.as_deref();
+        let is_plain_text = self.request.fixed_strings == Some(true);
+        let pattern = match text.filter(|_| !is_plain_text) {
+            Some(text) => {
+                let options = PatternOptions { look_around: true, ..PatternOptions::default() };
+                let pattern = Pattern::new_within(text, &options, &self.stop);
+                Some(pattern.map_err(|error| ToolError::pattern("pattern", error, &self.stop))?)
+            }
+            None => None,
+        };
+        let matches = pattern.as_ref().map(|pattern| LineMatches::new(pattern, &self.stop));
+        let find = |text: &[u8]| matches.as_ref().map(|matches| matches.of(text)).unwrap_or_default();
+        let filter = match text {
+            None => HistoryFilter::All,
+            Some(text) if is_plain_text => HistoryFilter::Text(text.as_bytes()),
+            Some(_) => HistoryFilter::Lines(&find),
+        };
+        let (from, skip, max_lines) = (self.from, self.skip, limits::HISTORY_LINES);
+        let query = HistoryQuery { from, paths: &paths, filter, skip, max_lines };
+        repository.history(&query, &mut |commit| page.add(commit)).map_err(|error| self.unread(error))
+    }
+
+    fn of_symbol(
+        &self,
+        repository: &mut Repository,
+        page: &mut HistoryPage<'_>,
+        symbol: &str,
+    ) -> Result<HistoryReport, ToolError> {
+        let lines = |path: &[u8], text: &[u8]| -> Result<Vec<Range<usize>>, ToolError> {
+            let path = RelPath::from_bytes(path, &RelPath::root());
+            let path = path.map_err(|error| ToolError::argument("path", error.to_string()))?;
+            let decoded = String::from_utf8_lossy(text);
+            let found = definition_lines(self.context, (&path, &decoded), symbol, &self.stop)?;
+            Ok(found.into_iter().filter_map(|lines| byte_range(text, lines)).collect())
+        };
+        let mut refused = None;
+        let mut find = |path: &[u8], text: &[u8]| {
+            lines(path, text).unwrap_or_else(|error| {
+                refused.get_or_insert(error);
+                Vec::new()
+            })
+        };
+        let (from, skip, max_lines) = (self.from, self.skip, limits::HISTORY_LINES);
+        let query = DefinitionQuery { from, path: self.path.as_bytes(), skip, max_lines };
+        let report = repository
+            .definition_history(&query, &mut find, &mut |commit| page.add(commit))
+            .map_err(|error| self.unread(error))?;
+        report.ok_or_else(|| {
+            let problem = match self.path.is_root() {
+                true => "name the file that contains the symbol".to_owned(),
+                false => format!("{} is not a file of this commit that can be read", self.path.display()),
+            };
+            refused.unwrap_or_else(|| ToolError::argument("path", problem))
+        })
+    }
+
+    fn unread(&self, error: ObjectError) -> ToolError {
+        match error {
+            ObjectError::Stopped if self.context.stop.is_cancelled() => ToolError::Cancelled,
+            error => ToolError::argument("path", error.to_string()),
+        }
+    }
+
+    fn outcome(
+        self,
+        commits: Vec<FoundCommit>,
+        report: &HistoryReport,
+        hidden: Hidden,
+    ) -> ToolOutcome<HistoryResponse> {
+        let is_whole = report.end == HistoryEnd::Whole;
+        let found = !commits.is_empty();
+        let HistoryRequest { pattern, symbol, fixed_strings, .. } = self.request;
+        let mut outcome = ToolOutcome::new(
+            HistoryResponse {
+                pattern,
+                symbol,
+                path: self.shown_path,
+                commits,
+                looked_at: report.looked,
+                looked_back_to: report.oldest.map(|(_, time)| date(time)),
+                complete: is_whole,
+                continued: self.skip > 0,
+                is_plain_text: fixed_strings == Some(true),
+            },
+            found,
+        );
+        outcome.truncated_by = match report.end {
+            HistoryEnd::Whole => None,
+            HistoryEnd::Enough => Some(Limit::MaxResults),
+            HistoryEnd::Stopped => self.stop.check().map(Limit::from),
+            HistoryEnd::Limit => Some(Limit::Entries),
+        };
+        if !is_whole {
+            let cursor = Cursor { distance: 0, path: place_of(&self.from), line: report.looked };
+            outcome.next_cursor = Some(cursor.encode(self.fingerprint));
+        }
+        outcome.warnings = self.warnings;
+        outcome.warnings.extend(unseen(report));
+        outcome.hidden = hidden;
+        outcome
+    }
+}
+
+impl HistoryPage<'_> {
+    /// Adds a commit, unless the page is full.
+    fn add(&mut self, commit: HistoryCommit) -> ControlFlow<()> {
+        if self.commits.len() >= self.max || self.room == 0 {
+            return ControlFlow::Break(());
+        }
+        let mut subject = commit.message.trim_start().lines().next().unwrap_or_default().to_owned();
+        self.border.text(&mut subject);
+        let files_more = commit.files.len().saturating_sub(limits::HISTORY_FILES);
+        let files = commit.files.iter().take(limits::HISTORY_FILES);
+        let found = FoundCommit {
+            id: commit.id.to_string(),
+            date: date(commit.time),
+            subject: clip_line(&without_hidden(&subject), limits::HISTORY_SUBJECT_CHARACTERS),
+            files: files.map(|file| self.change(file)).collect(),
+            files_more,
+        };
+        let bytes = render::commit_text(&found, true).len();
+        self.room = self.room.saturating_sub(bytes);
+        self.commits.push(found);
+        ControlFlow::Continue(())
+    }
+
+    fn change(&mut self, file: &HistoryFile) -> FoundChange {
+        let change = &file.change;
+        let mut name = |path: &[u8]| {
+            let mut path = display_path(path).into_owned();
+            self.border.name(&mut path);
+            path
+        };
+        let path = name(&change.path);
+        let old_path = change.old_path.as_deref().map(&mut name);
+        let old = change.old_path.as_deref().unwrap_or(&change.path);
+        let mut lines = self.lines(file, false, old, change.before);
+        lines.extend(self.lines(file, true, &change.path, change.after));
+        let (removed, added) = (file.removed, file.added);
+        let (word, letter) = (change_word(change.kind), change.kind.letter());
+        FoundChange { change: word, path, old_path, removed, added, lines, letter }
+    }
+
+    /// Redacts the lines of one side. A line alone may not show that it is a part of a secret, so we look at
+    /// the whole file.
+    fn lines(
+        &mut self,
+        file: &HistoryFile,
+        is_added: bool,
+        path: &[u8],
+        version: Option<FileVersion>,
+    ) -> Vec<ChangedLine> {
+        let numbers: Vec<u32> =
+            file.lines.iter().filter(|line| line.is_added == is_added).map(|line| line.number).collect();
+        if numbers.is_empty() {
+            return Vec::new();
+        }
+        let id = version.and_then(|version| version.id);
+        let Some(bytes) = id.and_then(|id| self.repository.read_version(path, Some(id))) else {
+            return Vec::new();
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let excerpt = Excerpt::new(&text);
+        let chosen: Vec<usize> = numbers.iter().map(|&number| number as usize - 1).collect();
+        if chosen.iter().any(|&at| at >= excerpt.lines.len()) {
+            return Vec::new();
+        }
+        let texts = self.border.chosen(&excerpt, &chosen);
+        let line = |(number, text): (u32, String)| ChangedLine {
+            change: if is_added { "added" } else { "removed" },
+            line_number: number.into(),
+            text: clip_line(&without_hidden(text.trim_end_matches('\r')), limits::GREP_LINE_CHARACTERS),
+        };
+        numbers.into_iter().zip(texts).map(line).collect()
+    }
+}
+
+/// The place of a cursor: the commit with which the history begins.
+fn place_of(from: &ObjectId) -> RelPath {
+    RelPath::root().join(from.to_string().as_bytes())
+}
+
+/// Formats a time as a date.
+fn date(time: i64) -> String {
+    let at = OffsetDateTime::from_unix_timestamp(time).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    format!("{:04}-{:02}-{:02}", at.year(), u8::from(at.month()), at.day())
+}
+
+/// Finds the bytes of these lines, which are counted from 1.
+fn byte_range(text: &[u8], (first, last): (u64, u64)) -> Option<Range<usize>> {
+    let (first, last) = (usize::try_from(first).ok()?, usize::try_from(last).ok()?);
+    let mut lines = text.split_inclusive(|&byte| byte == b'\n');
+    let start: usize = lines.by_ref().take(first.checked_sub(1)?).map(<[u8]>::len).sum();
+    let length: usize = lines.take((last + 1).checked_sub(first)?).map(<[u8]>::len).sum();
+    (length > 0).then_some(start..start + length)
+}
+
+fn no_history(root: &Root, error: &NoHistory) -> ToolError {
+    let problem = match error {
+        NoHistory::NoRepository => format!("{} has no git repository at its top", root.path().display()),
+        error => error.to_string(),
+    };
+    ToolError::argument("path", problem)
+}
+
+/// Describes what the search could not see.
+fn unseen(report: &HistoryReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_cut = matches!(report.end, HistoryEnd::Stopped | HistoryEnd::Limit);
+    if let Some((id, time)) = report.oldest.filter(|_| is_cut) {
+        let looked = count(report.looked, "commit");
+        notes.push(format!("looked back to {} ({}), {looked}", date(time), render::short(&id.to_string())));
+    }
+    if report.is_shallow {
+        notes.push("the clone is shallow: older commits are not in it".to_owned());
+    }
+    if let Some(id) = report.left_out {
+        let id = render::short(&id.to_string()).to_owned();
+        notes.push(format!("{id} changes too much for the time of a call, so it was left out"));
+    }
+    if report.unread > 0 {
+        let versions = count(report.unread, "version");
+        notes.push(format!("{versions} of files were not searched: too large, or not in the repository"));
+    }
+    if let Some(first) = report.secret.first() {
+        let more = match report.secret.len() {
+            1 => String::new(),
+            all => format!(" and {} more", grouped(all as u64 - 1)),
+        };
+        let first = clip(&display_path(first), limits::QUOTED_BYTES);
+        notes.push(format!("not searched, because they may hold secrets: {first}{more}"));
+    }
+    if report.without_renames > 0 {
+        let commits = count(report.without_renames, "commit");
+        notes.push(format!("{commits} changed too many files to find all renames of edited files"));
+    }
+    notes
+}
