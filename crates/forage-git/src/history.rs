@@ -77,6 +77,8 @@ pub struct HistoryCommit {
     pub message: String,
     /// The changed files that count.
     pub files: Vec<HistoryFile>,
+    /// Number of commits that were looked at before it. A call that skips these begins with this commit.
+    pub looked: u64,
 }
 
 /// A changed file of a history.
@@ -201,7 +203,7 @@ impl Repository {
             report.unread += u64::from(found.is_err());
             let seen = (commit.id, commit.object.time);
             if let Ok(Some(files)) = found
-                && receive(commit.with_files(files)).is_break()
+                && receive(commit.with_files(files, report.looked)).is_break()
             {
                 return Ok(report.ended(HistoryEnd::Enough, query.skip));
             }

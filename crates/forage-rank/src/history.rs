@@ -223,9 +223,9 @@ fn message_words(message: &str) -> HashMap<String, u16> {
     found
 }
 
-/// Checks whether a line of a message is a trailer (`Name-of-it: value`, see `git interpret-trailers`) that
+/// Returns true if a line of a message is a trailer (`Name-of-it: value`, see `git interpret-trailers`) that
 /// refers to people or other systems.
-fn is_trailer(line: &str) -> bool {
+pub fn is_trailer(line: &str) -> bool {
     let Some((key, _)) = line.split_once(": ") else { return false };
     let is_key = key.starts_with(|first: char| first.is_ascii_uppercase())
         && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

@@ -52,6 +52,7 @@ pub mod tree;
 pub use error::IndexError;
 
 pub use forage_syntax::{Receiver, Use, UseKind};
+pub use history::is_trailer;
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
 pub use kinds::is_test;
 #[doc(hidden)]

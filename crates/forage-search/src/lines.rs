@@ -25,17 +25,18 @@ use crate::whole_text::{PatternMatcher, WholeTextFinder};
 pub struct LineMatches<'p> {
     finder: LineFinder<'p>,
     stop: Stop,
+    too_slow: Cell<u64>,
 }
 
 impl<'p> LineMatches<'p> {
     /// Creates a search for a pattern.
     #[must_use]
     pub fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
-        Self { finder: LineFinder::new(pattern, stop), stop: stop.clone() }
+        Self { finder: LineFinder::new(pattern, stop), stop: stop.clone(), too_slow: Cell::default() }
     }
 
-    /// Returns the matching lines of a text, without their line feeds, in order. If the call has to end, some
-    /// are missing.
+    /// Returns the matching lines of a text, without their line feeds, in order. Some are missing if the call
+    /// has to end, or if the pattern takes too many steps.
     #[must_use]
     pub fn of(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut found = Vec::new();
@@ -44,8 +45,15 @@ impl<'p> LineMatches<'p> {
                 found.push(line);
                 true
             });
+            self.too_slow.update(|texts| texts + u64::from(self.finder.take_too_slow()));
         }
         found
+    }
+
+    /// Returns the number of texts that were not searched completely because the pattern took too many steps.
+    #[must_use]
+    pub fn too_slow(&self) -> u64 {
+        self.too_slow.get()
     }
 }
 

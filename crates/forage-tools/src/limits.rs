@@ -583,5 +583,12 @@ pub const HISTORY_FILES: usize = 12;
 /// Maximum lines of a changed file in a history.
 pub const HISTORY_LINES: usize = 12;
 
+/// Maximum lines of a definition per commit in its history. A cursor counts them with one byte.
+pub const HISTORY_DEFINITION_LINES: usize = 200;
+const _: () = assert!(HISTORY_DEFINITION_LINES < 255 && HISTORY_FILES * HISTORY_LINES < 255);
+
+/// Additional time for the lines of the commit that was found last. Reading them takes milliseconds.
+pub const HISTORY_LINES_TIME: Duration = Duration::from_millis(300);
+
 /// Maximum characters of the first line of a commit message.
 pub const HISTORY_SUBJECT_CHARACTERS: usize = 160;

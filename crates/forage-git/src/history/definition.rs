@@ -86,7 +86,7 @@ impl Repository {
             let seen = (commit.id, commit.object.time);
             if let Ok(Some(file)) = found
                 && report.looked >= query.skip
-                && receive(commit.with_files(vec![file])).is_break()
+                && receive(commit.with_files(vec![file], report.looked)).is_break()
             {
                 return Ok(Some(report.ended(HistoryEnd::Enough, query.skip)));
             }

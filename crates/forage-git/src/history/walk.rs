@@ -26,9 +26,9 @@ impl WalkedCommit {
         self.object.parents.len() > 1
     }
 
-    pub(super) fn with_files(self, files: Vec<HistoryFile>) -> HistoryCommit {
+    pub(super) fn with_files(self, files: Vec<HistoryFile>, looked: u64) -> HistoryCommit {
         let Self { id, object, .. } = self;
-        HistoryCommit { id, time: object.time, message: object.message, files }
+        HistoryCommit { id, time: object.time, message: object.message, files, looked }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `search_history`: finds the commits that changed a text, a definition or a path.
 
 mod render;
+mod subject;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -93,6 +94,36 @@ pub struct HistoryResponse {
     pub continued: bool,
     #[serde(skip)]
     is_plain_text: bool,
+    #[serde(skip)]
+    pages: HistoryPages,
+}
+
+/// Creates the cursors of a request.
+#[derive(Clone, Copy, Debug)]
+struct HistoryPages {
+    /// The newest commit of the history.
+    from: ObjectId,
+    fingerprint: u64,
+}
+
+impl HistoryPages {
+    /// Returns the position after `begun` pieces of the commit that follows `looked` others.
+    fn cursor(&self, looked: u64, begun: usize) -> String {
+        let distance = u8::try_from(begun).unwrap_or(u8::MAX);
+        Cursor { distance, path: self.place(), line: looked }.encode(self.fingerprint)
+    }
+
+    /// Reads such a position.
+    fn read(&self, cursor: &str) -> Result<(u64, usize), ToolError> {
+        let cursor = SealedCursor::parse(cursor, self.fingerprint)?.at(&self.place());
+        let Cursor { line, distance, .. } = cursor.ok_or_else(SealedCursor::unknown)?;
+        Ok((line, distance.into()))
+    }
+
+    /// The path that cursors contain: the commit with which the history begins.
+    fn place(&self) -> RelPath {
+        RelPath::root().join(self.from.to_string().as_bytes())
+    }
 }
 
 /// A commit.
@@ -102,13 +133,43 @@ pub struct FoundCommit {
     pub id: String,
     /// The date of the commit, in UTC.
     pub date: String,
-    /// The first line of the message.
+    /// The first line of the message, without addresses of people.
     pub subject: String,
+    /// True if the previous page has the first files or lines of this commit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub continued: bool,
     /// The changed files that count, in path order.
     pub files: Vec<FoundChange>,
     /// Number of such files that are not in `files`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub files_more: usize,
+    /// Number of commits that were looked at before it.
+    #[serde(skip)]
+    looked: u64,
+    /// Number of its pieces on earlier pages.
+    #[serde(skip)]
+    begun: usize,
+}
+
+impl FoundCommit {
+    /// Number of pieces between which a page may end: its lines, its files without lines, or the whole commit
+    /// if it has no files.
+    fn pieces(&self) -> usize {
+        self.files.iter().map(FoundChange::pieces).sum::<usize>().max(1)
+    }
+
+    /// Removes the pieces of earlier pages.
+    fn begin_at(&mut self, begun: usize) {
+        let mut rest = begun.min(self.pieces() - 1);
+        (self.begun, self.continued) = (rest, rest > 0);
+        self.files.retain_mut(|file| {
+            let gone = rest.min(file.pieces());
+            rest -= gone;
+            file.lines.drain(..gone.min(file.lines.len()));
+            file.begun = gone;
+            gone == 0 || !file.lines.is_empty()
+        });
+    }
 }
 
 /// A changed file of a commit.
@@ -130,6 +191,15 @@ pub struct FoundChange {
     pub lines: Vec<ChangedLine>,
     #[serde(skip)]
     letter: char,
+    /// Number of its lines on earlier pages.
+    #[serde(skip)]
+    begun: usize,
+}
+
+impl FoundChange {
+    fn pieces(&self) -> usize {
+        self.lines.len().max(1)
+    }
 }
 
 /// A line that a commit added or removed.
@@ -181,12 +251,12 @@ struct HistoryCall<'a> {
     root: Arc<Root>,
     path: RelPath,
     shown_path: String,
-    /// The newest commit.
-    from: ObjectId,
+    pages: HistoryPages,
     max: usize,
     /// Number of commits that earlier pages have looked at.
     skip: u64,
-    fingerprint: u64,
+    /// Number of pieces of the next commit on earlier pages.
+    begun: usize,
     stop: Stop,
     warnings: Vec<String>,
 }
@@ -200,6 +270,9 @@ struct HistoryPage<'a> {
     max: usize,
     /// Number of bytes that the text of these commits may still have.
     room: usize,
+    /// The commit that an earlier page has begun, by the number of commits before it, and the number of its
+    /// pieces there.
+    begun: (u64, usize),
 }
 
 impl<'a> HistoryCall<'a> {
@@ -229,45 +302,54 @@ impl<'a> HistoryCall<'a> {
             None => Repository::state_of(&root).map_err(|error| no_history(&root, &error))?.head,
         };
         let fingerprint = fingerprint::<SearchHistory>(&request, &root, &path, None);
-        let skip = match request.cursor.as_deref() {
-            None => 0,
-            Some(text) => {
-                let cursor = SealedCursor::parse(text, fingerprint)?.at(&place_of(&from));
-                cursor.ok_or_else(SealedCursor::unknown)?.line
-            }
-        };
+        let pages = HistoryPages { from, fingerprint };
+        let cursor = request.cursor.as_deref();
+        let (skip, begun) = cursor.map(|cursor| pages.read(cursor)).transpose()?.unwrap_or_default();
         let warnings = clamp.warnings.into_iter().chain(note).collect();
         let max = usize::try_from(max).unwrap_or(1);
-        Ok(Self { context, request, root, path, shown_path, from, max, skip, fingerprint, stop, warnings })
+        Ok(Self { context, request, root, path, shown_path, pages, max, skip, begun, stop, warnings })
     }
 
-    fn open(&self) -> Result<Repository, ToolError> {
-        Repository::open(&self.root, &self.stop).map_err(|error| no_history(&self.root, &error))
+    fn open(&self, stop: &Stop) -> Result<Repository, ToolError> {
+        Repository::open(&self.root, stop).map_err(|error| no_history(&self.root, &error))
     }
 
     fn run(self) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
         let mut hidden = Hidden::default();
-        let mut repository = self.open()?;
+        let mut repository = self.open(&self.stop)?;
+        // A commit that was found in time should get its lines.
+        let a_little_more = self.context.stop.within(self.context.timeout + limits::HISTORY_LINES_TIME);
         let mut page = HistoryPage {
             commits: Vec::new(),
-            repository: self.open()?,
+            repository: self.open(&a_little_more)?,
             border: Border::new(&self.context.redactor, &mut hidden),
             max: self.max,
-            room: self.context.text_bytes / 4 * 3,
+            room: self.context.text_bytes,
+            begun: (self.skip, self.begun),
         };
-        let report = match &self.request.symbol {
-            Some(symbol) => self.of_symbol(&mut repository, &mut page, symbol)?,
+        let (report, too_slow) = match &self.request.symbol {
+            Some(symbol) => (self.of_symbol(&mut repository, &mut page, symbol)?, 0),
             None => self.of_pattern(&mut repository, &mut page)?,
         };
-        let commits = page.commits;
-        Ok(self.outcome(commits, &report, hidden))
+        let (commits, is_full) = (page.commits, page.room == 0);
+        let mut outcome = self.outcome(commits, &report, hidden);
+        if is_full && report.end == HistoryEnd::Enough {
+            outcome.truncated_by = Some(Limit::TextBytes);
+        }
+        if too_slow > 0 {
+            let versions = count(too_slow, "version");
+            outcome.warnings.push(format!(
+                "{versions} of files were not searched completely: the pattern takes too many steps there"
+            ));
+        }
+        Ok(outcome)
     }
 
     fn of_pattern(
         &self,
         repository: &mut Repository,
         page: &mut HistoryPage<'_>,
-    ) -> Result<HistoryReport, ToolError> {
+    ) -> Result<(HistoryReport, u64), ToolError> {
         let paths: Vec<Vec<u8>> = match self.path.is_root() {
             true => Vec::new(),
             false => vec![self.path.as_bytes().to_vec()],
@@ -289,9 +371,11 @@ impl<'a> HistoryCall<'a> {
             Some(text) if is_plain_text => HistoryFilter::Text(text.as_bytes()),
             Some(_) => HistoryFilter::Lines(&find),
         };
-        let (from, skip, max_lines) = (self.from, self.skip, limits::HISTORY_LINES);
+        let (from, skip, max_lines) = (self.pages.from, self.skip, limits::HISTORY_LINES);
         let query = HistoryQuery { from, paths: &paths, filter, skip, max_lines };
-        repository.history(&query, &mut |commit| page.add(commit)).map_err(|error| self.unread(error))
+        let report = repository.history(&query, &mut |commit| page.add(commit));
+        let too_slow = matches.as_ref().map_or(0, LineMatches::too_slow);
+        report.map(|report| (report, too_slow)).map_err(|error| self.unread(error))
     }
 
     fn of_symbol(
@@ -314,7 +398,7 @@ impl<'a> HistoryCall<'a> {
                 Vec::new()
             })
         };
-        let (from, skip, max_lines) = (self.from, self.skip, limits::HISTORY_LINES);
+        let (from, skip, max_lines) = (self.pages.from, self.skip, limits::HISTORY_DEFINITION_LINES);
         let query = DefinitionQuery { from, path: self.path.as_bytes(), skip, max_lines };
         let report = repository
             .definition_history(&query, &mut find, &mut |commit| page.add(commit))
@@ -353,8 +437,9 @@ impl<'a> HistoryCall<'a> {
                 looked_at: report.looked,
                 looked_back_to: report.oldest.map(|(_, time)| date(time)),
                 complete: is_whole,
-                continued: self.skip > 0,
+                continued: self.skip > 0 || self.begun > 0,
                 is_plain_text: fixed_strings == Some(true),
+                pages: self.pages,
             },
             found,
         );
@@ -365,8 +450,9 @@ impl<'a> HistoryCall<'a> {
             HistoryEnd::Limit => Some(Limit::Entries),
         };
         if !is_whole {
-            let cursor = Cursor { distance: 0, path: place_of(&self.from), line: report.looked };
-            outcome.next_cursor = Some(cursor.encode(self.fingerprint));
+            // A call without the time to get back to a commit that was begun must not skip its rest.
+            let begun = if report.looked == self.skip { self.begun } else { 0 };
+            outcome.next_cursor = Some(self.pages.cursor(report.looked, begun));
         }
         outcome.warnings = self.warnings;
         outcome.warnings.extend(unseen(report));
@@ -381,18 +467,24 @@ impl HistoryPage<'_> {
         if self.commits.len() >= self.max || self.room == 0 {
             return ControlFlow::Break(());
         }
-        let mut subject = commit.message.trim_start().lines().next().unwrap_or_default().to_owned();
+        let mut subject = subject::without_people(&commit.message);
         self.border.text(&mut subject);
         let files_more = commit.files.len().saturating_sub(limits::HISTORY_FILES);
         let files = commit.files.iter().take(limits::HISTORY_FILES);
-        let found = FoundCommit {
+        let mut found = FoundCommit {
             id: commit.id.to_string(),
             date: date(commit.time),
             subject: clip_line(&without_hidden(&subject), limits::HISTORY_SUBJECT_CHARACTERS),
+            continued: false,
             files: files.map(|file| self.change(file)).collect(),
             files_more,
+            looked: commit.looked,
+            begun: 0,
         };
-        let bytes = render::commit_text(&found, true).len();
+        if self.begun.0 == commit.looked {
+            found.begin_at(self.begun.1);
+        }
+        let bytes = render::commit_text(&found, found.pieces()).len();
         self.room = self.room.saturating_sub(bytes);
         self.commits.push(found);
         ControlFlow::Continue(())
@@ -412,7 +504,7 @@ impl HistoryPage<'_> {
         lines.extend(self.lines(file, true, &change.path, change.after));
         let (removed, added) = (file.removed, file.added);
         let (word, letter) = (change_word(change.kind), change.kind.letter());
-        FoundChange { change: word, path, old_path, removed, added, lines, letter }
+        FoundChange { change: word, path, old_path, removed, added, lines, letter, begun: 0 }
     }
 
     /// Redacts the lines of one side. A line alone may not show that it is a part of a secret, so we look at
@@ -447,11 +539,6 @@ impl HistoryPage<'_> {
         };
         numbers.into_iter().zip(texts).map(line).collect()
     }
-}
-
-/// The place of a cursor: the commit with which the history begins.
-fn place_of(from: &ObjectId) -> RelPath {
-    RelPath::root().join(from.to_string().as_bytes())
 }
 
 /// Formats a time as a date.

@@ -1,7 +1,10 @@
 //! `search_history` beyond its page: equality with git, pages, secrets and confinement.
 
 use std::process::Command;
+use std::time::Duration;
 
+use forage_tools::Context;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::support::{Tree, answer, call};
@@ -63,6 +66,146 @@ fn history_pages_equal_git_log() {
             assert_eq!(found, expected, "{request}");
         }
     }
+}
+
+/// A repository with commits of many lines, of many files and of none, with secrets and long lines.
+fn varied_repository() -> Tree {
+    let tree = Tree::new();
+    let body = |lines: usize| (0..lines).map(|line| format!("    call({line});\n")).collect::<String>();
+    tree.write("a.rs", format!("fn first() {{\n{}}}\n", body(230)));
+    tree.commit("Import");
+    tree.commit(
+        "Nothing, but a subject that is as long as it can be, because somebody had much to say about it",
+    );
+    for number in 0..16 {
+        tree.write(format!("many/file{number}.txt"), format!("call(1) {}\n", "long ".repeat(50)));
+    }
+    tree.commit("Many files");
+    tree.write("many/file3.txt", "token = \"ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\" # call(2)\n");
+    tree.write("b.txt", body(12));
+    tree.commit("A secret");
+    tree.git(&["mv", "a.rs", "c.rs"]);
+    tree.write("c.rs", format!("fn first() {{\n{}    last();\n}}\n", body(229)));
+    tree.commit("Rename");
+    tree.write("b.txt", body(3));
+    tree.commit("Fewer lines");
+    tree
+}
+
+/// Where a line of an answer belongs: a commit, a file of it, a line of that.
+type Piece = [String; 3];
+
+/// Collects the pieces of a text.
+fn pieces_of_text(text: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let (mut commit, mut file) = ("", "");
+    for line in text.lines().skip(2).take_while(|line| !line.starts_with('[')) {
+        if let Some(line) = line.strip_prefix("    ") {
+            pieces.push([commit, file, line].map(str::to_owned));
+        } else if let Some(line) = line.strip_prefix("  ") {
+            file = line;
+            if file != "… continued" {
+                pieces.push([commit, file, ""].map(str::to_owned));
+            }
+        } else if !line.is_empty() {
+            commit = line;
+            pieces.push([commit, "", ""].map(str::to_owned));
+        }
+    }
+    pieces
+}
+
+/// Collects the pieces of records.
+fn pieces_of_records(records: &Value) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for commit in records["commits"].as_array().unwrap() {
+        let id = commit["id"].to_string();
+        pieces.push([id.clone(), String::new(), String::new()]);
+        for file in commit["files"].as_array().unwrap() {
+            let path = file["path"].to_string();
+            pieces.push([id.clone(), path.clone(), String::new()]);
+            let lines = file["lines"].as_array().into_iter().flatten();
+            pieces.extend(lines.map(|line| [id.clone(), path.clone(), line.to_string()]));
+        }
+    }
+    pieces
+}
+
+/// Removes the heads of commits and files that continue on another page.
+fn without_repeated(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut seen = std::collections::HashSet::new();
+    let is_head = |piece: &Piece| piece[2].is_empty();
+    pieces.into_iter().filter(|piece| !is_head(piece) || seen.insert(piece.clone())).collect()
+}
+
+/// Collects the pieces of all pages, in the text and in the records.
+fn walked(context: &Context, request: &Value) -> [Vec<Piece>; 2] {
+    let [mut of_text, mut of_records] = [Vec::new(), Vec::new()];
+    let mut next = request.clone();
+    for number in 0.. {
+        let page = answer(context, "search_history", next.clone());
+        let pieces = pieces_of_text(&page.text);
+        let leaves = without_repeated(pieces.clone()).iter().filter(|piece| !piece[2].is_empty()).count();
+        assert!(page.text.len() <= context.text_bytes || leaves <= 2, "{}", page.text);
+        of_text.extend(pieces);
+        let Some((_, cursor)) = page.text.split_once("cursor=\"") else { break };
+        next["cursor"] = json!(cursor.split('"').next().unwrap());
+        assert!(number < 1_000, "the pages don't end: {}", page.text);
+    }
+    next = request.clone();
+    loop {
+        let records = answer(context, "search_history", next.clone()).records().clone();
+        of_records.extend(pieces_of_records(&records));
+        match records["next_cursor"].as_str() {
+            Some(cursor) => next["cursor"] = json!(cursor),
+            None => break,
+        }
+    }
+    [of_text, of_records].map(without_repeated)
+}
+
+/// Whatever the budget is, all pages together are the whole answer: nothing is lost, nothing comes twice.
+#[test]
+fn history_pages_of_any_budget_are_the_whole_answer() {
+    let tree = varied_repository();
+    let requests = [
+        json!({}),
+        json!({"pattern": "call"}),
+        json!({"pattern": "call(1)", "fixed_strings": true}),
+        json!({"symbol": "first", "path": "c.rs"}),
+        json!({"pattern": "call", "path": "many"}),
+        json!({"path": "HEAD~1:b.txt"}),
+    ];
+    let whole = requests.each_ref().map(|request| {
+        let context = Context { text_bytes: 1_000_000, ..tree.context() };
+        let page = answer(&context, "search_history", request.clone());
+        assert!(!page.text.contains("more results"), "{}", page.text);
+        [pieces_of_text(&page.text), pieces_of_records(page.records())]
+    });
+    assert!(whole[1][0].len() > 50 && whole[3][0].len() > 200, "{whole:?}");
+    let config = ProptestConfig { cases: 40, ..ProptestConfig::default() };
+    proptest!(config, |(number in 0..requests.len(), bytes in 200..3_000_usize, max in 1..9)| {
+        let context = Context { text_bytes: bytes, ..tree.context() };
+        let mut request = requests[number].clone();
+        request["max_results"] = json!(max);
+        prop_assert_eq!(&walked(&context, &request), &whole[number], "{} in {} bytes", request, bytes);
+    });
+}
+
+/// A page that ended within a commit goes on there even if a call in between had no time.
+#[test]
+fn history_without_time_keeps_its_place() {
+    let tree = varied_repository();
+    let context = Context { text_bytes: 400, ..tree.context() };
+    let page = answer(&context, "search_history", json!({"symbol": "first", "path": "c.rs"}));
+    assert!(page.text.contains(" is cut: the next page has the rest of it]"), "{}", page.text);
+    let cursor_of =
+        |text: &str| text.split("cursor=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let cursor = cursor_of(&page.text);
+    let next = json!({"symbol": "first", "path": "c.rs", "cursor": cursor});
+    let no_time = Context { timeout: Duration::ZERO, ..tree.context() };
+    let text = answer(&no_time, "search_history", next).text;
+    assert_eq!(cursor_of(&text), cursor, "{text}");
 }
 
 /// Old versions are as closed as files: by name, and line by line.

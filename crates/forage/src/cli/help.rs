@@ -7,11 +7,12 @@ use clap::Command;
 use clap::builder::{StyledStr, Styles};
 
 /// The groups of commands in the program's help. Of all other commands, it shows only the names.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("Search", &["grep", "rank", "keyword", "lookup", "files", "list", "read", "history", "ask"]),
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Search", &["grep", "rank", "keyword", "lookup", "files", "list", "read", "ask"]),
     ("Agents", &["setup", "mcp", "ui"]),
     ("Index", &["index"]),
     ("Inspect", &["why", "doctor", "config"]),
+    ("Scripts", &["call"]),
 ];
 
 /// Number of examples in the short help of a command.

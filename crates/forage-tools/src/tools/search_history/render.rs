@@ -4,27 +4,18 @@ use std::fmt::Write as _;
 
 use forage_fs::Root;
 
-use super::{FoundCommit, HistoryResponse};
+use super::{FoundChange, FoundCommit, HistoryResponse};
 use crate::border::Border;
 use crate::head::Counts;
-use crate::lines::fit_steps;
-use crate::notes::{notes, with_notes};
+use crate::notes::{MORE, most_that_fits, notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
 use crate::several::whole_path;
-use crate::shown::{Rendered, ShownFiles};
+use crate::shown::Rendered;
 use crate::text::{count, grouped, quoted};
 
 /// Number of digits of an id in the text.
 const ID_DIGITS: usize = 10;
-
-/// Levels of detail, from most to least.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum HistoryDetail {
-    Lines,
-    Files,
-    Commits,
-}
 
 /// Shortens an id.
 pub(super) fn short(id: &str) -> &str {
@@ -61,25 +52,54 @@ impl Render for HistoryResponse {
         if response.commits.is_empty() {
             return Rendered::without_files(with_notes(nothing(response), &notes), false);
         }
-        let steps = [
-            (HistoryDetail::Files, "only files are shown; ask for fewer commits".to_owned()),
-            (HistoryDetail::Commits, "only commits are shown; ask for fewer".to_owned()),
-        ];
-        fit_steps(HistoryDetail::Lines, steps, |detail| body(response, detail), notes, budget)
-            .showing(ShownFiles::default())
+        let all = response.commits.iter().map(FoundCommit::pieces).sum();
+        let part = |pieces: usize| match pieces < all {
+            true => page(response, &cut_notes(outcome, &notes, pieces), pieces),
+            false => page(response, &notes, all),
+        };
+        let fitting = most_that_fits(all, |pieces| part(pieces).len() <= budget);
+        let is_cut = fitting < all;
+        Rendered { text: part(fitting), is_cut, hides_results: is_cut, shown: Vec::new() }
     }
 }
 
-fn body(response: &HistoryResponse, detail: HistoryDetail) -> String {
-    let mut text = headline(response);
-    for commit in &response.commits {
+/// Formats the first pieces of the commits, with their notes.
+fn page(response: &HistoryResponse, notes: &[String], pieces: usize) -> String {
+    let mut text = String::new();
+    let mut shown = 0;
+    for (commit, pieces) in within(response, pieces) {
         text.push('\n');
-        match detail {
-            HistoryDetail::Commits => push_head(&mut text, commit),
-            detail => text.push_str(&commit_text(commit, detail == HistoryDetail::Lines)),
-        }
+        text.push_str(&commit_text(commit, pieces));
+        shown += 1;
     }
-    text
+    let is_last = response.complete && shown == response.commits.len();
+    with_notes(headline(response, shown as u64, is_last) + &text, notes)
+}
+
+/// Returns the commits that these pieces belong to, each with their number.
+fn within(response: &HistoryResponse, mut pieces: usize) -> impl Iterator<Item = (&FoundCommit, usize)> {
+    response.commits.iter().map_while(move |commit| {
+        let here = pieces.min(commit.pieces());
+        pieces -= here;
+        (here > 0).then_some((commit, here))
+    })
+}
+
+/// Replaces the cursor in the notes of an answer with one that continues after the first pieces.
+fn cut_notes(outcome: &ToolOutcome<HistoryResponse>, notes: &[String], pieces: usize) -> Vec<String> {
+    let response = &outcome.response;
+    let shown: Vec<_> = within(response, pieces).collect();
+    let mut notes: Vec<String> = notes.iter().filter(|note| !note.starts_with(MORE)).cloned().collect();
+    let Some(&(last, begun)) = shown.last() else { return notes };
+    let cursor = match response.commits.get(shown.len()) {
+        Some(next) if begun == last.pieces() => response.pages.cursor(next.looked, 0),
+        _ => {
+            notes.insert(0, format!("{} is cut: the next page has the rest of it", short(&last.id)));
+            response.pages.cursor(last.looked, last.begun + begun)
+        }
+    };
+    notes.push(format!("{MORE}{}", outcome.names.go_on(&cursor)));
+    notes
 }
 
 /// Describes the commits that are found: `changed X in PATH`.
@@ -99,14 +119,13 @@ fn relation(response: &HistoryResponse) -> String {
     }
 }
 
-fn headline(response: &HistoryResponse) -> String {
-    let shown = response.commits.len() as u64;
+fn headline(response: &HistoryResponse, shown: u64, is_last: bool) -> String {
     let commits = match (response.continued, shown) {
         (true, 1) => "1 more commit".to_owned(),
         (true, _) => format!("{} more commits", grouped(shown)),
         (false, _) => count(shown, "commit"),
     };
-    let order = if response.complete { "newest first" } else { "newest first, more follow" };
+    let order = if is_last { "newest first" } else { "newest first, more follow" };
     format!("{commits} {} ({order}):\n", relation(response))
 }
 
@@ -125,29 +144,41 @@ fn push_head(text: &mut String, commit: &FoundCommit) {
     text.push('\n');
 }
 
-/// Formats a commit: its head, then its files with their lines.
-pub(super) fn commit_text(commit: &FoundCommit, has_lines: bool) -> String {
+/// Formats a commit: its head, then its files with their lines, up to this number of pieces.
+pub(super) fn commit_text(commit: &FoundCommit, mut pieces: usize) -> String {
     let mut text = String::new();
     push_head(&mut text, commit);
-    for file in &commit.files {
-        let _ = match &file.old_path {
-            Some(old) => writeln!(text, "  {} {} (was {old})", file.letter, file.path),
-            None => writeln!(text, "  {} {}", file.letter, file.path),
-        };
-        if !has_lines {
-            continue;
-        }
-        for line in &file.lines {
-            let sign = if line.change == "added" { '+' } else { '-' };
-            let _ = writeln!(text, "    {sign}{}: {}", line.line_number, sanitize_line(&line.text));
-        }
-        let more = (file.removed + file.added).saturating_sub(file.lines.len() as u64);
-        if more > 0 {
-            let _ = writeln!(text, "    … {}", count(more, "more line"));
-        }
+    if commit.continued {
+        text.push_str("  … continued\n");
     }
-    if commit.files_more > 0 {
+    let is_whole = pieces >= commit.pieces();
+    for file in &commit.files {
+        if pieces == 0 {
+            break;
+        }
+        let here = pieces.min(file.pieces());
+        pieces -= here;
+        push_change(&mut text, file, here);
+    }
+    if is_whole && commit.files_more > 0 {
         let _ = writeln!(text, "  … {}", count(commit.files_more as u64, "more file"));
     }
     text
+}
+
+/// Formats a changed file with its first lines.
+fn push_change(text: &mut String, file: &FoundChange, lines: usize) {
+    let _ = match &file.old_path {
+        Some(old) => writeln!(text, "  {} {} (was {old})", file.letter, file.path),
+        None => writeln!(text, "  {} {}", file.letter, file.path),
+    };
+    for line in file.lines.iter().take(lines) {
+        let sign = if line.change == "added" { '+' } else { '-' };
+        let _ = writeln!(text, "    {sign}{}: {}", line.line_number, sanitize_line(&line.text));
+    }
+    let shown = (file.begun + file.lines.len()) as u64;
+    let more = (file.removed + file.added).saturating_sub(shown);
+    if lines >= file.pieces() && more > 0 {
+        let _ = writeln!(text, "    … {}", count(more, "more line"));
+    }
 }

@@ -157,15 +157,7 @@ const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
     ),
     (
         "text_bytes",
-        &[
-            "keyword_search",
-            "grep_search",
-            "search_index",
-            "list_directory",
-            "Search",
-            "keyword_lookup",
-            "search_history",
-        ],
+        &["keyword_search", "grep_search", "search_index", "list_directory", "Search", "keyword_lookup"],
         "its records are whole, and say `text_cut`",
     ),
     ("timeout", &["search_index"], "is an error there"),

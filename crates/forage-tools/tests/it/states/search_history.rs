@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Page, cancelled, with};
-use crate::support::Tree;
+use crate::support::{Tree, answer};
 
 /// Creates a repository. Names, messages and lines contain what could mislead a reader.
 fn repository() -> Tree {
@@ -60,8 +60,12 @@ pub(super) fn page() -> Page {
     let first = json!({"pattern": "RETRIES", "max_results": 1});
     let cursor = page.state("one commit", &context, first);
     page.state("the next commits", &context, json!({"pattern": "RETRIES", "cursor": cursor}));
-    let few = with(&context, |context| context.text_bytes = 300);
-    page.state("room for a part", &few, json!({}));
+    let few = with(&context, |context| context.text_bytes = 200);
+    let lines = json!({"pattern": "RETRIES", "path": "src"});
+    page.state("room for some of the lines", &few, lines.clone());
+    let text = answer(&few, "search_history", lines).text;
+    let cursor = text.split('"').nth(1);
+    page.state("the next lines", &few, json!({"pattern": "RETRIES", "path": "src", "cursor": cursor}));
     tree.write("long.txt", "RETRIES\n".repeat(40));
     tree.commit("Many lines");
     page.state("many lines of a file", &context, json!({"pattern": "RETRIES", "path": "long.txt"}));
