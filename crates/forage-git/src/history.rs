@@ -114,8 +114,10 @@ pub struct HistoryReport {
     pub end: HistoryEnd,
     /// Number of commits that this call and those before have looked at.
     pub looked: u64,
-    /// The last one of them, with its time.
+    /// The last one of them, with its time. `None` if this call has looked at no further commit.
     pub oldest: Option<(ObjectId, i64)>,
+    /// True if a commit changed one of the paths. Otherwise they are in none of the commits.
+    pub has_paths: bool,
     /// True if the repository is a shallow clone, and the history reached its end.
     pub is_shallow: bool,
     /// Number of versions of files that could not be read, e.g. because they are too large.
@@ -134,6 +136,7 @@ impl HistoryReport {
             end: HistoryEnd::Whole,
             looked,
             oldest: None,
+            has_paths: false,
             is_shallow: false,
             unread: 0,
             secret: BTreeSet::new(),
@@ -151,7 +154,9 @@ impl HistoryReport {
     /// must not begin before.
     fn ended(mut self, end: HistoryEnd, skip: u64) -> Self {
         self.end = end;
-        self.looked = self.looked.max(skip);
+        if self.looked <= skip {
+            (self.looked, self.oldest) = (skip, None);
+        }
         self
     }
 }
@@ -185,6 +190,7 @@ impl Repository {
                 Err(_) => return Ok(report.ended(HistoryEnd::Stopped, query.skip)),
             };
             report.is_shallow |= commit.object.is_cut_off;
+            report.has_paths |= !commit.is_same;
             let is_new = report.looked >= query.skip;
             let had_time = self.stop().check().is_none();
             let found = match is_new && !commit.is_merge() && !commit.object.is_cut_off {

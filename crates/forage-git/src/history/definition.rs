@@ -71,6 +71,10 @@ impl Repository {
             found.map(|_| CommitWalk::new(self, &query.from)).transpose()
         });
         let mut walk = match begun {
+            // If the call has to end, a definition may have been missed.
+            _ if self.stop().check().is_some() => {
+                return Ok(Some(report.ended(HistoryEnd::Stopped, query.skip)));
+            }
             Err(ObjectError::Stopped) => return Ok(Some(report.ended(HistoryEnd::Stopped, query.skip))),
             Ok(None) => return Ok(None),
             Ok(Some(walk)) => walk,

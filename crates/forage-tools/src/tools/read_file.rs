@@ -32,7 +32,7 @@ use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 use crate::tool::Tool;
 pub use structure::OutlineEntry;
-use structure::SymbolLines;
+use structure::{SymbolLines, SymbolRequest};
 
 /// The `read_file` tool.
 pub struct ReadFile;
@@ -196,7 +196,8 @@ pub(super) fn definition_lines(
     symbol: &str,
     stop: &Stop,
 ) -> Result<Vec<(u64, u64)>, ToolError> {
-    let found = structure::lines_of_all(context, file, symbol, 0, stop)?;
+    let request = SymbolRequest { symbols: symbol, around: 0, takes_all: true };
+    let found = structure::lines_of_all(context, file, request, stop)?;
     Ok(found.into_iter().map(|of| (of.start, of.end)).collect())
 }
 
@@ -250,7 +251,8 @@ impl Tool for ReadFile {
             }
             Some(symbol) => {
                 let text = source.whole_text(&stop)?.0;
-                structure::lines_of_all(context, (&path, &text), symbol, around, &stop)?
+                let request = SymbolRequest { symbols: symbol, around, takes_all: false };
+                structure::lines_of_all(context, (&path, &text), request, &stop)?
             }
             None => Vec::new(),
         }

@@ -28,7 +28,7 @@ use crate::outcome::{Limit, ToolOutcome};
 use crate::place::PathTarget;
 use crate::sanitize::without_hidden;
 use crate::several::AboutRoots;
-use crate::text::{clip, clip_line, count, grouped};
+use crate::text::{clip, clip_line, count, grouped, quoted};
 use crate::tool::Tool;
 use crate::tools::read_file::definition_lines;
 
@@ -251,6 +251,7 @@ struct HistoryCall<'a> {
     root: Arc<Root>,
     path: RelPath,
     shown_path: String,
+    has_revision: bool,
     pages: HistoryPages,
     max: usize,
     /// Number of commits that earlier pages have looked at.
@@ -297,6 +298,7 @@ impl<'a> HistoryCall<'a> {
             Some(revision) => revision.shown(&path.display()),
             None => path.display().into_owned(),
         };
+        let has_revision = revision.is_some();
         let from = match revision {
             Some(revision) => revision.id(),
             None => Repository::state_of(&root).map_err(|error| no_history(&root, &error))?.head,
@@ -307,7 +309,20 @@ impl<'a> HistoryCall<'a> {
         let (skip, begun) = cursor.map(|cursor| pages.read(cursor)).transpose()?.unwrap_or_default();
         let warnings = clamp.warnings.into_iter().chain(note).collect();
         let max = usize::try_from(max).unwrap_or(1);
-        Ok(Self { context, request, root, path, shown_path, pages, max, skip, begun, stop, warnings })
+        Ok(Self {
+            context,
+            request,
+            root,
+            path,
+            shown_path,
+            has_revision,
+            pages,
+            max,
+            skip,
+            begun,
+            stop,
+            warnings,
+        })
     }
 
     fn open(&self, stop: &Stop) -> Result<Repository, ToolError> {
@@ -406,10 +421,24 @@ impl<'a> HistoryCall<'a> {
         report.ok_or_else(|| {
             let problem = match self.path.is_root() {
                 true => "name the file that contains the symbol".to_owned(),
-                false => format!("{} is not a file of this commit that can be read", self.path.display()),
+                false => format!(
+                    "{} is not a file of this commit that can be read; name a revision that has it, as in `HEAD~3:{0}`",
+                    self.path.display()
+                ),
             };
             refused.unwrap_or_else(|| ToolError::argument("path", problem))
         })
+    }
+
+    /// Describes a path that is in no commit.
+    fn no_path(&self) -> String {
+        let problem = format!("no commit has {}", self.shown_path);
+        match self.shown_path.split_once(':') {
+            Some((name, _)) if !self.has_revision => {
+                format!("{problem}, and there is no branch, tag or commit {}", quoted(name))
+            }
+            _ => problem,
+        }
     }
 
     fn unread(&self, error: ObjectError) -> ToolError {
@@ -427,6 +456,8 @@ impl<'a> HistoryCall<'a> {
     ) -> ToolOutcome<HistoryResponse> {
         let is_whole = report.end == HistoryEnd::Whole;
         let found = !commits.is_empty();
+        let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
+        let no_path = self.no_path();
         let HistoryRequest { pattern, symbol, fixed_strings, .. } = self.request;
         let mut outcome = ToolOutcome::new(
             HistoryResponse {
@@ -455,6 +486,9 @@ impl<'a> HistoryCall<'a> {
             outcome.next_cursor = Some(self.pages.cursor(report.looked, begun));
         }
         outcome.warnings = self.warnings;
+        if is_whole && is_of_path && !report.has_paths {
+            outcome.warnings.push(no_path);
+        }
         outcome.warnings.extend(unseen(report));
         outcome.hidden = hidden;
         outcome
@@ -568,9 +602,19 @@ fn no_history(root: &Root, error: &NoHistory) -> ToolError {
 fn unseen(report: &HistoryReport) -> Vec<String> {
     let mut notes = Vec::new();
     let is_cut = matches!(report.end, HistoryEnd::Stopped | HistoryEnd::Limit);
-    if let Some((id, time)) = report.oldest.filter(|_| is_cut) {
-        let looked = count(report.looked, "commit");
-        notes.push(format!("looked back to {} ({}), {looked}", date(time), render::short(&id.to_string())));
+    let looked = count(report.looked, "commit");
+    match report.oldest {
+        _ if !is_cut => {}
+        Some((id, time)) => {
+            let id = id.to_string();
+            notes.push(format!("looked back to {} ({}), {looked}", date(time), render::short(&id)));
+        }
+        None if report.looked > 0 => {
+            notes.push(format!(
+                "no time was left after the {looked} of earlier pages; give the call more time"
+            ));
+        }
+        None => {}
     }
     if report.is_shallow {
         notes.push("the clone is shallow: older commits are not in it".to_owned());

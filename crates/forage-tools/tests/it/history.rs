@@ -92,6 +92,27 @@ fn varied_repository() -> Tree {
     tree
 }
 
+/// A name may be ambiguous in an old version of a file only. Its history must not end there.
+#[test]
+fn history_of_an_ambiguous_name_has_all_definitions() {
+    let tree = Tree::new();
+    let method = |of: &str, lines: usize| {
+        format!("impl {of} {{\n    fn merge(self) {{\n{}    }}\n}}\n", "        step();\n".repeat(lines))
+    };
+    tree.write("a.rs", method("One", 10));
+    tree.commit("First");
+    tree.write("a.rs", [method("One", 400), method("Other", 300)].concat());
+    tree.commit("Long");
+    tree.write("a.rs", [method("One", 3), method("Other", 3)].concat());
+    tree.commit("Short");
+    let of = |symbol: &str| {
+        let request = json!({"symbol": symbol, "path": "a.rs"});
+        subjects(answer(&tree.context(), "search_history", request).records())
+    };
+    assert_eq!(of("merge"), ["Short", "Long", "First"]);
+    assert_eq!(of("Other::merge"), ["Short", "Long"]);
+}
+
 /// Where a line of an answer belongs: a commit, a file of it, a line of that.
 type Piece = [String; 3];
 

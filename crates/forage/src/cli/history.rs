@@ -1,5 +1,6 @@
 //! `forage history`: finds the commits that changed a text, a definition or a path.
 
+use clap::builder::NonEmptyStringValueParser;
 use forage_tools::Tool as _;
 use forage_tools::tools::{HistoryRequest, SearchHistory};
 
@@ -20,13 +21,19 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Regular expression that an added or removed line matches, as `git log -G` takes it
-    #[arg(required_unless_present_any = ["symbol", "path"])]
+    #[arg(required_unless_present_any = ["symbol", "path"], value_parser = NonEmptyStringValueParser::new())]
     pattern: Option<String>,
     /// PATTERN is plain text; find commits that changed how often it occurs, as `git log -S` does
     #[arg(short = 'F', long, requires = "pattern")]
     fixed_strings: bool,
     /// Name of a definition in the file PATH, such as send or Client::send, as `git log -L` follows it
-    #[arg(long, value_name = "NAME", conflicts_with = "pattern", requires = "path")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with = "pattern",
+        requires = "path",
+        value_parser = NonEmptyStringValueParser::new(),
+    )]
     symbol: Option<String>,
     /// Directory or file; REV:PATH begins at another revision
     #[arg(short, long, value_name = "PATH")]

@@ -18,6 +18,10 @@ const LINE_NUMBER: &str = "\x1b[32m";
 const MATCH: &str = "\x1b[1m\x1b[31m";
 const NOTE: &str = "\x1b[2m";
 const DIRECTORY: &str = "\x1b[1m\x1b[34m";
+/// These are git's.
+const COMMIT: &str = "\x1b[33m";
+const ADDED: &str = "\x1b[32m";
+const REMOVED: &str = "\x1b[31m";
 const RESET: &str = "\x1b[0m";
 
 /// Parses a link format. This is one of ripgrep's names, `zed`, or an address with `{path}`.
@@ -61,6 +65,9 @@ impl Painter {
     /// Adds colours and links to an answer.
     pub(crate) fn answer(&self, text: &str, records: &Value) -> String {
         let mut page = Page::default();
+        if records["commits"].is_array() {
+            return page.history(text);
+        }
         page.gather(records, "");
         let root = records["root"].as_str().unwrap_or_default();
         let link = |path: &str, line| self.address(root, path, line);
@@ -188,6 +195,27 @@ impl<'a> Page<'a> {
         self.painted.push_str(&shown[at..]);
     }
 
+    /// Paints an answer with commits: their ids, the names of files, and changed lines.
+    fn history(mut self, text: &str) -> String {
+        let notes = notes_start(text);
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            let body = line.strip_suffix('\n').unwrap_or(line);
+            let (style, part) = match body.as_bytes() {
+                _ if at >= notes => (NOTE, 0..body.len()),
+                [b' ', b' ', b' ', b' ', b'+', ..] => (ADDED, 0..body.len()),
+                [b' ', b' ', b' ', b' ', b'-', ..] => (REMOVED, 0..body.len()),
+                [b' ', b' ', letter, b' ', ..] if letter.is_ascii_uppercase() => (PATH, 4..body.len()),
+                bytes => (COMMIT, 0..id_length(bytes)),
+            };
+            self.painted.push_str(&body[..part.start]);
+            self.put(style, &body[part.clone()]);
+            self.painted.push_str(&line[part.end..]);
+            at += line.len();
+        }
+        self.painted
+    }
+
     fn put(&mut self, style: &str, text: &str) {
         if !text.is_empty() {
             self.painted.extend([style, text, RESET]);
@@ -200,6 +228,12 @@ fn notes_start(text: &str) -> usize {
     let Some(at) = text.rfind("\n\n[") else { return text.len() };
     let notes = &text[at + 2..];
     if notes.lines().all(|line| line.starts_with('[') && line.ends_with(']')) { at + 2 } else { text.len() }
+}
+
+/// Returns the length of the abbreviated id that a line begins with, or 0.
+fn id_length(line: &[u8]) -> usize {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    if digits > 6 && line.get(digits) == Some(&b' ') { digits } else { 0 }
 }
 
 /// Splits a line, or the part after its path, at a line number or a range. Returns the text before the
@@ -280,6 +314,20 @@ mod tests {
             "{PATH}a.rs{RESET}\n  {LINE_NUMBER}1-19{RESET} type A\n    {LINE_NUMBER}9{RESET}: use {MATCH}find{RESET};\n"
         );
         assert_eq!(painted, expected);
+    }
+
+    #[test]
+    fn history_has_the_colours_of_a_diff() {
+        let text = "1 commit changed `x` (newest first):\n\na013db60b9 2026-01-05 -4: M x\n  R b.rs (was a.rs)\n    \
+                    -4: x\n    +5: - y\n    … 2 more lines\n\n[more results: z]\n";
+        let painted = painter("file").answer(text, &json!({ "commits": [] }));
+        let expected = format!(
+            "1 commit changed `x` (newest first):\n\n{COMMIT}a013db60b9{RESET} 2026-01-05 -4: M x\n  R {PATH}b.rs (was \
+             a.rs){RESET}\n{REMOVED}    -4: x{RESET}\n{ADDED}    +5: - y{RESET}\n    … 2 more lines\n\n{NOTE}[more \
+             results: z]{RESET}\n"
+        );
+        assert_eq!(painted, expected);
+        assert_eq!(plain(&painted), text);
     }
 
     /// The contents of a file can look like any other part of an answer.

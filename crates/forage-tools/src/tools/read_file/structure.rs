@@ -321,6 +321,18 @@ fn shown(entry: &OutlineEntry) -> String {
     line
 }
 
+/// Definitions requested by name.
+#[derive(Clone, Copy)]
+pub(super) struct SymbolRequest<'a> {
+    /// Names, separated by commas.
+    pub(super) symbols: &'a str,
+    /// Number of lines around each definition.
+    pub(super) around: u64,
+    /// True if a name means all definitions with this name, wherever they are. Otherwise, an ambiguous name is
+    /// an error, unless all of its definitions together are short.
+    pub(super) takes_all: bool,
+}
+
 /// Lines of a definition requested by name.
 pub(super) struct SymbolLines {
     pub(super) start: u64,
@@ -331,19 +343,18 @@ pub(super) struct SymbolLines {
     pub(super) notes: Vec<String>,
 }
 
-/// Finds the lines of the definitions in `symbols`, which are separated by commas, with `around` lines around
-/// each.
+/// Finds the lines of the requested definitions in a file.
 pub(super) fn lines_of_all(
     context: &Context,
     (path, text): (&RelPath, &str),
-    symbols: &str,
-    around: u64,
+    request: SymbolRequest<'_>,
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
+    let SymbolRequest { symbols, around, takes_all } = request;
     let total = text.lines().count() as u64;
     let mut all: Vec<SymbolLines> = Vec::new();
     let mut add = |symbol: &str| -> Result<(), ToolError> {
-        for of in lines_of(context, (path, text), symbol, stop)? {
+        for of in lines_of(context, (path, text), (symbol, takes_all), stop)? {
             let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
             all.push(SymbolLines { start, end: end.min(total.max(of.end)), ..of });
         }
@@ -390,11 +401,11 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
 }
 
 /// Finds the lines of the definition that `symbol` names. There may be several in one scope, e.g. overloads,
-/// preprocessor branches, or a getter and a setter.
+/// preprocessor branches, or a getter and a setter. For `takes_all`, see [`SymbolRequest`].
 fn lines_of(
     context: &Context,
     (path, text): (&RelPath, &str),
-    symbol: &str,
+    (symbol, takes_all): (&str, bool),
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
@@ -406,12 +417,12 @@ fn lines_of(
     };
     let chosen = search.preferred(search.named()?);
     if chosen.is_empty() {
-        return Err(search.not_found(path, &context.names));
+        return Err(search.not_found(path, &context.names, takes_all));
     }
     let lines = |at: &usize| outline.definitions[*at].end_line + 1 - outline.definitions[*at].start_line;
     let is_short = chosen.iter().map(lines).sum::<u32>() <= limits::SYMBOL_LINES;
     let is_shown = is_short || search.is_one_scope(&chosen);
-    match chosen.len() <= limits::SYMBOL_PLACES && is_shown {
+    match takes_all || chosen.len() <= limits::SYMBOL_PLACES && is_shown {
         true => Ok(chosen.iter().map(|at| search.symbol_lines(*at, &chosen)).collect()),
         false => Err(search.ambiguous(path, &chosen)),
     }
@@ -548,7 +559,7 @@ impl SymbolSearch<'_> {
     }
 
     /// Builds the error for a symbol without a definition. It names those with the nearest names.
-    fn not_found(&self, path: &RelPath, names: &ToolNames) -> ToolError {
+    fn not_found(&self, path: &RelPath, names: &ToolNames, takes_all: bool) -> ToolError {
         let found = &self.outline.definitions;
         let near = nearest(found, self.segments.last().map_or("", String::as_str));
         let instead = match near.is_empty() {
@@ -557,11 +568,12 @@ impl SymbolSearch<'_> {
             false => format!(" the nearest names are {};", near.join(", ")),
         };
         let more = if self.outline.has_more { format!(" {};", has_more()) } else { String::new() };
+        let outline = if takes_all { "{read_file} with {read_file.outline}" } else { "{read_file.outline}" };
         let problem = format!(
             "no definition of {} was found in {};{more}{instead} {} lists its definitions",
             quoted(self.symbol),
             path.display(),
-            names.fill("{read_file.outline}")
+            names.fill(outline)
         );
         ToolError::argument("symbol", problem)
     }

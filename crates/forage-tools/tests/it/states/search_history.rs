@@ -52,6 +52,7 @@ pub(super) fn page() -> Page {
             ("from another revision on", json!({"pattern": "RETRIES", "path": "HEAD~2:"})),
             ("no such line", json!({"pattern": "absent"})),
             ("no commit of a path", json!({"path": "nowhere"})),
+            ("a revision that is none, before a path", json!({"pattern": "RETRIES", "path": "v9:src"})),
         ],
     );
     page.records("with its records", &context, json!({"pattern": "u32", "path": "src"}));
@@ -71,6 +72,8 @@ pub(super) fn page() -> Page {
     page.state("many lines of a file", &context, json!({"pattern": "RETRIES", "path": "long.txt"}));
     let no_time = with(&context, |context| context.timeout = Duration::ZERO);
     page.state("no time", &no_time, json!({"path": "src"}));
+    let cursor = page.state("some commits", &context, json!({"path": "src", "max_results": 2}));
+    page.state("no time for the next", &no_time, json!({"path": "src", "cursor": cursor}));
     page.state("cancelled", &cancelled(&context), json!({"path": "src"}));
 
     page.chapter("Errors");
