@@ -143,6 +143,10 @@ pub const HISTORY_BYTES: usize = 16 << 30;
 /// Maximum number of cached results for contents: 60 million bytes.
 pub const HISTORY_SIGNATURES: usize = 1 << 20;
 
+/// Maximum size in bytes of the versions of a definition that are cached. Most versions occur in two commits, as
+/// the old and as the new one.
+pub const HISTORY_DEFINITION_BYTES: usize = 32 << 20;
+
 /// Maximum number of lines of a text that we compare with another. This takes about a second if the texts
 /// have nothing in common.
 pub const HISTORY_DIFF_LINES: usize = 200_000;

@@ -37,11 +37,16 @@ struct DefinitionText {
     numbers: Rc<[u32]>,
 }
 
+/// Number of bytes of an entry of the cache without its text.
+const DEFINITION_BYTES: usize = size_of::<(ObjectId, Option<DefinitionText>)>();
+
 /// The state of a search while it goes through commits.
 struct DefinitionSearch<'a, 'f> {
     find: &'a mut FindDefinition<'f>,
     /// The definition in the contents that were read.
     texts: HashMap<ObjectId, Option<DefinitionText>>,
+    /// Number of bytes of these.
+    bytes: usize,
     /// The path of the file in commits that were not visited yet.
     paths: HashMap<ObjectId, Vec<u8>>,
     max_lines: usize,
@@ -65,7 +70,7 @@ impl Repository {
     ) -> Result<Option<HistoryReport>, ObjectError> {
         let mut report = HistoryReport::new(0);
         let (texts, paths) = (HashMap::new(), HashMap::from([(query.from, query.path.to_vec())]));
-        let mut search = DefinitionSearch { find, texts, paths, max_lines: query.max_lines };
+        let mut search = DefinitionSearch { find, texts, bytes: 0, paths, max_lines: query.max_lines };
         let begun = self.commit(&query.from).and_then(|newest| {
             let found = search.at(self, newest.tree, query.path, &mut report)?;
             found.map(|_| CommitWalk::new(self, &query.from)).transpose()
@@ -204,6 +209,12 @@ impl DefinitionSearch<'_, '_> {
         }
         let found = DefinitionText { version, text: Rc::from(text), numbers: Rc::from(numbers) };
         let found = (!found.text.is_empty()).then_some(found);
+        let size = found.as_ref().map_or(0, |it| it.text.len() + size_of_val(&*it.numbers));
+        self.bytes += size + DEFINITION_BYTES;
+        if self.bytes > limits::HISTORY_DEFINITION_BYTES {
+            self.texts.clear();
+            self.bytes = size + DEFINITION_BYTES;
+        }
         self.texts.insert(id, found.clone());
         Ok(found)
     }

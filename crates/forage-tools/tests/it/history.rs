@@ -276,6 +276,21 @@ fn history_stays_below_the_root() {
     let context = crate::support::context_at(&at, forage_fs::SecretPolicy::standard(&[]));
     let refused = call(&context, "search_history", json!({"pattern": "needle"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");
+    // A link to objects that are outside gives nothing of them.
+    let objects = tree.root().join(".git/objects");
+    let linked = Tree::new();
+    linked.git(&["init", "-q", "-b", "main"]);
+    std::fs::copy(tree.root().join(".git/refs/heads/main"), linked.root().join(".git/refs/heads/main"))
+        .unwrap();
+    let found = || call(&linked.context(), "search_history", json!({"pattern": "needle"}));
+    std::fs::remove_dir_all(linked.root().join(".git/objects")).unwrap();
+    linked.link(&objects, ".git/objects");
+    assert!(found().is_err(), "{:?}", found());
+    // Positive control: without the link, they are found.
+    std::fs::remove_file(linked.root().join(".git/objects")).unwrap();
+    std::fs::rename(&objects, linked.root().join(".git/objects")).unwrap();
+    assert!(found().unwrap().found);
+    std::fs::rename(linked.root().join(".git/objects"), &objects).unwrap();
     let refused =
         call(&tree.context(), "search_history", json!({"path": "../outside"})).unwrap_err().to_string();
     assert!(refused.contains("outside of the root"), "{refused}");

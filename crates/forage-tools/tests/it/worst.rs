@@ -278,6 +278,36 @@ const WORST: &[Worst] = &[
         ends: Ends::Cut,
     },
     Worst {
+        tool: "search_history",
+        what: "a file whose 190,000 lines all change",
+        tree: |tree| {
+            for number in 0..4 {
+                let line = |line: usize| format!("line {number} {}\n", line * 7_919 % 190_001);
+                tree.write("a.txt", (0..190_000).map(line).collect::<String>());
+                tree.commit("Change");
+            }
+        },
+        request: || json!({"pattern": "line"}),
+        ends: Ends::Any,
+    },
+    Worst {
+        tool: "search_history",
+        what: "renames of 400 files that were edited",
+        tree: |tree| {
+            for directory in ["one", "two"] {
+                let _ = fs::remove_dir_all(tree.root().join("one"));
+                for number in 0..400 {
+                    let line = |line: usize| format!("line {} of {number}\n", line * number % 977);
+                    let text = (0..500).map(line).collect::<String>() + directory;
+                    tree.write(format!("{directory}/{number}.txt"), text);
+                }
+                tree.commit("Change");
+            }
+        },
+        request: || json!({"pattern": "line"}),
+        ends: Ends::Any,
+    },
+    Worst {
         tool: "keyword_lookup",
         what: "a question of two thousand words, of texts of megabytes",
         tree: |_| {},
