@@ -23,8 +23,8 @@ fn main() {
 
 /// Returns the commit from which a registry package was made.
 fn packaged() -> Option<String> {
-    let told = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
-    let (_, rest) = told.split_once("\"sha1\": \"")?;
+    let output = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = output.split_once("\"sha1\": \"")?;
     rest.get(..SHORT).map(str::to_owned)
 }
 
@@ -43,7 +43,7 @@ fn checked_out() -> Option<String> {
     }
     println!("cargo::rerun-if-changed={}", log.display());
     let format = format!("--abbrev={SHORT}");
-    let told = Command::new("git").args(["log", "-1", &format, "--format=%h %cs", "HEAD"]).output().ok()?;
-    let told = String::from_utf8(told.stdout).ok()?.trim().to_owned();
-    (!told.is_empty()).then_some(told)
+    let output = Command::new("git").args(["log", "-1", &format, "--format=%h %cs", "HEAD"]).output().ok()?;
+    let output = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (!output.is_empty()).then_some(output)
 }

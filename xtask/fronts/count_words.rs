@@ -5,7 +5,7 @@ use forage_fs::Root;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::border::Border;
+use crate::output_redactor::OutputRedactor;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
@@ -55,7 +55,7 @@ impl Tool for CountWords {
 }
 
 impl Render for CountResponse {
-    fn redact(&mut self, _border: &mut Border<'_>) {}
+    fn redact(&mut self, _border: &mut OutputRedactor<'_>) {}
 
     fn name_whole_paths(&mut self, _root: &Root) {}
 

@@ -160,7 +160,7 @@ trait TypeNames {
     fn union(&self, all: Vec<String>) -> String;
     fn word(&self, word: &str) -> String;
     /// The type of the records of another root, which are those of this answer.
-    fn of_root(&self, own: &str) -> String;
+    fn other_root(&self, own: &str) -> String;
 }
 
 /// Names the type of a schema. `own` is the class to which `Answer` refers.
@@ -178,7 +178,7 @@ fn type_of(names: &impl TypeNames, schema: &Value, own: &str) -> String {
     };
     if let Some(reference) = schema["$ref"].as_str() {
         return match reference.rsplit('/').next().unwrap_or_default() {
-            "Answer" => names.of_root(own),
+            "Answer" => names.other_root(own),
             // This record contains whatever a model was shown, in any of its forms.
             "ShownRecord" => names.plain("object"),
             name => name.to_owned(),

@@ -32,7 +32,7 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// Returns the workspace that contains the source of this program.
-    pub(crate) fn of_this_source() -> Self {
+    pub(crate) fn from_manifest_dir() -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = package.parent().unwrap_or(package).to_owned();
         Self {

@@ -24,7 +24,7 @@ pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let (mut keys, mut first_keys) = (Vec::new(), Vec::new());
     gather(schema, "", &mut keys, &mut first_keys)
         .ok_or("a key of the schema lacks a field that its page needs")?;
-    let shared = of_several_tools(&keys);
+    let shared = shared_tool_keys(&keys);
     let mut written = Vec::new();
     for (key, value) in &keys {
         let (shown, default) = match shared.get(key.as_str()) {
@@ -70,7 +70,7 @@ fn gather<'a>(
 
 /// Finds keys that several tools have with the same meaning. Returns, for each of them, the key with `NAME`
 /// in place of the tool, and the defaults.
-fn of_several_tools<'k>(keys: &'k [Key<'_>]) -> BTreeMap<&'k str, (String, String)> {
+fn shared_tool_keys<'k>(keys: &'k [Key<'_>]) -> BTreeMap<&'k str, (String, String)> {
     // For each name and meaning, all keys with their tools and defaults.
     let mut by_meaning: BTreeMap<_, Vec<(&str, &str, String)>> = BTreeMap::new();
     for (key, value) in keys {
@@ -115,8 +115,8 @@ fn about(value: &Value) -> Option<String> {
         let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         let _ = write!(about, ": {}", words.join(", "));
     }
-    if let Some(most) = value.get("maximum") {
-        let _ = write!(about, "; {} to {most}", value.get("minimum")?);
+    if let Some(max) = value.get("maximum") {
+        let _ = write!(about, "; {} to {max}", value.get("minimum")?);
     }
     if let Some(variable) = value["x-variable"].as_str() {
         let _ = write!(about, " (`{variable}`)");

@@ -161,9 +161,9 @@ fn first_sentence(page: &str) -> String {
     let mut rest = text.as_str();
     while let Some((before, link)) = rest.split_once('[') {
         plain.push_str(before);
-        let Some((name, behind)) = link.split_once("](") else { break };
+        let Some((name, after)) = link.split_once("](") else { break };
         plain.push_str(name);
-        rest = behind.split_once(')').map_or("", |(_, behind)| behind);
+        rest = after.split_once(')').map_or("", |(_, after)| after);
     }
     plain.push_str(rest);
     let end = plain.find(". ").map_or(plain.len(), |at| at + 1);

@@ -56,15 +56,15 @@ fn readme(name: &str, source: &str) -> String {
 fn without_links(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
-    while let Some((before, behind)) = rest.split_once("[`") {
+    while let Some((before, after)) = rest.split_once("[`") {
         text.push_str(before);
-        let Some((item, behind)) = behind.split_once("`]") else {
+        let Some((item, after)) = after.split_once("`]") else {
             text.push_str("[`");
-            rest = behind;
+            rest = after;
             continue;
         };
         text.push_str(&format!("`{item}`"));
-        rest = behind.strip_prefix('(').and_then(|target| Some(target.split_once(')')?.1)).unwrap_or(behind);
+        rest = after.strip_prefix('(').and_then(|target| Some(target.split_once(')')?.1)).unwrap_or(after);
     }
     text + rest
 }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_readme_has_the_front_page_without_what_is_for_the_compiler() {
+    fn readme_is_the_front_page_without_compiler_directives() {
         let source = "//! What it is: a [`Root`] and [`walk`](fn@walk).\n//!\n//! ```\n//! let a = 1;\n//! # hidden();\n//! #[x]\n//! ```\n\nmod a;\n//! none\n";
         let text = readme("x", source);
         assert!(

@@ -160,8 +160,8 @@ impl Fronts<'_> {
         let (json, config) = (json!(requests).to_string(), self.place.join("config"));
         let ask = |command: &mut Command| {
             let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", &config);
-            let told = printed(command, "a front")?;
-            let answers: Answers = serde_json::from_str(&told).map_err(|error| error.to_string())?;
+            let reported = printed(command, "a front")?;
+            let answers: Answers = serde_json::from_str(&reported).map_err(|error| error.to_string())?;
             Ok::<_, String>(answers.into_iter().map(comparable).collect::<Answers>())
         };
         let example = self.built().join("debug/examples/fronts");

@@ -203,11 +203,11 @@ fn client_section<'a>(
 
 /// Generates the reference of the tools. `tools` must be the definitions with all arguments. The second
 /// argument must be those that models see, and `on` those of the tools that are enabled by default.
-fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String> {
+fn tools_page(tools: &Value, advertised: &Value, on: &Value) -> Result<String, String> {
     let array = |tools: &Value| {
         tools.as_array().cloned().ok_or("`forage tools --format mcp` does not print an array")
     };
-    let (tools, told, on) = (array(tools)?, array(told)?, array(on)?);
+    let (tools, advertised, on) = (array(tools)?, array(advertised)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
          This page has the descriptions that models read, word for word, and the arguments. Models do not see *hidden*\n\
@@ -217,15 +217,16 @@ fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String>
     );
     for tool in &tools {
         let is_on = on.iter().any(|other| other["name"] == tool["name"]);
-        let told = told.iter().find(|other| other["name"] == tool["name"]);
-        let told = told.map_or(&Value::Null, |told| &told["inputSchema"]["properties"]);
-        section(&mut page, tool, told, is_on)
+        let advertised = advertised.iter().find(|other| other["name"] == tool["name"]);
+        let advertised =
+            advertised.map_or(&Value::Null, |advertised| &advertised["inputSchema"]["properties"]);
+        section(&mut page, tool, advertised, is_on)
             .ok_or_else(|| format!("a tool lacks a field that its page needs: {tool}"))?;
     }
     Ok(page)
 }
 
-fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option<()> {
+fn section(page: &mut String, tool: &Value, advertised: &Value, is_on: bool) -> Option<()> {
     let (name, title) = (tool["name"].as_str()?, tool["title"].as_str()?);
     let _ = write!(page, "\n## `{name}`\n\n{title}.\n\n");
     if !is_on {
@@ -242,7 +243,7 @@ fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option
     for (argument, property) in arguments {
         let required =
             schema["required"].as_array().is_some_and(|names| names.contains(&argument.as_str().into()));
-        let need = match (required, told[argument].is_null()) {
+        let need = match (required, advertised[argument].is_null()) {
             (true, _) => "required",
             (false, false) => "",
             (false, true) => "hidden",
@@ -294,9 +295,9 @@ fn meaning(property: &Value) -> String {
     }
     let bound = |key| property.get(key).filter(|bound: &&Value| !bound.is_null());
     match (bound("minimum"), bound("maximum")) {
-        (Some(least), Some(most)) => parts.push(format!("From {least} to {most}.")),
+        (Some(least), Some(max)) => parts.push(format!("From {least} to {max}.")),
         (Some(least), None) => parts.push(format!("At least {least}.")),
-        (None, Some(most)) => parts.push(format!("At most {most}.")),
+        (None, Some(max)) => parts.push(format!("At most {max}.")),
         (None, None) => {}
     }
     parts.join(" ")
@@ -335,9 +336,9 @@ mod tests {
             },
             { "name": "rest", "title": "Rest", "description": "Nothing.", "inputSchema": { "properties": {} } },
         ]);
-        let mut told = tools.clone();
-        told[0]["inputSchema"]["properties"].as_object_mut().unwrap().remove("mode");
-        let page = tools_page(&tools, &told, &tools).unwrap();
+        let mut advertised = tools.clone();
+        advertised[0]["inputSchema"]["properties"].as_object_mut().unwrap().remove("mode");
+        let page = tools_page(&tools, &advertised, &tools).unwrap();
         let expected = "\n## `find_it`\n\nFind it.\n\n```text\nFinds <it>.\n\nWith `a<b>`.\n```\n\n\
             | argument | type | | meaning |\n|---|---|---|---|\n\
             | `terms` | array of string | required | One \\| many |\n\

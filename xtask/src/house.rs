@@ -79,7 +79,7 @@ fn violations(name: &str, text: &str) -> Vec<String> {
                  crates/forage-llm/src/providers.toml"
             ));
         }
-        if let Some(word) = of_the_program(name).iter().find(|word| in_product && says(code, word)) {
+        if let Some(word) = banned_words(name).iter().find(|word| in_product && says(code, word)) {
             found.push(format!(":{number}: a library must not mention `{word}`; use a `forage_base::Hint`"));
         }
     }
@@ -87,7 +87,7 @@ fn violations(name: &str, text: &str) -> Vec<String> {
 }
 
 /// Returns the words that a file must not contain if it belongs to a library.
-fn of_the_program(name: &str) -> Vec<&'static str> {
+fn banned_words(name: &str) -> Vec<&'static str> {
     let library = name.strip_prefix("crates/forage-").and_then(|rest| rest.split_once("/src/"));
     match library {
         // These crates work with tools and may name them.

@@ -84,7 +84,7 @@ const USAGE: &str = "usage: cargo xtask check [--all|--quick]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let workspace = Workspace::of_this_source();
+    let workspace = Workspace::from_manifest_dir();
     let result = match arguments.as_slice() {
         ["check"] => check::run(&workspace, false),
         ["check", "--all"] => check::run(&workspace, true),

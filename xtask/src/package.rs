@@ -135,8 +135,8 @@ fn git(workspace: &Workspace, arguments: &[&str]) -> Result<String, String> {
 
 /// Returns the target triple of this machine, for which we build.
 fn host(workspace: &Workspace) -> Result<String, String> {
-    let told = printed(workspace.program("rustc").arg("-vV"), "rustc")?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = printed(workspace.program("rustc").arg("-vV"), "rustc")?;
+    let host = output.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or("`rustc -vV` names no host".to_owned())
 }
 
@@ -151,7 +151,7 @@ fn path() -> Result<OsString, String> {
 /// Returns the path of a program in the packaging environment.
 fn tool(name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-    Workspace::of_this_source().path("target/peers/packaging/python").join(folder).join(name)
+    Workspace::from_manifest_dir().path("target/peers/packaging/python").join(folder).join(name)
 }
 
 /// Returns the path of a module for another language in cargo's output directory.

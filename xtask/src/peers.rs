@@ -338,7 +338,7 @@ fn install_those(
     };
     let is_named = |peer: &Peer| !peer.variables.is_empty() && peer.variables.iter().all(is_own);
     let wanted: Vec<&Peer> = PEERS.iter().filter(|peer| is_wanted(peer)).collect();
-    let is_missing = |peer: &&&Peer| !is_named(peer) && !peer.is_there(workspace, versions);
+    let is_missing = |peer: &&&Peer| !is_named(peer) && !peer.is_installed(workspace, versions);
     let mut missing: Vec<&Peer> = wanted.iter().filter(is_missing).copied().collect();
     println!("    {} of {} peers are there", wanted.len() - missing.len(), wanted.len());
     system::provide(workspace, &missing)?;
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn every_list_is_there_and_every_folder_is_of_one_peer() {
-        let workspace = Workspace::of_this_source();
+        let workspace = Workspace::from_manifest_dir();
         let mut folders = Vec::new();
         for peer in PEERS {
             if let Source::Npm { folder, list } | Source::Python { folder, list, .. } = peer.source {

@@ -75,8 +75,8 @@ impl Budget {
     }
 
     /// Computes the maximum size in bytes of each result if a turn has this many calls.
-    pub(super) fn bytes_per_call(&self, calls: usize, least: usize, most: usize) -> usize {
-        (self.limits.bytes / TURN_SHARE / calls.max(1)).clamp(least, most.max(least))
+    pub(super) fn bytes_per_call(&self, calls: usize, least: usize, max: usize) -> usize {
+        (self.limits.bytes / TURN_SHARE / calls.max(1)).clamp(least, max.max(least))
     }
 
     /// Decides whether the next turn must be the last one, and why.

@@ -171,9 +171,9 @@ fn find(text: &str) -> Vec<CitationMatch<'_>> {
         {
             continue;
         }
-        let behind = at + 1 + length;
-        let behind = behind + usize::from(text[behind..].starts_with('`'));
-        found.push(CitationMatch { path, start, end, at: behind });
+        let after = at + 1 + length;
+        let after = after + usize::from(text[after..].starts_with('`'));
+        found.push(CitationMatch { path, start, end, at: after });
     }
     found
 }
@@ -222,22 +222,22 @@ impl PathStart {
 
     /// Advances past a character.
     fn pass(&mut self, text: &str, at: usize, c: char) {
-        let behind = at + c.len_utf8();
+        let after = at + c.len_utf8();
         match c {
-            '\n' => *self = Self { start: behind, ..Self::default() },
+            '\n' => *self = Self { start: after, ..Self::default() },
             '`' => {
                 let is_code = !self.is_code;
-                *self = Self { start: behind, is_code, is_leading: is_code };
+                *self = Self { start: after, is_code, is_leading: is_code };
             }
             c if self.is_code => {
                 self.is_leading &= c.is_whitespace();
                 // In a list, for example `a.rs:1, b.rs:2`, each entry starts a new path. The caller checks
                 // whether its name looks like a file.
                 if self.is_leading || (c == ' ' && text[..at].ends_with(',') && self.start < at) {
-                    self.start = behind;
+                    self.start = after;
                 }
             }
-            c if c.is_whitespace() || "\"'()[]{}<>,;|*".contains(c) => self.start = behind,
+            c if c.is_whitespace() || "\"'()[]{}<>,;|*".contains(c) => self.start = after,
             _ => {}
         }
     }

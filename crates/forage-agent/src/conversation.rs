@@ -18,11 +18,11 @@ pub(super) struct Conversation {
     system: Redacted,
     messages: Vec<ChatMessage>,
     /// Results that are still complete, oldest first.
-    results: Vec<ResultPlace>,
+    results: Vec<ResultLocation>,
 }
 
 /// The location of a call's result in the messages.
-struct ResultPlace {
+struct ResultLocation {
     message: usize,
     slot: usize,
     call: usize,
@@ -51,7 +51,7 @@ impl Conversation {
         self.messages.push(ChatMessage::Model(turn));
         let message = self.messages.len();
         let place =
-            |(slot, (call, _)): (usize, &(usize, ToolResult))| ResultPlace { message, slot, call: *call };
+            |(slot, (call, _)): (usize, &(usize, ToolResult))| ResultLocation { message, slot, call: *call };
         self.results.extend(results.iter().enumerate().map(place));
         self.messages.push(ChatMessage::ToolResults(results.into_iter().map(|(_, result)| result).collect()));
     }
@@ -78,15 +78,15 @@ impl Conversation {
         results.flatten().map(|result| result.text.as_str().len()).sum()
     }
 
-    /// Evicts the oldest results until all results together have at most `most` bytes. Results of the newest
+    /// Evicts the oldest results until all results together have at most `max` bytes. Results of the newest
     /// turn must stay, as the model has not seen them. Returns the call numbers of the evicted results.
-    pub(super) fn make_room(&mut self, most: usize) -> Vec<usize> {
+    pub(super) fn make_room(&mut self, max: usize) -> Vec<usize> {
         let newest = self.messages.len() - 1;
         let mut bytes = self.bytes();
         let mut taken = Vec::new();
         let messages = &mut self.messages;
         self.results.retain(|place| {
-            if bytes <= most || place.message == newest {
+            if bytes <= max || place.message == newest {
                 return true;
             }
             let Some(ChatMessage::ToolResults(results)) = messages.get_mut(place.message) else {
@@ -126,7 +126,7 @@ mod tests {
                 call += 1;
                 result(call, text)
             });
-            conversation.add(ChatAnswer::of_text("p", "m", "x").into_turn(), results.collect());
+            conversation.add(ChatAnswer::from_text("p", "m", "x").into_turn(), results.collect());
         }
         conversation
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_results_make_room_and_never_the_question_nor_the_newest_turn() {
+    fn oldest_results_are_dropped_first() {
         let long = "r".repeat(1_000);
         let mut conversation = conversation(&[&[&long, "short"], &[&long], &[&long, &long]]);
         assert_eq!(conversation.make_room(5_000), [0; 0]);
@@ -152,7 +152,7 @@ mod tests {
         let mut conversation = conversation(&[]);
         conversation.remark(&Redacted::trusted(" [1]"));
         conversation
-            .add(ChatAnswer::of_text("p", "m", "x").into_turn(), vec![result(1, "one"), result(2, "two")]);
+            .add(ChatAnswer::from_text("p", "m", "x").into_turn(), vec![result(1, "one"), result(2, "two")]);
         conversation.remark(&Redacted::trusted(" [2]"));
         assert_eq!(texts(&conversation), ["the question [1]", "one", "two [2]"]);
     }

@@ -9,10 +9,10 @@ use forage_redact::{Redacted, Redactor};
 use forage_tools::{Context, clip, sanitize, sanitize_line};
 use serde::{Deserialize, Serialize};
 
-use super::border::ResultBorder;
 use super::limits::{
     EARLIER_BYTES, EXCHANGE_ANSWER_BYTES, EXCHANGE_CALLS, EXCHANGE_FILE_BYTES, EXCHANGE_FILES,
 };
+use super::result_redactor::ResultRedactor;
 use super::transcript::{Transcript, shown};
 
 /// A question and its answer, redacted, in the form that the next question's model gets. It contains only the
@@ -105,8 +105,12 @@ fn state(file: &CitedFile, context: &Context) -> State {
 
 /// Describes the earlier questions for the model, as many of the newest as fit. We fence each one as data:
 /// its answer is a model's statement about files.
-pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut ResultBorder) -> Redacted {
-    let mut told = Redacted::default();
+pub(super) fn render(
+    earlier: &[EarlierExchange],
+    context: &Context,
+    redactor: &mut ResultRedactor,
+) -> Redacted {
+    let mut reported = Redacted::default();
     let mut room = EARLIER_BYTES;
     let mut parts = Vec::new();
     for exchange in earlier.iter().rev() {
@@ -124,25 +128,26 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
         parts.push((text, not_same));
     }
     if parts.is_empty() {
-        return told;
+        return reported;
     }
     let left_out = earlier.len() - parts.len();
-    told.push(&border.plain("\nThe question continues earlier ones about the same root.\n"));
+    reported.push(&redactor.plain("\nThe question continues earlier ones about the same root.\n"));
     if left_out > 0 {
-        told.push(&border.remark(&format!("the {left_out} oldest of the earlier questions are left out")));
+        reported
+            .push(&redactor.remark(&format!("the {left_out} oldest of the earlier questions are left out")));
     }
     for (number, (text, not_same)) in parts.into_iter().rev().enumerate() {
-        told.push(
-            &border.data(&format!("Earlier question {} and its answer:", left_out + number + 1), &text),
+        reported.push(
+            &redactor.data(&format!("Earlier question {} and its answer:", left_out + number + 1), &text),
         );
         if not_same > 0 {
-            told.push(&border.remark(&format!(
+            reported.push(&redactor.remark(&format!(
                 "{not_same} of the files that this answer cites have changed since or are gone: read them again before \
                  you rely on it"
             )));
         }
     }
-    told
+    reported
 }
 
 /// Describes an exchange, and counts those of its files that have changed or are gone.

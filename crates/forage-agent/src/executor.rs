@@ -21,7 +21,7 @@ pub(super) struct Job {
 }
 
 /// The outcome of a job.
-pub(super) struct Ran {
+pub(super) struct JobOutcome {
     pub(super) result: Result<Answer, ToolError>,
     pub(super) elapsed: Duration,
 }
@@ -36,8 +36,8 @@ pub(super) fn run(
     width: usize,
     context: &Context,
     started: &(dyn Fn(usize) + Sync),
-    ended: &(dyn Fn(usize, &Ran) + Sync),
-) -> Vec<Ran> {
+    ended: &(dyn Fn(usize, &JobOutcome) + Sync),
+) -> Vec<JobOutcome> {
     map_in_threads(jobs.iter().enumerate(), width, |(index, job)| {
         started(index);
         let ran = run_one(job, context);
@@ -46,7 +46,7 @@ pub(super) fn run(
     })
 }
 
-fn run_one(job: &Job, context: &Context) -> Ran {
+fn run_one(job: &Job, context: &Context) -> JobOutcome {
     let started = Instant::now();
     let result = match context.stop.check() {
         Some(_) => Err(ToolError::Cancelled),
@@ -61,7 +61,7 @@ fn run_one(job: &Job, context: &Context) -> Ran {
                 })
         }
     };
-    Ran { result, elapsed: started.elapsed() }
+    JobOutcome { result, elapsed: started.elapsed() }
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@
 //!         json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]})
 //!     }
 //!     fn call(&self, _: &Context, request: Value) -> Result<Answer, ToolError> {
-//!         Ok(Answer::of_text(format!("Ticket {}: retries are never counted.", request["number"])))
+//!         Ok(Answer::from_text(format!("Ticket {}: retries are never counted.", request["number"])))
 //!     }
 //! }
 //!
@@ -54,19 +54,19 @@
 //! ```
 
 mod arguments;
-mod border;
 mod budget;
 mod citation;
 mod conversation;
 mod earlier;
 mod event;
 mod executor;
-mod guest;
+mod external_tool;
 pub mod limits;
 mod memory;
+mod model_client;
 mod prompt;
+mod result_redactor;
 mod session;
-mod speaker;
 mod transcript;
 mod turn;
 
@@ -74,13 +74,13 @@ use std::sync::Arc;
 
 use forage_llm::ChatModel;
 use forage_tools::registry::{AnyTool, ToolSelection, advertised, is_name, shared};
-use forage_tools::{Context, FilterMode, Manner, Plain, ToolError};
+use forage_tools::{Context, FilterMode, Phrasing, Plain, ToolError};
 
 pub use budget::LastTurn;
 pub use citation::Citation;
 pub use earlier::{CitedFile, EarlierExchange};
 pub use event::{AgentEvent, EventListener};
-use guest::Guest;
+use external_tool::ExternalTool;
 pub use limits::Limits;
 pub use transcript::{ToolCallRecord, Transcript, Turn, TurnEnd};
 
@@ -95,7 +95,7 @@ pub struct Agent {
     /// ends the conversation.
     pub context: Context,
     /// The wording of advice to the models about errors.
-    pub manner: &'static dyn Manner,
+    pub phrasing: &'static dyn Phrasing,
     /// The system prompt to use instead of the built-in one. This is a template: for example, `{grep_search}`
     /// is replaced by that tool's name. The rules that separate data from instructions are always appended.
     pub prompt: Option<Arc<str>>,
@@ -138,7 +138,7 @@ impl Agent {
             models,
             tools,
             context,
-            manner: &Plain,
+            phrasing: &Plain,
             prompt: None,
             limits,
             streams: false,
@@ -169,7 +169,7 @@ impl Agent {
                 name,
             });
         }
-        self.tools.push(Arc::new(Guest::new(tool, &self.context.redactor)));
+        self.tools.push(Arc::new(ExternalTool::new(tool, &self.context.redactor)));
         Ok(())
     }
 

@@ -86,7 +86,7 @@ pub const EXCHANGE_FILES: usize = 50;
 pub const EXCHANGE_FILE_BYTES: usize = 4 << 20;
 
 /// Maximum size in bytes of an error of a tool that is not ours.
-pub const GUEST_ERROR_BYTES: usize = 2_000;
+pub const EXTERNAL_ERROR_BYTES: usize = 2_000;
 
 /// Maximum number of characters of arguments, and of the first line of a result, in a text transcript.
 pub const SHOWN_BYTES: usize = 160;

@@ -6,7 +6,7 @@ use super::limits::SAME_CALL_TURNS;
 
 /// The result of looking up a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recall {
+pub(super) enum CallLookup {
     /// The call must be made.
     New,
     /// The call with this number was the same, and the conversation contains its result.
@@ -16,12 +16,12 @@ pub(super) enum Recall {
 /// The calls of one conversation, keyed by tool and arguments.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    calls: HashMap<String, Seen>,
+    calls: HashMap<String, CallUse>,
     circling: bool,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct CallUse {
     /// The call whose result the conversation contains, or will contain at the end of this turn.
     shown_by: Option<usize>,
     last_turn: usize,
@@ -30,17 +30,17 @@ struct Seen {
 
 impl Memory {
     /// Looks up a call that is requested in this turn under this number.
-    pub(super) fn recall(&mut self, key: &str, turn: usize, number: usize) -> Recall {
+    pub(super) fn recall(&mut self, key: &str, turn: usize, number: usize) -> CallLookup {
         let seen = self.calls.entry(key.to_owned()).or_default();
         if seen.last_turn != turn {
             (seen.last_turn, seen.turns) = (turn, seen.turns + 1);
             self.circling |= seen.turns >= SAME_CALL_TURNS;
         }
         match seen.shown_by {
-            Some(shown) => Recall::Shown(shown),
+            Some(shown) => CallLookup::Shown(shown),
             None => {
                 seen.shown_by = Some(number);
-                Recall::New
+                CallLookup::New
             }
         }
     }
@@ -65,13 +65,13 @@ mod tests {
     #[test]
     fn a_call_is_made_once_until_its_result_is_gone() {
         let mut memory = Memory::default();
-        assert_eq!(memory.recall("a", 1, 1), Recall::New);
-        assert_eq!(memory.recall("b", 1, 2), Recall::New);
-        assert_eq!(memory.recall("a", 1, 3), Recall::Shown(1), "in the same turn, too");
-        assert_eq!(memory.recall("a", 2, 4), Recall::Shown(1));
+        assert_eq!(memory.recall("a", 1, 1), CallLookup::New);
+        assert_eq!(memory.recall("b", 1, 2), CallLookup::New);
+        assert_eq!(memory.recall("a", 1, 3), CallLookup::Shown(1), "in the same turn, too");
+        assert_eq!(memory.recall("a", 2, 4), CallLookup::Shown(1));
         memory.forget(1);
-        assert_eq!(memory.recall("a", 2, 5), Recall::New);
-        assert_eq!(memory.recall("b", 2, 6), Recall::Shown(2));
+        assert_eq!(memory.recall("a", 2, 5), CallLookup::New);
+        assert_eq!(memory.recall("b", 2, 6), CallLookup::Shown(2));
     }
 
     #[test]

@@ -8,9 +8,9 @@ use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, ToolNames, sanitize_line};
 use serde_json::json;
 
-use super::border::ResultBorder;
 use super::earlier::{self, EarlierExchange};
 use super::limits::{LISTING_BYTES, LISTING_TIME};
+use super::result_redactor::ResultRedactor;
 
 /// The built-in system prompt.
 pub(super) const SYSTEM: &str = include_str!("prompt.md");
@@ -50,10 +50,10 @@ pub(super) fn opening(
     earlier: &[EarlierExchange],
     context: &Context,
     list: Option<&dyn AnyTool>,
-    border: &mut ResultBorder,
+    redactor: &mut ResultRedactor,
 ) -> Redacted {
     let path = |root: &Root| sanitize_line(&root.path().display().to_string()).into_owned();
-    let mut head = format!("The fence of this conversation is {}.\n", border.fence());
+    let mut head = format!("The fence of this conversation is {}.\n", redactor.fence());
     let _ = writeln!(head, "Root, which relative paths are below: {}", path(context.roots.main()));
     for other in context.roots.all().iter().skip(1) {
         let _ = writeln!(head, "Another root, reached by absolute paths: {}", path(other));
@@ -61,12 +61,12 @@ pub(super) fn opening(
     if !context.roots.base().is_root() {
         let _ = writeln!(head, "Current directory: {}", context.roots.base().display());
     }
-    let mut opening = border.plain(&head);
+    let mut opening = redactor.plain(&head);
     if let Some(listing) = list.and_then(|tool| listing(tool, context)) {
-        opening.push(&border.answer("The two upper levels of the root:", &listing));
+        opening.push(&redactor.answer("The two upper levels of the root:", &listing));
     }
-    opening.push(&earlier::tell(earlier, context, border));
-    opening.push(&border.plain(&format!("\nQuestion: {question}\n\n")));
+    opening.push(&earlier::render(earlier, context, redactor));
+    opening.push(&redactor.plain(&format!("\nQuestion: {question}\n\n")));
     opening
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_of_the_users_keeps_the_rules_of_the_border() {
+    fn custom_prompt_keeps_the_redaction_rules() {
         let own = system("Answer in French. Search with {grep_search}.\n", &ToolNames::own());
         assert!(
             own.starts_with("Answer in French. Search with grep_search.\n\nData and instructions:"),

@@ -10,7 +10,6 @@ use forage_tools::registry::AnyTool;
 use forage_tools::{ToolNames, sanitize};
 
 use super::Agent;
-use super::border::ResultBorder;
 use super::budget::{Budget, LastTurn};
 use super::citation;
 use super::conversation::Conversation;
@@ -18,8 +17,9 @@ use super::earlier::EarlierExchange;
 use super::event::{AgentEvent, EventListener};
 use super::limits::SHRINKS;
 use super::memory::Memory;
+use super::model_client::{ModelClient, ModelFailure};
 use super::prompt;
-use super::speaker::{Silence, Speaker};
+use super::result_redactor::ResultRedactor;
 use super::transcript::{Transcript, Turn, TurnEnd};
 
 /// The state of one question.
@@ -30,13 +30,13 @@ pub(super) struct AgentSession<'a> {
     pub(super) watch: EventListener<'a>,
     pub(super) stop: &'a Stop,
     pub(super) budget: Budget,
-    pub(super) border: ResultBorder,
+    pub(super) border: ResultRedactor,
     pub(super) conversation: Conversation,
     pub(super) memory: Memory,
     /// Number of the most recent call.
     pub(super) calls: usize,
     pub(super) transcript: Transcript,
-    speaker: Speaker<'a>,
+    model_client: ModelClient<'a>,
     definitions: Vec<ToolDefinition>,
 }
 
@@ -65,11 +65,11 @@ impl<'a> AgentSession<'a> {
     ) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
-        let names = Arc::new(ToolNames::of(&agent.tools).told(agent.manner));
+        let names = Arc::new(ToolNames::from_tools(&agent.tools).with_phrasing(agent.phrasing));
         context.names = Arc::clone(&names);
         let mut border = match agent.repeatable {
-            true => ResultBorder::repeatable(*context.redactor, question),
-            false => ResultBorder::new(*context.redactor, question),
+            true => ResultRedactor::repeatable(*context.redactor, question),
+            false => ResultRedactor::new(*context.redactor, question),
         };
         let list = agent.tools.iter().find(|tool| tool.id() == "list_directory");
         let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut border);
@@ -96,7 +96,7 @@ impl<'a> AgentSession<'a> {
             memory: Memory::default(),
             calls: 0,
             transcript: Transcript::new(question, &context),
-            speaker: Speaker::new(&agent.models, stop, watch, agent.streams),
+            model_client: ModelClient::new(&agent.models, stop, watch, agent.streams),
             definitions: agent.tools.iter().map(definition).collect(),
         }
     }
@@ -108,13 +108,13 @@ impl<'a> AgentSession<'a> {
             self.say_what_is_left(last);
             let answer = match self.listen(last.is_some()) {
                 Ok(answer) => answer,
-                Err(Silence::Empty) if !nudged && self.budget.turns_left() > 1 => {
+                Err(ModelFailure::Empty) if !nudged && self.budget.turns_left() > 1 => {
                     nudged = true;
                     self.remark(prompt::NUDGE);
                     self.budget.turn += 1;
                     continue;
                 }
-                Err(silence) => return silence.into(),
+                Err(failure) => return failure.into(),
             };
             // A model that calls a tool although it must answer gets one more reminder, if a turn is left.
             let is_over = self.budget.turns_left() <= 1 || told_to_answer;
@@ -164,27 +164,27 @@ impl<'a> AgentSession<'a> {
 
     /// Returns the model's next answer. If the conversation is too long for the model, we first make it
     /// shorter. If that does not help, another model may be able to read it.
-    fn listen(&mut self, last: bool) -> Result<ChatAnswer, Silence> {
+    fn listen(&mut self, last: bool) -> Result<ChatAnswer, ModelFailure> {
         let mut shrinks = 0;
         loop {
-            let model = self.speaker.name();
+            let model = self.model_client.name();
             let turn = self.budget.turn;
             (self.watch)(&AgentEvent::Asking { turn, turns: self.agent.limits.turns, model: &model, last });
             let request = self.conversation.request(&self.definitions, last);
-            match self.speaker.ask(&request, self.agent.limits.model_call, self.budget.deadline) {
+            match self.model_client.ask(&request, self.agent.limits.model_call, self.budget.deadline) {
                 Ok(answer) => {
                     self.heard(&answer);
                     return Ok(answer);
                 }
-                Err(Silence::TooLong(error)) => {
+                Err(ModelFailure::TooLong(error)) => {
                     shrinks += 1;
                     if shrinks <= SHRINKS && self.make_room(self.conversation.bytes() / 2) {
-                        self.speaker.made_room(&error);
-                    } else if !self.speaker.change(&error) {
-                        return Err(Silence::Failed);
+                        self.model_client.made_room(&error);
+                    } else if !self.model_client.change(&error) {
+                        return Err(ModelFailure::Failed);
                     }
                 }
-                Err(silence) => return Err(silence),
+                Err(failure) => return Err(failure),
             }
         }
     }
@@ -241,10 +241,10 @@ impl<'a> AgentSession<'a> {
         let transcript = &mut self.transcript;
         transcript.stop_reason = ended;
         // The models failed before there was an answer to warn about.
-        let failures = std::mem::take(&mut self.speaker.failures);
+        let failures = std::mem::take(&mut self.model_client.failures);
         transcript.warnings.splice(0..0, failures);
         if ended != TurnEnd::Answered {
-            let unfinished = sanitize(self.speaker.unfinished.trim());
+            let unfinished = sanitize(self.model_client.unfinished.trim());
             transcript.unfinished = (!unfinished.is_empty()).then_some(unfinished);
         }
         transcript.redacted = self.border.hidden().by_rule().clone();
@@ -263,14 +263,14 @@ impl<'a> AgentSession<'a> {
     }
 }
 
-impl From<Silence> for TurnEnd {
-    fn from(silence: Silence) -> Self {
-        match silence {
-            Silence::Interrupted => Self::Interrupted,
-            Silence::Time => Self::Time,
-            Silence::Empty => Self::NoAnswer,
-            Silence::Refused => Self::Refused,
-            Silence::TooLong(_) | Silence::Failed => Self::ModelsFailed,
+impl From<ModelFailure> for TurnEnd {
+    fn from(failure: ModelFailure) -> Self {
+        match failure {
+            ModelFailure::Interrupted => Self::Interrupted,
+            ModelFailure::Time => Self::Time,
+            ModelFailure::Empty => Self::NoAnswer,
+            ModelFailure::Refused => Self::Refused,
+            ModelFailure::TooLong(_) | ModelFailure::Failed => Self::ModelsFailed,
         }
     }
 }

@@ -202,7 +202,7 @@ impl Transcript {
     /// Formats the text that follows an answer, for readers who have seen the model's text as a stream. It
     /// contains the wrong citations, which the stream does not mark, and the notes. Without an answer, it
     /// contains the reason and the known facts.
-    pub fn text_behind_answer(&self) -> String {
+    pub fn text_after_answer(&self) -> String {
         let mut text = match &self.answer {
             Some(_) => String::new(),
             None => format!("{}\n\n", self.without_answer(&[self.unfinished.as_deref(), None])),

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::arguments;
 use super::event::AgentEvent;
-use super::executor::{self, Job, Ran};
-use super::memory::Recall;
+use super::executor::{self, Job, JobOutcome};
+use super::memory::CallLookup;
 use super::session::AgentSession;
 use super::transcript::{ToolCallRecord, shown};
 
@@ -52,7 +52,7 @@ impl AgentSession<'_> {
             plans.push(plan);
         }
         self.budget.calls += jobs.len();
-        let mut ran: Vec<Option<Ran>> = self.run(&jobs, &numbers).into_iter().map(Some).collect();
+        let mut ran: Vec<Option<JobOutcome>> = self.run(&jobs, &numbers).into_iter().map(Some).collect();
         let mut results = Vec::with_capacity(calls.len());
         let mut records = Vec::with_capacity(calls.len());
         for (index, (call, plan)) in calls.iter().zip(plans).enumerate() {
@@ -81,10 +81,10 @@ impl AgentSession<'_> {
     }
 
     fn plan(&mut self, call: &ToolCall, index: usize, number: usize, jobs: &mut Vec<Job>) -> CallPlan {
-        let most = self.agent.limits.calls_per_turn;
-        if index >= most {
+        let max = self.agent.limits.calls_per_turn;
+        if index >= max {
             return CallPlan::refuse(format!(
-                "not run: only the first {most} calls of a turn are run; ask again if it is still needed"
+                "not run: only the first {max} calls of a turn are run; ask again if it is still needed"
             ));
         }
         let Some(tool) = self.tool(&call.name) else {
@@ -99,7 +99,7 @@ impl AgentSession<'_> {
             Err(problem) => return CallPlan::refuse(format!("not run: {problem}")),
         };
         let key = arguments::canonical(tool.name(), &arguments);
-        if let Recall::Shown(other) = self.memory.recall(&key, self.budget.turn, number) {
+        if let CallLookup::Shown(other) = self.memory.recall(&key, self.budget.turn, number) {
             return CallPlan::Remark {
                 text: format!(
                     "same as call {other}, already shown; use that result, or ask for something else"
@@ -122,7 +122,7 @@ impl AgentSession<'_> {
         registry::named(&self.agent.tools, name, |tool| &**tool).cloned()
     }
 
-    fn run(&self, jobs: &[Job], numbers: &[usize]) -> Vec<Ran> {
+    fn run(&self, jobs: &[Job], numbers: &[usize]) -> Vec<JobOutcome> {
         let context = self.context_of_calls(jobs.len());
         let number = |index: usize| numbers.get(index).copied().unwrap_or_default();
         let tool = |index: usize| jobs.get(index).map(|job| job.tool.name()).unwrap_or_default();
@@ -134,7 +134,7 @@ impl AgentSession<'_> {
                 arguments: &arguments,
             });
         };
-        let ended = |index: usize, ran: &Ran| {
+        let ended = |index: usize, ran: &JobOutcome| {
             let error = ran.result.as_ref().err().map(ToString::to_string);
             (self.watch)(&AgentEvent::CallEnded {
                 number: number(index),
@@ -166,7 +166,7 @@ impl AgentSession<'_> {
         call: &ToolCall,
         number: usize,
         job: Option<&Job>,
-        ran: Option<Ran>,
+        ran: Option<JobOutcome>,
     ) -> (Redacted, ToolCallRecord) {
         let (result, elapsed) = match (job, ran) {
             (Some(Job { tool, arguments }), Some(ran)) => {

@@ -9,7 +9,7 @@ use siphasher::sip::SipHasher13;
 ///
 /// Note that a value hashed through its own `Hash` implementation becomes the bytes that the standard library
 /// chooses, and these may change. You must therefore feed data for names of files on disk as bytes, with
-/// [`Hash64::of`] or the `write…` methods.
+/// [`Hash64::hash_parts`] or the `write…` methods.
 ///
 /// This is not a cryptographic hash: the key is public, and an attacker can find collisions. If a collision
 /// would be harmful, you must also compare the data.
@@ -24,10 +24,10 @@ impl Hash64 {
     /// ```
     /// use forage_base::Hash64;
     ///
-    /// assert_eq!(Hash64::of(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
-    /// assert_ne!(Hash64::of(&[b"ab", b"c"]), Hash64::of(&[b"a", b"bc"]));
+    /// assert_eq!(Hash64::hash_parts(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
+    /// assert_ne!(Hash64::hash_parts(&[b"ab", b"c"]), Hash64::hash_parts(&[b"a", b"bc"]));
     /// ```
-    pub fn of(parts: &[&[u8]]) -> u64 {
+    pub fn hash_parts(parts: &[&[u8]]) -> u64 {
         let mut hash = Self::default();
         for part in parts {
             hash.write_u64(part.len() as u64);
@@ -76,9 +76,9 @@ mod tests {
     fn hash_is_stable_across_builds() {
         // SipHash-1-3 with a key of zeros, computed by another implementation. You must not change these
         // values: this would invalidate every name and every stamp on disk.
-        assert_eq!(Hash64::of(&[]), 0xd1fb_a762_150c_532c);
-        assert_eq!(Hash64::of(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
-        assert_eq!(Hash64::of(&[b"a", b"bc"]), 0xfbbe_124a_3e77_74bd);
-        assert_ne!(Hash64::of(&[b"ab", b"c"]), Hash64::of(&[b"a", b"bc"]));
+        assert_eq!(Hash64::hash_parts(&[]), 0xd1fb_a762_150c_532c);
+        assert_eq!(Hash64::hash_parts(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
+        assert_eq!(Hash64::hash_parts(&[b"a", b"bc"]), 0xfbbe_124a_3e77_74bd);
+        assert_ne!(Hash64::hash_parts(&[b"ab", b"c"]), Hash64::hash_parts(&[b"a", b"bc"]));
     }
 }

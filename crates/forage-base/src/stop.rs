@@ -73,7 +73,7 @@ impl Stop {
 
     /// Creates a stop with the same deadline and cancellation. If you call [`Stop::end_within`] on it, this
     /// affects only it and its own clones.
-    pub fn apart(&self) -> Self {
+    pub fn detached(&self) -> Self {
         Self { deadline: self.deadline(), called_off: Arc::default(), cancelled: Arc::clone(&self.cancelled) }
     }
 
@@ -209,10 +209,10 @@ mod tests {
         assert!(stop.is_called_off() && late.deadline() < until && stop.check().is_none());
         assert_eq!(early.check(), Some(Stopped::Deadline));
         let over = Stop::never();
-        let (clone, apart) = (over.clone(), over.apart());
+        let (clone, apart) = (over.clone(), over.detached());
         over.end_within(Duration::ZERO);
         assert_eq!((clone.check(), apart.check()), (Some(Stopped::Deadline), None));
-        assert_eq!(over.apart().check(), Some(Stopped::Deadline));
+        assert_eq!(over.detached().check(), Some(Stopped::Deadline));
         over.cancel();
         assert_eq!(apart.check(), Some(Stopped::Cancelled));
     }

@@ -110,7 +110,7 @@ impl CollectionSettings {
             timeout: Duration::from_millis(self.timeout_ms),
             rarity: Arc::default(),
         };
-        Ok(LookupSettings { as_stored: true, ..LookupSettings::of(retriever, self.top_k) })
+        Ok(LookupSettings { as_stored: true, ..LookupSettings::new(retriever, self.top_k) })
     }
 
     fn server(&self, url: &str) -> Result<ServerStore, StoreError> {

@@ -28,7 +28,7 @@ impl BindingError {
         Self { code, message: sanitize(&message.to_string()), hint: None, refusal: None, transcript: None }
     }
 
-    pub(crate) fn of(error: &ToolError, names: &ToolNames) -> Self {
+    pub(crate) fn from_tool_error(error: &ToolError, names: &ToolNames) -> Self {
         let hint = names.hint(error.hint()).trim_start_matches(['.', ';', ' ']).to_owned();
         Self { hint: (!hint.is_empty()).then_some(hint), ..Self::new(error.code(), error) }
     }

@@ -39,4 +39,4 @@ pub use pieces::{PieceBatch, Pieces};
 pub use settings::{FilterAnswer, IndexSetting, KeywordSettings, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;
 pub use toolbox::{Asked, Toolbox};
-pub use workers::{LONE, RunCall, guarded, receive, run, run_apart};
+pub use workers::{RunCall, SPIN_TIME, guarded, receive, run, run_apart};

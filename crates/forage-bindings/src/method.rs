@@ -2,7 +2,7 @@
 
 use forage_base::Hint;
 use forage_tools::registry::{AnyTool, TOOLS};
-use forage_tools::{Manner, Plain};
+use forage_tools::{Phrasing, Plain};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ pub(crate) fn arguments_of(id: &str, mut parameters: Value) -> Value {
     parameters
 }
 
-impl Manner for MethodCalls {
+impl Phrasing for MethodCalls {
     fn tool(&self, id: &str, name: &str) -> String {
         format!("{}()", self.method(id, name))
     }
@@ -136,9 +136,9 @@ impl Manner for MethodCalls {
         format!("{method}({{ {} }})", fields.collect::<Vec<_>>().join(", "))
     }
 
-    fn go_on(&self, cursor: &str) -> String {
+    fn continuation(&self, cursor: &str) -> String {
         match self {
-            Self::Python => Plain.go_on(cursor),
+            Self::Python => Plain.continuation(cursor),
             Self::JavaScript => format!("repeat the call with cursor: \"{cursor}\""),
         }
     }

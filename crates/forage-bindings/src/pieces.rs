@@ -17,16 +17,16 @@ use crate::workers::{guarded, run_apart};
 const AHEAD: usize = 64;
 
 /// Interval at which a waiting reader checks whether the search was closed.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-enum Told {
+enum StreamItem {
     Piece(String),
     End(Result<Answer, BindingError>),
 }
 
 /// State of the reader.
 enum Progress {
-    Open(Receiver<Told>),
+    Open(Receiver<StreamItem>),
     /// A reader is waiting for pieces.
     Reading,
     /// The search failed. The next read will return the error.
@@ -71,18 +71,18 @@ impl Pieces {
         parameters: Value,
         stop: Stop,
     ) -> Result<Self, BindingError> {
-        let (sender, told) = sync_channel(AHEAD);
+        let (sender, receiver) = sync_channel(AHEAD);
         let (toolbox, ends) = (Arc::clone(toolbox), stop.clone());
         run_apart(move || {
             let pieces = sender.clone();
-            let mut receive = |piece: Value| match pieces.send(Told::Piece(piece.to_string())) {
+            let mut receive = |piece: Value| match pieces.send(StreamItem::Piece(piece.to_string())) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             };
             let answer = guarded(|| toolbox.each(&method, parameters, &ends, &mut receive));
-            let _ = sender.send(Told::End(answer));
+            let _ = sender.send(StreamItem::End(answer));
         })?;
-        let progress = Mutex::new(Progress::Open(told));
+        let progress = Mutex::new(Progress::Open(receiver));
         Ok(Self { stop, progress, turn: Mutex::default(), process: std::process::id() })
     }
 
@@ -99,8 +99,8 @@ impl Pieces {
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut progress = self.progress();
-        let told = match std::mem::replace(&mut *progress, Progress::Over) {
-            Progress::Open(told) => told,
+        let receiver = match std::mem::replace(&mut *progress, Progress::Over) {
+            Progress::Open(receiver) => receiver,
             Progress::Failed(error) => return Err(error),
             Progress::Over | Progress::Reading => return Ok(PieceBatch::default()),
             Progress::Closed => {
@@ -110,7 +110,7 @@ impl Pieces {
         };
         *progress = Progress::Reading;
         drop(progress);
-        let (batch, next) = take(told, wait);
+        let (batch, next) = take(receiver, wait);
         let mut progress = self.progress();
         if matches!(*progress, Progress::Closed) {
             return Err(BindingError::closed_early());
@@ -126,7 +126,7 @@ impl Pieces {
     /// Fails with the same errors as [`Pieces::read`].
     pub fn wait(&self) -> Result<Option<PieceBatch>, BindingError> {
         loop {
-            let batch = self.read(LOOK)?;
+            let batch = self.read(POLL_INTERVAL)?;
             match batch.pieces.is_empty() && batch.answer.is_none() {
                 false => return Ok(Some(batch)),
                 true if batch.goes_on => {}
@@ -156,21 +156,21 @@ impl Pieces {
 
 /// Waits up to `wait` for a piece, then takes the buffered pieces, up to [`AHEAD`]. Also computes the new
 /// state. An error that follows pieces is kept for the next read so that they are not lost.
-fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, BindingError>, Progress) {
+fn take(receiver: Receiver<StreamItem>, mut wait: Duration) -> (Result<PieceBatch, BindingError>, Progress) {
     let mut pieces = Vec::new();
     while pieces.len() < AHEAD {
-        let error = match told.recv_timeout(wait) {
-            Ok(Told::Piece(piece)) => {
+        let error = match receiver.recv_timeout(wait) {
+            Ok(StreamItem::Piece(piece)) => {
                 pieces.push(piece);
                 wait = Duration::ZERO;
                 continue;
             }
-            Ok(Told::End(Ok(answer))) => {
+            Ok(StreamItem::End(Ok(answer))) => {
                 let batch = PieceBatch { pieces, answer: Some(answer), goes_on: false };
                 return (Ok(batch), Progress::Over);
             }
             Err(RecvTimeoutError::Timeout) => break,
-            Ok(Told::End(Err(error))) => error,
+            Ok(StreamItem::End(Err(error))) => error,
             // A thread that ends without an answer must have panicked outside of the call.
             Err(RecvTimeoutError::Disconnected) => BindingError::panicked(),
         };
@@ -179,7 +179,7 @@ fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, Binding
             false => (Ok(PieceBatch { pieces, answer: None, goes_on: true }), Progress::Failed(error)),
         };
     }
-    (Ok(PieceBatch { pieces, answer: None, goes_on: true }), Progress::Open(told))
+    (Ok(PieceBatch { pieces, answer: None, goes_on: true }), Progress::Open(receiver))
 }
 
 impl Drop for Pieces {

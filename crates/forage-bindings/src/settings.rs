@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use forage_fs::open_named;
 use forage_llm::{
-    ApiKey, ChatModel, Endpoint, EndpointSettings, Exchanges, ProviderTable, Wire, is_loopback_url,
+    ApiKey, ChatModel, Endpoint, EndpointSettings, ExchangeMode, ProviderTable, Wire, is_loopback_url,
 };
 use forage_tools::{
     AnswerForm, ErrorCode, EvidenceForm, FilterBreadth, FilterCandidates, FilterSettings, limits,
@@ -88,8 +88,8 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
 
 /// Creates the error for settings that can't be parsed. It must not contain values, for example an API key.
 fn unreadable(error: &serde_json::Error) -> BindingError {
-    let told = error.to_string();
-    let what = match told.split_once(", expected ") {
+    let message = error.to_string();
+    let what = match message.split_once(", expected ") {
         Some((unknown, known)) if unknown.starts_with("unknown field") => {
             format!("{unknown}, expected {known}")
         }
@@ -271,7 +271,7 @@ impl ModelSettings {
                 return Err(refused(&format_args!("name its `provider` ({known}) or its `base_url`")));
             }
         };
-        Ok(self.wire.unwrap_or(wire).client_with(endpoint, Exchanges::default()))
+        Ok(self.wire.unwrap_or(wire).client_with(endpoint, ExchangeMode::default()))
     }
 }
 

@@ -10,7 +10,7 @@ use forage_base::Stop;
 use forage_fs::{Globs, PrivatePlace, Roots};
 use forage_llm::{ChatModel, ProviderTable};
 use forage_redact::Redactor;
-use forage_tools::kept::shared_place;
+use forage_tools::index_manager::shared_place;
 use forage_tools::registry::{self, AnyTool, TOOLS, ToolSelection, advertised};
 use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::telemetry::watched;
@@ -92,9 +92,10 @@ impl Toolbox {
         if settings.collection.is_some() {
             selection.on.push(KeywordLookup::NAME);
         }
-        let told = advertised(&selection).map_err(|error| BindingError::of(&error, &ToolNames::of(TOOLS)))?;
+        let worded = advertised(&selection)
+            .map_err(|error| BindingError::from_tool_error(&error, &ToolNames::from_tools(TOOLS)))?;
         set(&mut context, &settings)?;
-        context.names = Arc::new(ToolNames::of(&told));
+        context.names = Arc::new(ToolNames::from_tools(&worded));
         let table =
             ProviderTable::built_in().map_err(|error| BindingError::new(ErrorCode::Internal, error))?;
         let models: Vec<_> =
@@ -116,7 +117,7 @@ impl Toolbox {
             IndexSetting::Directory(directory) => Some(PrivatePlace::below(directory)),
         };
         let keeps_index = place.is_some();
-        let mut workspace = Workspace::of(context);
+        let mut workspace = Workspace::from_context(context);
         if let Some(place) = place {
             workspace = match settings.watch {
                 true => workspace.keep_indexes_and_watch(place),
@@ -158,10 +159,11 @@ impl Toolbox {
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         self.check()?;
         let context = self.context(stop);
-        let tool = registry::find(tool).map_err(|error| BindingError::of(&error, &context.names))?;
+        let tool =
+            registry::find(tool).map_err(|error| BindingError::from_tool_error(&error, &context.names))?;
         self.need_root_for(tool)?;
         let call = |context: &Context| tool.call(context, arguments.clone());
-        let answer = watched(&AskedTool::of(tool, None), &context, call);
+        let answer = watched(&AskedTool::new(tool, None), &context, call);
         finished(tool, &context, arguments, answer)
     }
 
@@ -174,7 +176,7 @@ impl Toolbox {
         let (tool, context) = self.begin_method(method, stop)?;
         let arguments = arguments_of(tool.id(), parameters);
         let call = |context: &Context| tool.call(context, arguments.clone());
-        let answer = watched(&AskedTool::of(tool, None), &context, call);
+        let answer = watched(&AskedTool::new(tool, None), &context, call);
         self.finished_method(tool, &context, arguments, answer)
     }
 
@@ -199,7 +201,7 @@ impl Toolbox {
             limit_time(&mut context, EACH_TIMEOUT);
         }
         let each = |context: &Context| tool.each(context, arguments.clone(), receive);
-        let answer = watched(&AskedTool::of(tool, None), &context, each);
+        let answer = watched(&AskedTool::new(tool, None), &context, each);
         let answer = self.finished_method(tool, &context, arguments, answer)?;
         if answer.partial() && !stop.is_cancelled() {
             let what = match answer.truncated_by {
@@ -230,11 +232,11 @@ impl Toolbox {
         self.check()?;
         self.need_root()?;
         let context = self.context(stop);
-        let problem = |error| BindingError::of(&error, &context.names);
+        let problem = |error| BindingError::from_tool_error(&error, &context.names);
         let tools = usable_tools(&context, self.selection.clone()).map_err(problem)?;
         let mut agent = Agent::new(self.models.clone(), tools, context);
         agent.streams = true;
-        let transcript = agent.ask(question, &|event| watch(told(event)))?;
+        let transcript = agent.ask(question, &|event| watch(event_to_json(event)))?;
         let internal = |error| BindingError::new(ErrorCode::Internal, error);
         let records = transcript.records().map_err(internal)?;
         match transcript.why_no_answer() {
@@ -340,7 +342,7 @@ impl Toolbox {
             let is_named = |it: &&&dyn AnyTool| it.id() == tool.id() || context.names.has(it.id());
             let named = TOOLS.iter().filter(is_named);
             let named = named.map(|tool| (tool.id().to_owned(), calls.cased(tool.method()))).collect();
-            context.names = Arc::new(ToolNames::new(named).told(calls));
+            context.names = Arc::new(ToolNames::new(named).with_phrasing(calls));
         }
         self.need_root_for(tool)?;
         Ok((tool, context))
@@ -408,11 +410,11 @@ fn finished(
     answer: Result<Answer, ToolError>,
 ) -> Result<Answer, BindingError> {
     let answer = answer.map_err(|error| {
-        let told = BindingError::of(&error, &context.names);
+        let worded = BindingError::from_tool_error(&error, &context.names);
         BindingError {
-            message: context.without_secrets(&told.message),
+            message: context.without_secrets(&worded.message),
             refusal: Some(registry::refusal(tool, context, arguments, &error)),
-            ..told
+            ..worded
         }
     })?;
     match &answer.problem {
@@ -451,7 +453,7 @@ fn limit_time(context: &mut Context, timeout: Duration) {
 }
 
 /// Converts an event of an agent to JSON.
-fn told(event: &AgentEvent<'_>) -> Value {
+fn event_to_json(event: &AgentEvent<'_>) -> Value {
     match event {
         AgentEvent::Asking { turn, turns, model, last } => {
             json!({ "type": "asking", "turn": turn, "turns": turns, "model": model, "last": last })

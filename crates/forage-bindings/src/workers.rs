@@ -17,14 +17,14 @@ const AT_ONCE: usize = 64;
 const WAITING: usize = 16;
 
 /// Time after which an idle thread ends.
-const PATIENCE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time for which an idle thread spins before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
 
 /// Time for which a caller spins before it sleeps. A small call should be answered by then, and waking up
 /// would double its time.
-pub const LONE: Duration = Duration::from_micros(300);
+pub const SPIN_TIME: Duration = Duration::from_micros(300);
 
 /// The type of [`run`] and [`run_apart`] for a boxed job.
 pub type RunCall = fn(Box<dyn FnOnce() + Send>) -> Result<(), BindingError>;
@@ -95,7 +95,7 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
     let begun = thread::Builder::new().name("forage call".to_owned()).spawn(move || work(job));
     begun.map(drop).map_err(|error| {
         if is_counted {
-            of_this_process().working -= 1;
+            lock_own().working -= 1;
         }
         BindingError::no_thread(&error)
     })
@@ -147,7 +147,7 @@ fn locked() -> Option<MutexGuard<'static, Workers>> {
 
 /// Locks the workers where a fork can't have left the lock held: on one of their own threads, which don't
 /// survive a fork, or after [`locked`] has succeeded.
-fn of_this_process() -> MutexGuard<'static, Workers> {
+fn lock_own() -> MutexGuard<'static, Workers> {
     renewed(WORKERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -159,7 +159,7 @@ fn renewed(mut workers: MutexGuard<'_, Workers>) -> MutexGuard<'_, Workers> {
     workers
 }
 
-/// Runs jobs until the thread has been idle for [`PATIENCE`].
+/// Runs jobs until the thread has been idle for [`IDLE_TIMEOUT`].
 fn work(mut job: CallJob) {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let (own, (sender, jobs)) = (NUMBERS.fetch_add(1, Ordering::Relaxed), channel());
@@ -168,7 +168,7 @@ fn work(mut job: CallJob) {
         let _ = catch_unwind(AssertUnwindSafe(job.work));
         // `hand` also clears `is_counted` if the lock was held during a fork. We must not wait for the lock
         // in this case.
-        let workers = if job.is_counted { Some(of_this_process()) } else { locked() };
+        let workers = if job.is_counted { Some(lock_own()) } else { locked() };
         let Some(mut workers) = workers else { return };
         if job.is_counted {
             if let Some(next) = workers.queued.pop_front() {
@@ -192,10 +192,10 @@ fn work(mut job: CallJob) {
 /// Waits for the next job. If another thread has already taken this one off the idle list, a job will follow,
 /// so we must wait for it even after the time is over.
 fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
-    if let Ok(job) = receive(jobs, AWAKE, PATIENCE) {
+    if let Ok(job) = receive(jobs, AWAKE, IDLE_TIMEOUT) {
         return Some(job);
     }
-    let mut workers = of_this_process();
+    let mut workers = lock_own();
     let waited = workers.waiting.len();
     workers.waiting.retain(|(number, _)| *number != own);
     let is_taken = workers.waiting.len() == waited;

@@ -17,12 +17,12 @@ use forage_bindings::{
     BindingError, MethodCalls, Pieces, Toolbox, ToolboxSettings, error_classes, methods, run,
 };
 use forage_lookup::{Creation, EmbeddedStore, Encoder as _, FastEmbedBm25, Point, PointId, PointStore as _};
-use forage_tools::{Answer, ErrorCode, Manner, Stop, Telemetry};
+use forage_tools::{Answer, ErrorCode, Phrasing, Stop, Telemetry};
 use serde_json::{Map, Value, json};
 
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
-    let lines: String = (0..300).map(|nth| format!("needle {nth}\n")).collect();
+    let lines: String = (0..300).map(|index| format!("needle {index}\n")).collect();
     for (name, text) in [("a.txt", lines.as_str()), ("b.rs", "fn main() {}\n")] {
         std::fs::write(tree.path().join(name), text).unwrap();
     }
@@ -157,19 +157,19 @@ fn an_answer_names_methods_as_the_package_calls_them() {
         let tool = toolbox.call("read_file", given, &Stop::never()).unwrap().text;
         assert!(tool.contains("read_file(path="), "a model calls tools: {tool}");
     }
-    let manner: &dyn Manner = &MethodCalls::JavaScript;
-    assert_eq!(manner.tool("keyword_search", "keyword_search"), "keywordSearch()");
+    let phrasing: &dyn Phrasing = &MethodCalls::JavaScript;
+    assert_eq!(phrasing.tool("keyword_search", "keyword_search"), "keywordSearch()");
 }
 
 #[test]
-fn pieces_are_all_there_is_and_end_where_nobody_wants_more() {
+fn stream_yields_all_items_until_the_reader_stops() {
     let tree = tree();
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
-    let each = |most: usize| {
+    let each = |max: usize| {
         let mut pieces = Vec::new();
         let mut receive = |piece: Value| {
             pieces.push(piece);
-            if pieces.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if pieces.len() == max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let answer = toolbox.each("search", json!({ "pattern": "needle" }), &Stop::never(), &mut receive);
         answer.unwrap();
@@ -271,16 +271,16 @@ fn every_code_is_described() {
 
 #[test]
 fn so_many_calls_are_worked_on_at_once_and_all_end() {
-    let (working, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (working, max) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (sender, ended) = channel();
-    for nth in 0..300 {
-        let (working, most, sender) = (Arc::clone(&working), Arc::clone(&most), sender.clone());
+    for index in 0..300 {
+        let (working, max, sender) = (Arc::clone(&working), Arc::clone(&max), sender.clone());
         run(move || {
-            most.fetch_max(working.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            max.fetch_max(working.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(5));
             working.fetch_sub(1, Ordering::SeqCst);
-            sender.send(nth).unwrap();
-            assert!(nth % 7 != 0, "a job that panics frees its place, too");
+            sender.send(index).unwrap();
+            assert!(index % 7 != 0, "a job that panics frees its place, too");
         })
         .unwrap();
     }
@@ -288,11 +288,11 @@ fn so_many_calls_are_worked_on_at_once_and_all_end() {
     all.sort_unstable();
     assert_eq!(all, (0..300).collect::<Vec<_>>());
     // We can't expect all 64 because other tests use some of the threads.
-    assert!((32..=64).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+    assert!((32..=64).contains(&max.load(Ordering::SeqCst)), "{max:?}");
 }
 
 #[test]
-fn streams_that_nobody_reads_hold_no_call_up() {
+fn unread_streams_block_no_call() {
     let tree = tree();
     let toolbox = Arc::new(open(tree.path(), &json!({ "index": false })).unwrap());
     let request = json!({ "pattern": "needle", "context_lines": 0 });
@@ -386,7 +386,7 @@ fn a_pattern_is_taken_as_it_is_meant() {
 #[test]
 fn the_filter_is_set() {
     let tree = tree();
-    let lines: String = (0..2000).map(|nth| format!("hay {nth}\n")).collect();
+    let lines: String = (0..2000).map(|index| format!("hay {index}\n")).collect();
     std::fs::write(tree.path().join("hay.txt"), lines).unwrap();
     let prompt = tree.path().join("prompt.md");
     std::fs::write(&prompt, "Keep what is about needles.").unwrap();
@@ -451,7 +451,7 @@ fn what_can_not_be_looked_up_is_an_answer_and_one_event() {
 }
 
 #[test]
-fn a_collection_without_files_hands_payloads_on_as_they_are_stored() {
+fn collection_without_files_returns_raw_payloads() {
     const KEY: &str = "AKIAQ7ZJ4RWTNVXK2M5H";
     let directory = tempfile::tempdir().unwrap();
     let encoder = FastEmbedBm25::new();

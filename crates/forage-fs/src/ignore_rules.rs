@@ -289,8 +289,8 @@ fn compile(
         }
     };
     let Some(text) = text else {
-        let most = limits::IGNORE_FILE_BYTES;
-        warn(format!("{} is over {most} bytes, so its rules are not applied", shown()));
+        let max = limits::IGNORE_FILE_BYTES;
+        warn(format!("{} is over {max} bytes, so its rules are not applied", shown()));
         return None;
     };
     let mut builder = GitignoreBuilder::new(".");
@@ -304,8 +304,8 @@ fn compile(
         }
         let place = || format!("{}:{}", shown(), number + 1);
         if line.len() > limits::IGNORE_LINE_BYTES {
-            let most = limits::IGNORE_LINE_BYTES;
-            warn(format!("{}: the rule is over {most} bytes and is not applied", place()));
+            let max = limits::IGNORE_LINE_BYTES;
+            warn(format!("{}: the rule is over {max} bytes and is not applied", place()));
             continue;
         }
         let Ok(line) = std::str::from_utf8(line) else {

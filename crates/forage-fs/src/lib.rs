@@ -74,7 +74,7 @@ pub use text::{
 };
 pub use trust::{PrivateError, TrustError};
 pub use walk::{
-    Below, Entry, EntryKind, Exclusion, FileListing, FileSet, FileTypes, Globs, HidingDirectories,
-    ListingFilter, Mounts, NOISE, PendingFile, Snapshot, VisitDecision, Walk, WalkOptions, WalkReport,
-    WalkStep, WatchedTree, exclusion, files_of_worktree, glob_of_type, walk,
+    Entry, EntryKind, ExcludingDirectories, Exclusion, FileListing, FileSet, FileTypes, Globs, ListingFilter,
+    Mounts, NOISE, PendingFile, Snapshot, Subtree, VisitDecision, Walk, WalkOptions, WalkReport, WalkStep,
+    WatchedTree, exclusion, files_of_worktree, glob_of_type, walk,
 };

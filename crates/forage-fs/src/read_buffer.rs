@@ -19,7 +19,7 @@ pub struct ReadBuffer {
 const PAGE: usize = 4096;
 
 /// Minimum capacity in bytes: most source files are smaller.
-const LEAST: usize = 64 << 10;
+const BYTES_MIN: usize = 64 << 10;
 
 /// Capacity in bytes up to which the buffer grows to the next power of two.
 const DOUBLING: usize = 4 << 20;
@@ -48,7 +48,7 @@ impl ReadBuffer {
         // Growing means new pages each time, so we should do this rarely, except for large files.
         let least = self.len().saturating_add(more);
         let wanted = match least {
-            ..=DOUBLING => least.next_power_of_two().max(LEAST),
+            ..=DOUBLING => least.next_power_of_two().max(BYTES_MIN),
             _ => least.saturating_add(least / 8),
         };
         // We free unused memory before we allocate more.

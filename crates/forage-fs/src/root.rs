@@ -76,7 +76,7 @@ impl Root {
         let inside_git = path.ancestors().skip(1).any(has_git);
         let device_with_states = sys::device_with_states(&directory);
         let directories_have_states = sys::directories_have_states(&directory);
-        let secrets = secrets.beneath(&path);
+        let secrets = secrets.relative_to(&path);
         let is_whole_system = path.parent().is_none();
         Ok(Arc::new(Self {
             path,
@@ -423,13 +423,13 @@ impl Roots {
     }
 
     /// Sets the caller's directory below the first root. Searches still cover the whole root.
-    pub fn standing_in(self, standing: RelPath) -> Self {
+    pub fn with_working_directory(self, standing: RelPath) -> Self {
         Self { standing, ..self }
     }
 
     /// Returns the caller's directory below the first root. If a relative path does not exist, it may be
     /// meant relative to this directory.
-    pub fn standing(&self) -> &RelPath {
+    pub fn working_directory(&self) -> &RelPath {
         &self.standing
     }
 

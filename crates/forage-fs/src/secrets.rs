@@ -162,7 +162,7 @@ impl SecretPolicy {
     }
 
     /// Adapts the rules to paths below `root`, which do not include the root's own path.
-    pub(crate) fn beneath(mut self, root: &Path) -> Self {
+    pub(crate) fn relative_to(mut self, root: &Path) -> Self {
         let in_directory = |(directory, _): &&(&str, &str)| {
             root.iter().any(|name| name.to_string_lossy().eq_ignore_ascii_case(directory))
         };
@@ -483,7 +483,7 @@ mod tests {
         ) {
             let flip = |(at, c): (usize, char)| if upper >> (at % 64) & 1 == 1 { c.to_ascii_uppercase() } else { c };
             let name: String = words.concat().chars().enumerate().map(flip).collect();
-            for policy in [SecretPolicy::standard(&[]), SecretPolicy::standard(&[]).beneath(Path::new("/home/.ssh"))] {
+            for policy in [SecretPolicy::standard(&[]), SecretPolicy::standard(&[]).relative_to(Path::new("/home/.ssh"))] {
                 let is_passed = policy.names_decide_in(directory.trim_end_matches('/').as_bytes())
                     && !may_be_secret(name.as_bytes());
                 let path = [directory, &name].concat();

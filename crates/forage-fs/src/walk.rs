@@ -26,11 +26,11 @@
 //! events. None of them knows the *content* of a file. An index does, and it reads the state of each file or
 //! takes it from a listing.
 
+mod cached_listing;
 mod entry;
 mod exclusion;
 mod frontier;
 mod hiding;
-mod kept;
 mod list;
 mod listing;
 mod rules;
@@ -52,12 +52,12 @@ use ignore::types::{Types, TypesBuilder};
 pub use entry::{Entry, PendingFile};
 pub use exclusion::{Exclusion, exclusion};
 use frontier::WalkFrontier;
-pub use hiding::HidingDirectories;
-pub use listing::{Below, FileListing, ListingFilter};
+pub use hiding::ExcludingDirectories;
+pub use listing::{FileListing, ListingFilter, Subtree};
 pub use snapshot::Snapshot;
 pub use watched::{Mounts, WatchedTree};
 pub use worktree::files_of_worktree;
-pub(crate) use worktree::{git_info, of_root as repository_of};
+pub(crate) use worktree::{git_info, root_repository as repository_of};
 
 use crate::error::OpenError;
 use crate::ignore_rules::IgnoreVerdict;
@@ -371,7 +371,7 @@ pub struct WalkOptions {
     pub label_hidden: bool,
     /// Visit only what is hidden in these directories. This requires `label_hidden`, and the report of an
     /// earlier walk without it.
-    pub only_hidden: Option<Arc<HidingDirectories>>,
+    pub only_hidden: Option<Arc<ExcludingDirectories>>,
     /// Skip everything before this path, as if it had been visited.
     pub from: Option<RelPath>,
     /// The directories that an earlier walk found. Unchanged ones are not listed again.
@@ -494,7 +494,7 @@ pub struct WalkReport {
     /// Number of files visited.
     pub visited: u64,
     /// The directories in which ignored or hidden entries were left out.
-    pub hiding: HidingDirectories,
+    pub hiding: ExcludingDirectories,
     /// Names of directories that were pruned, in order.
     pub pruned: Vec<String>,
     /// Warnings, at most [`limits::WARNINGS_KEPT`].
@@ -521,7 +521,7 @@ impl WalkReport {
 
     /// Adds the report of a walk that continued in the file in which this one ended. Both have counted that
     /// file.
-    pub fn go_on(&mut self, next: Self) {
+    pub fn append(&mut self, next: Self) {
         self.visited += next.visited.saturating_sub(1);
         self.skipped.merge(&next.skipped);
         self.hiding.merge(next.hiding);

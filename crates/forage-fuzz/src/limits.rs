@@ -15,7 +15,7 @@ pub const INPUT_TIME: Duration = Duration::from_secs(20);
 pub const INPUT_BYTES: usize = 512 << 20;
 
 /// Maximum size in bytes to which mutations extend an input.
-pub const MOST_INPUT_BYTES: usize = 256 << 10;
+pub const INPUT_BYTES_MAX: usize = 256 << 10;
 
 /// Number of bytes from which we draw the mutations of one input.
 pub const ENTROPY_BYTES: usize = 512;

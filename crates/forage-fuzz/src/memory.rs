@@ -63,8 +63,8 @@ pub(crate) fn most_held<T>(run: impl FnOnce() -> T) -> (T, usize) {
         now
     });
     let result = run();
-    let most = HELD.with(Cell::get).1;
-    (result, usize::try_from(most.wrapping_sub(before)).unwrap_or_default())
+    let max = HELD.with(Cell::get).1;
+    (result, usize::try_from(max.wrapping_sub(before)).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -73,9 +73,9 @@ mod tests {
 
     #[test]
     fn what_is_held_is_counted() {
-        let (_, most) = most_held(|| drop(vec![0_u8; 3 << 20]));
-        assert!((3 << 20..4 << 20).contains(&most), "{most}");
-        let (_, most) = most_held(|| (0..100).for_each(|_| drop(vec![0_u8; 1 << 20])));
-        assert!((1 << 20..2 << 20).contains(&most), "{most}");
+        let (_, max) = most_held(|| drop(vec![0_u8; 3 << 20]));
+        assert!((3 << 20..4 << 20).contains(&max), "{max}");
+        let (_, max) = most_held(|| (0..100).for_each(|_| drop(vec![0_u8; 1 << 20])));
+        assert!((1 << 20..2 << 20).contains(&max), "{max}");
     }
 }

@@ -1,7 +1,7 @@
 //! Mutates valid inputs, because most parsers would reject random bytes at their first check.
 
 use crate::entropy::Entropy;
-use crate::limits::{MOST_INPUT_BYTES, MUTATIONS};
+use crate::limits::{INPUT_BYTES_MAX, MUTATIONS};
 
 /// Binary numbers that often break lengths, counts and offsets.
 const NUMBERS: [u64; 12] = [
@@ -97,9 +97,9 @@ pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, most_mutations: usi
 fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
     let at = entropy.below(input.len() + 1);
     // Most pieces should be short: long ones rarely leave a valid structure.
-    let most = if entropy.byte() < 0xc0 { 16 } else { input.len() + 1 };
-    let end = (at + entropy.below(most)).min(input.len());
-    let room = MOST_INPUT_BYTES.saturating_sub(input.len());
+    let max = if entropy.byte() < 0xc0 { 16 } else { input.len() + 1 };
+    let end = (at + entropy.below(max)).min(input.len());
+    let room = INPUT_BYTES_MAX.saturating_sub(input.len());
     match entropy.below(13) {
         0 => {
             if let Some(byte) = input.get_mut(at) {
@@ -136,7 +136,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
         7 => {
             if let Some(other) = entropy.pick(seeds) {
                 let from = entropy.below(other.len() + 1);
-                let to = (from + entropy.below(most.max(64))).min(other.len());
+                let to = (from + entropy.below(max.max(64))).min(other.len());
                 drop(input.drain(at..end));
                 insert(input, at.min(input.len()), &other[from..to], room);
             }
@@ -218,7 +218,7 @@ mod tests {
         for seed in 0..20_000 {
             let entropy = bytes_of(seed, 512);
             let input = mutated(&seeds, &mut Entropy::new(&entropy), MUTATIONS);
-            assert!(input.len() <= MOST_INPUT_BYTES + 64, "{seed}: {}", input.len());
+            assert!(input.len() <= INPUT_BYTES_MAX + 64, "{seed}: {}", input.len());
             assert_eq!(input, mutated(&seeds, &mut Entropy::new(&entropy), MUTATIONS), "{seed}");
             changed += usize::from(!seeds.contains(&input));
         }

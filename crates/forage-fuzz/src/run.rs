@@ -58,7 +58,7 @@ pub fn run(place: TargetDirectory, seeds: &[Vec<u8>], mut property: impl FnMut(&
     let first = setting(SEED).unwrap_or(FIRST_SEED);
     let watch = RunWatch::begin(place);
     for (number, seed) in seeds.iter().enumerate() {
-        watch.tell(number as u64);
+        watch.report(number as u64);
         if let Err(problem) = outcome(seed, &mut property) {
             panic!("{}:{}: seed input {number} {problem}: {}", place.file, place.line, shown(seed));
         }
@@ -68,14 +68,14 @@ pub fn run(place: TargetDirectory, seeds: &[Vec<u8>], mut property: impl FnMut(&
     while started.elapsed() < time {
         let seed = first.wrapping_add(count);
         count += 1;
-        watch.tell(seed);
+        watch.report(seed);
         let entropy = bytes_of(seed, ENTROPY_BYTES);
         let input = mutated(seeds, &mut Entropy::new(&entropy), MUTATIONS);
         let Err(problem) = outcome(&input, &mut property) else { continue };
         // We retry with fewer mutations to find a smaller failing input.
         let (input, problem) = (0..MUTATIONS)
-            .find_map(|most| {
-                let less = mutated(seeds, &mut Entropy::new(&entropy), most);
+            .find_map(|max| {
+                let less = mutated(seeds, &mut Entropy::new(&entropy), max);
                 outcome(&less, &mut property).err().map(|problem| (less, problem))
             })
             .unwrap_or((input, problem));
@@ -144,7 +144,7 @@ impl RunWatch {
         Self { input, _ends: ends }
     }
 
-    fn tell(&self, input: u64) {
+    fn report(&self, input: u64) {
         self.input.store(input, Ordering::Relaxed);
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_panics_is_told_with_the_seed_that_gives_it_again() {
+    fn panicking_input_is_reported_with_its_seed() {
         let text = failure(|input| assert!(!input.contains(&0xff), "a byte"));
         let (head, tail) = text.split_once(" panics (a byte): ").unwrap();
         let seed: u64 = head.strip_prefix("here:7: the input of FORAGE_FUZZ_SEED=").unwrap().parse().unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_only_claimed_is_told() {
+    fn fuzz_run_reports_unbounded_allocation() {
         let text = failure(|input| {
             if !input.starts_with(b"a valid") {
                 drop(Vec::<u8>::with_capacity(INPUT_BYTES + 1));

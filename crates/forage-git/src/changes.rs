@@ -267,6 +267,6 @@ impl Repository {
 
 impl From<forage_fs::OpenError> for RevisionError {
     fn from(error: forage_fs::OpenError) -> Self {
-        Self::Unreadable(crate::error::NoHistory::Unreadable(error.to_string()))
+        Self::Unreadable(crate::error::HistoryError::Unreadable(error.to_string()))
     }
 }

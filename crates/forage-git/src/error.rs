@@ -4,7 +4,7 @@ use crate::id::ObjectId;
 
 /// Reasons why the history of a root can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoHistory {
+pub enum HistoryError {
     /// The root has no `.git`.
     #[error("the root is not the top of a git repository")]
     NoRepository,
@@ -72,7 +72,7 @@ pub enum RevisionError {
     Index(&'static str),
     /// References can't be read.
     #[error(transparent)]
-    Unreadable(NoHistory),
+    Unreadable(HistoryError),
     /// An object can't be read.
     #[error(transparent)]
     Object(#[from] ObjectError),

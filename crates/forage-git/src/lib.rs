@@ -47,7 +47,7 @@ mod tree;
 pub use changes::{ChangeKind, ChangeSet, Comparison, FileChange, FileVersion, StoredEntry};
 pub use commit::CommitObject;
 pub use companions::Companion;
-pub use error::{NoHistory, ObjectError, RevisionError};
+pub use error::{HistoryError, ObjectError, RevisionError};
 pub use history::{
     DefinitionQuery, FindDefinition, HistoryCommit, HistoryEnd, HistoryFile, HistoryFilter, HistoryLine,
     HistoryQuery, HistoryReport, MatchLines,

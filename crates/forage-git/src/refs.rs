@@ -2,18 +2,18 @@
 
 use forage_fs::{OpenError, RelPath, Root};
 
-use crate::error::NoHistory;
+use crate::error::HistoryError;
 use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::read_small;
 
 /// Reads the commit that is checked out.
-pub(crate) fn head(root: &Root, git: &RelPath) -> Result<ObjectId, NoHistory> {
-    read(root, git, b"HEAD")?.ok_or(NoHistory::Unborn)
+pub(crate) fn head(root: &Root, git: &RelPath) -> Result<ObjectId, HistoryError> {
+    read(root, git, b"HEAD")?.ok_or(HistoryError::Unborn)
 }
 
 /// Reads the object of a reference, which may be a tag. Returns `None` if there is no such reference.
-pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, NoHistory> {
+pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, HistoryError> {
     let mut name = name.to_vec();
     for _ in 0..limits::SYMBOLIC_REFS {
         match follow(root, git, &name)? {
@@ -23,11 +23,11 @@ pub(crate) fn read(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<Obj
             None => return packed(root, git, &name),
         }
     }
-    Err(NoHistory::Unreadable(path(git, b"HEAD").display().into_owned()))
+    Err(HistoryError::Unreadable(path(git, b"HEAD").display().into_owned()))
 }
 
 /// Reads the name of the branch that is checked out, e.g. `refs/heads/main`.
-pub(crate) fn branch(root: &Root, git: &RelPath) -> Result<Option<Vec<u8>>, NoHistory> {
+pub(crate) fn branch(root: &Root, git: &RelPath) -> Result<Option<Vec<u8>>, HistoryError> {
     match follow(root, git, b"HEAD")? {
         Some(RefValue::Name(name)) => Ok(Some(name)),
         _ => Ok(None),
@@ -45,15 +45,15 @@ fn path(git: &RelPath, name: &[u8]) -> RelPath {
 }
 
 /// Reads the file of a reference. Returns `None` if it has no file of its own.
-fn follow(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<RefValue>, NoHistory> {
+fn follow(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<RefValue>, HistoryError> {
     let path = path(git, name);
-    let unreadable = || NoHistory::Unreadable(path.display().into_owned());
+    let unreadable = || HistoryError::Unreadable(path.display().into_owned());
     let text = match read_small(root, &path, limits::REFS_BYTES) {
         Ok(text) => text,
         Err(OpenError::NotFound { .. } | OpenError::NotDirectory { .. } | OpenError::IsDirectory { .. }) => {
             return Ok(None);
         }
-        Err(error) => return Err(NoHistory::Unreadable(error.to_string())),
+        Err(error) => return Err(HistoryError::Unreadable(error.to_string())),
     };
     let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
     let Some(next) = line.strip_prefix(b"ref:") else {
@@ -64,7 +64,7 @@ fn follow(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<RefValue>, N
     let next = next.trim_ascii().to_vec();
     // Git writes this `HEAD` if the references are in a reftable.
     if next == b"refs/heads/.invalid" {
-        return Err(NoHistory::RefFormat);
+        return Err(HistoryError::RefFormat);
     }
     if is_safe(&next) && next.starts_with(b"refs/") {
         Ok(Some(RefValue::Name(next)))
@@ -80,11 +80,11 @@ pub(crate) fn is_safe(name: &[u8]) -> bool {
 }
 
 /// Looks up a reference without a file of its own.
-fn packed(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, NoHistory> {
+fn packed(root: &Root, git: &RelPath, name: &[u8]) -> Result<Option<ObjectId>, HistoryError> {
     match read_small(root, &git.join(b"packed-refs"), limits::REFS_BYTES) {
         Ok(text) => Ok(find(&text, name)),
         Err(OpenError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(NoHistory::Unreadable(error.to_string())),
+        Err(error) => Err(HistoryError::Unreadable(error.to_string())),
     }
 }
 

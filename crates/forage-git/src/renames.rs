@@ -232,15 +232,15 @@ impl<'a> RenameSearch<'a> {
         else {
             return 0;
         };
-        let (most, least) = (one.size.max(other.size), one.size.min(other.size));
+        let (max, least) = (one.size.max(other.size), one.size.min(other.size));
         // We do not compare files whose sizes differ too much.
-        if (most as f64) * (MAX_SCORE - f64::from(MIN_SCORE)) < (most - least) as f64 * MAX_SCORE {
+        if (max as f64) * (MAX_SCORE - f64::from(MIN_SCORE)) < (max - least) as f64 * MAX_SCORE {
             return 0;
         }
         if other.size == 0 {
             return 0;
         }
-        (one.shared(&other) as f64 * MAX_SCORE / most as f64) as u32
+        (one.shared(&other) as f64 * MAX_SCORE / max as f64) as u32
     }
 
     fn hashes_of(&mut self, key: (bool, usize)) -> Option<Rc<LineHashes>> {

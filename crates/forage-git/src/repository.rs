@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use crate::commit::CommitObject;
 use crate::delta;
-use crate::error::{NoHistory, ObjectError, ObjectFault};
+use crate::error::{HistoryError, ObjectError, ObjectFault};
 use crate::id::{IdPrefix, ObjectId};
 use crate::inflate::{Inflater, inflate};
 use crate::limits;
@@ -77,7 +77,7 @@ impl Repository {
     /// # Errors
     ///
     /// Fails if there is no history or it can't be read.
-    pub fn state_of(root: &Root) -> Result<HistoryState, NoHistory> {
+    pub fn state_of(root: &Root) -> Result<HistoryState, HistoryError> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
         Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
@@ -89,7 +89,7 @@ impl Repository {
     /// # Errors
     ///
     /// Fails if the packs can't be listed.
-    pub fn packs_of(root: &Root) -> Result<u64, NoHistory> {
+    pub fn packs_of(root: &Root) -> Result<u64, HistoryError> {
         let names = pack_names(root, &directory(root)?.join(b"objects").join(b"pack"))?;
         Ok(hash_of(names.iter().map(Vec::as_slice)))
     }
@@ -99,7 +99,7 @@ impl Repository {
     /// # Errors
     ///
     /// Fails if the root contains no repository, or if the repository has no commit or can't be read.
-    pub fn open(root: &Arc<Root>, stop: &Stop) -> Result<Self, NoHistory> {
+    pub fn open(root: &Arc<Root>, stop: &Stop) -> Result<Self, HistoryError> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
         let objects = git.join(b"objects");
@@ -203,8 +203,8 @@ impl Repository {
             });
             let (one, other) = (one?, other?);
             let id_bytes = self.head.as_bytes().len();
-            let told = after.or(before).unwrap_or(self.head);
-            let differences = differences(&one, &other, id_bytes).ok_or(ObjectError::Damaged(told))?;
+            let damaged = after.or(before).unwrap_or(self.head);
+            let differences = differences(&one, &other, id_bytes).ok_or(ObjectError::Damaged(damaged))?;
             for difference in differences {
                 let either = difference.after.or(difference.before);
                 let Some(path) = either.and_then(|entry| below(&path, entry.name)) else {
@@ -433,22 +433,22 @@ impl Repository {
 }
 
 /// Finds the directory of the repository, which must be inside the root.
-fn directory(root: &Root) -> Result<RelPath, NoHistory> {
+fn directory(root: &Root) -> Result<RelPath, HistoryError> {
     let git = RelPath::root().join(b".git");
     match root.locate(&git) {
         Ok((path, true)) => Ok(path),
-        Ok((_, false)) | Err(OpenError::OutsideRoot { .. }) => Err(NoHistory::Elsewhere),
-        Err(OpenError::NotFound { .. }) => Err(NoHistory::NoRepository),
-        Err(error) => Err(NoHistory::Unreadable(error.to_string())),
+        Ok((_, false)) | Err(OpenError::OutsideRoot { .. }) => Err(HistoryError::Elsewhere),
+        Err(OpenError::NotFound { .. }) => Err(HistoryError::NoRepository),
+        Err(error) => Err(HistoryError::Unreadable(error.to_string())),
     }
 }
 
 /// Reads the list of commits at which a shallow clone ends.
-fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> {
+fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, HistoryError> {
     match read_small(root, &git.join(b"shallow"), limits::SHALLOW_BYTES) {
         Ok(list) => Ok(list.split(|&byte| byte == b'\n').filter_map(ObjectId::from_hex).collect()),
         Err(OpenError::NotFound { .. }) => Ok(BTreeSet::new()),
-        Err(error) => Err(NoHistory::Unreadable(error.to_string())),
+        Err(error) => Err(HistoryError::Unreadable(error.to_string())),
     }
 }
 
@@ -463,11 +463,11 @@ fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
 }
 
 /// Lists the names of the pack files, sorted.
-fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistory> {
+fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, HistoryError> {
     let mut names = match root.names(directory, limits::PACK_NAMES) {
         Ok(names) => names,
         Err(OpenError::NotFound { .. }) => Vec::new(),
-        Err(error) => return Err(NoHistory::Unreadable(error.to_string())),
+        Err(error) => return Err(HistoryError::Unreadable(error.to_string())),
     };
     names.sort();
     Ok(names)

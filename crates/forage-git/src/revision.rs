@@ -2,7 +2,7 @@
 //! tag or a remote branch, an id or its first digits, or `@{upstream}`. The steps `^`, `~` and `^{…}` follow.
 
 use crate::config::GitConfig;
-use crate::error::{NoHistory, ObjectError, RevisionError};
+use crate::error::{HistoryError, ObjectError, RevisionError};
 use crate::id::{IdPrefix, ObjectId};
 use crate::limits;
 use crate::pack::ObjectKind;
@@ -190,8 +190,8 @@ impl Repository {
     }
 }
 
-impl From<NoHistory> for RevisionError {
-    fn from(error: NoHistory) -> Self {
+impl From<HistoryError> for RevisionError {
+    fn from(error: HistoryError) -> Self {
         Self::Unreadable(error)
     }
 }

@@ -168,8 +168,8 @@ fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes
     let (one, other) = (left.rest, right.rest);
     let steps =
         one.chunks_exact(STEP).zip(other.chunks_exact(STEP)).take_while(|(one, other)| one == other).count();
-    let (behind, other_behind) = (&one[steps * STEP..], &other[steps * STEP..]);
-    let bytes = behind.iter().zip(other_behind).take_while(|(one, other)| one == other).count();
+    let (after, other_behind) = (&one[steps * STEP..], &other[steps * STEP..]);
+    let bytes = after.iter().zip(other_behind).take_while(|(one, other)| one == other).count();
     let common = steps * STEP + bytes;
     let mut end = 0;
     // We must skip only whole entries: the name ends with a NUL byte, which the id follows.
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_went_and_changed_is_told() {
+    fn tree_diff_reports_added_removed_and_changed() {
         let before = tree(&[("100644", "a", 1), ("40000", "b", 2), ("100644", "b.c", 3), ("100644", "d", 4)]);
         let after = tree(&[("100644", "a", 1), ("100644", "b", 2), ("100644", "b.c", 9), ("100644", "e", 4)]);
         let some = |name: &str| Some(name.to_owned());

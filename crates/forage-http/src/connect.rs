@@ -175,13 +175,13 @@ impl Connector<()> for BudgetConnector {
 }
 
 /// Connects to the first address that accepts. Each address gets half of the remaining time, and the last one
-/// all of it, but no address gets more than `most`.
-fn connect_any(addresses: &[SocketAddr], most: Duration, state: &CallState) -> Result<TcpStream, Error> {
+/// all of it, but no address gets more than `max`.
+fn connect_any(addresses: &[SocketAddr], max: Duration, state: &CallState) -> Result<TcpStream, Error> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES)];
     let mut last = Error::HostNotFound;
     for (index, address) in addresses.iter().enumerate() {
         let share = if index + 1 == addresses.len() { 1 } else { 2 };
-        let until = Instant::now() + (state.remaining() / share).min(most);
+        let until = Instant::now() + (state.remaining() / share).min(max);
         match connect_one(*address, until, state) {
             Ok(stream) => return Ok(stream),
             Err(error) => {

@@ -188,7 +188,7 @@ pub struct ChatAnswer {
 
 impl ChatAnswer {
     /// Creates a complete answer without calls and without usage, for models other than endpoints.
-    pub fn of_text(provider: impl Into<String>, model: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn from_text(provider: impl Into<String>, model: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             calls: Vec::new(),

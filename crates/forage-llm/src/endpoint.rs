@@ -40,7 +40,7 @@ pub struct Price {
 
 impl Price {
     /// Computes the cost of `usage` in US dollars.
-    pub fn of(&self, usage: &Usage) -> f64 {
+    pub fn cost(&self, usage: &Usage) -> f64 {
         // The counts come from a server, and the subtraction must not overflow.
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let sum = (usage.input_tokens - cached) as f64 * self.input
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base_address_is_refused_and_not_shown() {
+    fn invalid_base_url_is_refused_and_not_quoted() {
         for url in [
             "",
             "api.example.com/v1",

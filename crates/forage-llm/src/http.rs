@@ -16,17 +16,17 @@ use crate::error::ChatError;
 use crate::exchange::{BodyPieces, HttpCall, Reply, pause};
 use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::message::sanitise;
-use crate::recording::{Exchanges, RecordedExchange};
+use crate::recording::{ExchangeMode, RecordedExchange};
 
 /// An HTTP client for one endpoint.
 #[derive(Debug, Default)]
 pub(crate) struct HttpClient {
     settings: LineSettings,
-    exchanges: Exchanges,
+    exchanges: ExchangeMode,
 }
 
 impl HttpClient {
-    pub(crate) fn new(exchanges: Exchanges) -> Self {
+    pub(crate) fn new(exchanges: ExchangeMode) -> Self {
         Self { exchanges, ..Self::default() }
     }
 
@@ -42,13 +42,13 @@ impl HttpClient {
         }
         let mut reply = Reply::default();
         let (sent, body) = match &self.exchanges {
-            Exchanges::Live => {
+            ExchangeMode::Live => {
                 return self.over_network(call, budget, pieces, &mut reply).map(|()| reply);
             }
-            Exchanges::Replay(recordings) => {
+            ExchangeMode::Replay(recordings) => {
                 return recordings.answer(call, pieces);
             }
-            Exchanges::Record(_) => match pieces {
+            ExchangeMode::Record(_) => match pieces {
                 None => (self.over_network(call, budget, None, &mut reply), None),
                 Some(pieces) => {
                     let mut body = Vec::new();
@@ -60,8 +60,8 @@ impl HttpClient {
                 }
             },
         };
-        if let Exchanges::Record(sink) = &self.exchanges
-            && let Some(exchange) = RecordedExchange::of(call, &reply, body, sent.as_ref().err())
+        if let ExchangeMode::Record(sink) = &self.exchanges
+            && let Some(exchange) = RecordedExchange::new(call, &reply, body, sent.as_ref().err())
         {
             sink.take(&exchange).map_err(|why| {
                 call.cannot(format!(

@@ -7,7 +7,7 @@
 //! - [`EndpointSettings`] → [`Endpoint`]: the address, key and id of a model, checked once.
 //! - [`ChatModel`]: the interface of all wire protocols. [`Wire`] creates one from an endpoint, and lists a
 //!   provider's models.
-//! - [`Exchanges`]: the source of answers: the network, the network with recording, or only a recording.
+//! - [`ExchangeMode`]: the source of answers: the network, the network with recording, or only a recording.
 //! - [`reasoning`]: separates the answer from reasoning that precedes it in the same text.
 //! - [`ProviderTable`]: providers, preferred models and facts as data. [`choose`] ranks the models for a
 //!   [`ModelRole`].
@@ -21,12 +21,12 @@
 //! use std::time::{Duration, Instant};
 //!
 //! use forage_llm::{
-//!     CallBudget, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges, Wire, WireClient,
+//!     CallBudget, ChatModel, ChatRequest, Endpoint, EndpointSettings, ExchangeMode, Wire, WireClient,
 //! };
 //! use forage_redact::{Redacted, Redactor};
 //!
 //! let settings = EndpointSettings::new("local", "http://127.0.0.1:8080/v1", "small");
-//! let model = WireClient::new(Wire::OpenAiChat, Endpoint::new(settings)?, Exchanges::Live);
+//! let model = WireClient::new(Wire::OpenAiChat, Endpoint::new(settings)?, ExchangeMode::Live);
 //! let system = Redacted::trusted("Name the language of the code in one word.");
 //! let code = Redactor::standard().redact("fn main() {}");
 //! let budget = CallBudget::until(Instant::now() + Duration::from_secs(5));
@@ -66,11 +66,13 @@ pub use error::ChatError;
 pub use failover::{AllFailed, complete_first};
 pub use finish::Finish;
 pub use forage_base::{ApiKey, KeyError};
-pub use recording::{ExchangeSink, Exchanges, RecordedExchange, RecordedModel, RecordingError, Recordings};
+pub use recording::{
+    ExchangeMode, ExchangeSink, RecordedExchange, RecordedModel, RecordingError, Recordings,
+};
 pub use table::{
     FactSettings, IdPattern, ListFailure, ModelCandidate, ModelChoice, ModelLister, ModelListing, ModelRole,
-    Origin, PassedOver, Preference, Provider, ProviderSettings, ProviderTable, ResolvedModel, RoleSettings,
-    RoleTable, TableError, TableSettings, WireLister, choose,
+    Origin, Preference, Provider, ProviderSettings, ProviderTable, ResolvedModel, RoleSettings, RoleTable,
+    SkippedModels, TableError, TableSettings, WireLister, choose,
 };
 pub use wire::{ListedModel, WireClient};
 pub use wire_name::Wire;

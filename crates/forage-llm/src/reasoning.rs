@@ -94,7 +94,7 @@ fn without_lone_end(text: &str) -> &str {
 /// An incremental version of [`without_reasoning`]. The output as a whole is the same. The exception is
 /// reasoning without an opening mark, which we can't recognize before its end.
 #[derive(Debug, Default)]
-pub(crate) struct SpokenText {
+pub(crate) struct ReasoningFilter {
     place: ReasoningField,
     /// Text that we have not emitted yet: a possible mark, or white space that must only be emitted if text
     /// follows.
@@ -110,7 +110,7 @@ enum ReasoningField {
     Answer,
 }
 
-impl SpokenText {
+impl ReasoningFilter {
     /// Adds a piece of text. Returns the part of the answer that is certain now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
@@ -217,7 +217,7 @@ mod tests {
                 .collect();
             cuts.extend([0, text.len()]);
             cuts.sort_unstable();
-            let mut spoken = SpokenText::default();
+            let mut spoken = ReasoningFilter::default();
             let mut given: String = cuts.windows(2).map(|pair| spoken.push(&text[pair[0]..pair[1]])).collect();
             given.push_str(&spoken.end());
             let whole = without_reasoning(&text);

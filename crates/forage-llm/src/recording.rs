@@ -25,7 +25,7 @@ const FORMAT: u64 = 1;
 
 /// Where answers come from: the network, with or without recording, or a recording.
 #[derive(Debug, Clone, Default)]
-pub enum Exchanges {
+pub enum ExchangeMode {
     /// The network.
     #[default]
     Live,
@@ -81,7 +81,7 @@ enum RecordedFailure {
 impl RecordedExchange {
     /// Creates the exchange to store. `streamed` is the body of an answer that was passed on in pieces.
     /// Returns `None` if the caller has cancelled the call.
-    pub(crate) fn of(
+    pub(crate) fn new(
         call: &HttpCall<'_>,
         reply: &Reply,
         streamed: Option<Vec<u8>>,
@@ -105,7 +105,7 @@ impl RecordedExchange {
         let provider = call.name.split('/').next().unwrap_or_default();
         Some(Self {
             provider: provider.to_owned(),
-            request: RequestKey::of(call),
+            request: RequestKey::from_call(call),
             status: reply.status,
             retry_after: reply.retry_after,
             body: masked(body, call.key),
@@ -227,7 +227,7 @@ impl RecordedFailure {
 }
 
 impl RequestKey {
-    fn of(call: &HttpCall<'_>) -> Self {
+    fn from_call(call: &HttpCall<'_>) -> Self {
         let body = call.body.map_or(Value::Null, |body| {
             let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
@@ -405,7 +405,7 @@ impl Recordings {
     }
 
     fn next(&self, call: &HttpCall<'_>) -> Result<&RecordedExchange, ChatError> {
-        let asked = RequestKey::of(call);
+        let asked = RequestKey::from_call(call);
         let key = asked.key();
         let which = || format!("{} of {} {}", asked.digest(), call.wire, call.path);
         let Some(exchanges) = self.exchanges.get(&key) else {

@@ -17,7 +17,7 @@ use thiserror::Error;
 use crate::endpoint::is_price;
 use crate::wire_name::Wire;
 
-pub use choose::{ModelCandidate, ModelChoice, PassedOver, choose};
+pub use choose::{ModelCandidate, ModelChoice, SkippedModels, choose};
 pub use facts::FactSettings;
 pub use list::{ListFailure, ModelLister, ModelListing, WireLister};
 pub use pattern::IdPattern;
@@ -104,11 +104,11 @@ pub struct RoleTable {
 impl RoleTable {
     /// Lists the names of the roles that are set.
     pub fn names(&self) -> Vec<&'static str> {
-        let is_mentioned = |role: &ModelRole| *self.of(*role) != RoleSettings::default();
+        let is_mentioned = |role: &ModelRole| *self.settings(*role) != RoleSettings::default();
         ModelRole::ALL.into_iter().filter(is_mentioned).map(ModelRole::name).collect()
     }
 
-    fn of(&self, role: ModelRole) -> &RoleSettings {
+    fn settings(&self, role: ModelRole) -> &RoleSettings {
         match role {
             ModelRole::Filter => &self.filter,
             ModelRole::Agent => &self.agent,
@@ -373,17 +373,17 @@ impl ProviderTable {
     }
 
     fn preferences(&self, role: ModelRole) -> &[Preference] {
-        self.roles.of(role).prefer.as_deref().unwrap_or_default()
+        self.roles.settings(role).prefer.as_deref().unwrap_or_default()
     }
 
     /// Finds the pattern that excludes an id from a role.
     fn exclusion(&self, role: ModelRole, id: &str) -> Option<&IdPattern> {
-        let lists = [&self.roles.exclude, &self.roles.of(role).exclude];
+        let lists = [&self.roles.exclude, &self.roles.settings(role).exclude];
         lists.into_iter().flatten().flatten().find(|pattern| pattern.matches(id))
     }
 
     fn min_context_tokens(&self, role: ModelRole) -> u64 {
-        self.roles.of(role).min_context_tokens.unwrap_or(0)
+        self.roles.settings(role).min_context_tokens.unwrap_or(0)
     }
 }
 

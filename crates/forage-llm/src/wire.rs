@@ -24,7 +24,7 @@ use std::sync::Arc;
 use crate::chat::{CallBudget, ChatModel};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
-use crate::recording::Exchanges;
+use crate::recording::ExchangeMode;
 use crate::wire_name::Wire;
 
 pub use client::WireClient;
@@ -33,11 +33,11 @@ pub use listed::ListedModel;
 impl Wire {
     /// Creates a client of the endpoint. It does not connect before the first call.
     pub fn client(self, endpoint: Endpoint) -> Arc<dyn ChatModel> {
-        Arc::new(WireClient::new(self, endpoint, Exchanges::Live))
+        Arc::new(WireClient::new(self, endpoint, ExchangeMode::Live))
     }
 
     /// Does the same as [`Self::client`], with an explicit source of answers.
-    pub fn client_with(self, endpoint: Endpoint, exchanges: Exchanges) -> Arc<dyn ChatModel> {
+    pub fn client_with(self, endpoint: Endpoint, exchanges: ExchangeMode) -> Arc<dyn ChatModel> {
         Arc::new(WireClient::new(self, endpoint, exchanges))
     }
 
@@ -50,7 +50,7 @@ impl Wire {
     pub fn list_models(
         self,
         endpoint: &Endpoint,
-        exchanges: &Exchanges,
+        exchanges: &ExchangeMode,
         budget: &CallBudget,
     ) -> Result<Vec<ListedModel>, ChatError> {
         listing::list(self, endpoint, exchanges, budget)

@@ -102,14 +102,14 @@ fn answers(
     std::thread::scope(|scope| {
         for _ in 0..callers {
             scope.spawn(|| {
-                while let Some((nth, query)) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|nth| Some((nth, queries.get(nth)?)))
+                while let Some((index, query)) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    .and_then(|index| Some((index, queries.get(index)?)))
                 {
                     let began = Instant::now();
                     let answer = retriever.look_up(query, 10, filter, &Stop::never());
                     let answer =
                         answer.map(|found| (found.hits, began.elapsed())).map_err(|error| error.to_string());
-                    if let Some(place) = found.lock().unwrap_or_else(PoisonError::into_inner).get_mut(nth) {
+                    if let Some(place) = found.lock().unwrap_or_else(PoisonError::into_inner).get_mut(index) {
                         *place = Some(answer);
                     }
                 }

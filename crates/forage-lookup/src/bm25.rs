@@ -47,8 +47,8 @@ impl FastEmbedBm25 {
 
     /// Formats the parameters that affect the weights, for the contract.
     pub(crate) fn parameters(&self) -> String {
-        let (most, prose) = (limits::WORD_CHARACTERS, self.prose.parameters());
-        format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={most} {prose}")
+        let (max, prose) = (limits::WORD_CHARACTERS, self.prose.parameters());
+        format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={max} {prose}")
     }
 
     /// Computes the weights of a document.
@@ -64,11 +64,11 @@ impl FastEmbedBm25 {
     /// Returns the contract of [`CodeSuperset`](crate::CodeSuperset) for the same words. Its vectors contain
     /// all of these dimensions, so queries of this encoder should find the words there too.
     pub(crate) fn contract_with_code(&self) -> Contract {
-        let most = limits::IDENTIFIER_BYTES;
+        let max = limits::IDENTIFIER_BYTES;
         Contract::new(
             "code-superset/2",
             &format!(
-                "{} code_avg_len={} max_identifier={most} pairs={}",
+                "{} code_avg_len={} max_identifier={max} pairs={}",
                 self.parameters(),
                 CODE_AVERAGE_LENGTH,
                 limits::PAIRED_PARTS
@@ -91,9 +91,9 @@ impl FastEmbedBm25 {
     /// Returns true for words that are neither stop words nor longer than FastEmbed's maximum. Note that
     /// FastEmbed treats a lone `_` as punctuation.
     fn is_kept(&self, word: &str) -> bool {
-        let most = limits::WORD_CHARACTERS;
+        let max = limits::WORD_CHARACTERS;
         // A word has at most as many characters as bytes, so we rarely need to count them.
-        let is_short = word.len() <= most || word.chars().count() <= most;
+        let is_short = word.len() <= max || word.chars().count() <= max;
         word != "_" && is_short && !self.prose.is_stop_word(word)
     }
 }

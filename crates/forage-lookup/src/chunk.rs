@@ -22,9 +22,9 @@ pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
     while first < begins.len() {
         let begin = begins[first];
         // We take as many lines as fit, but at least one.
-        let most = begins.len().min(first + limits::CHUNK_LINES);
+        let max = begins.len().min(first + limits::CHUNK_LINES);
         let fits = |last: &usize| end_of(*last) - begin <= limits::CHUNK_BYTES;
-        let last = (first..most).take_while(fits).last().unwrap_or(first);
+        let last = (first..max).take_while(fits).last().unwrap_or(first);
         let (first_line, last_line) = (first as u64 + 1, last as u64 + 1);
         let chunk = |text| LineChunk { first_line, last_line, text };
         chunks.extend(
@@ -53,8 +53,8 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
         } else {
             let is_between = |character: char| !character.is_alphanumeric() && character != '_';
             let half = text.floor_char_boundary(most / 2);
-            let behind = text[half..most].char_indices().rev().find(|(_, it)| is_between(*it));
-            behind.map_or(most, |(at, character)| half + at + character.len_utf8())
+            let after = text[half..most].char_indices().rev().find(|(_, it)| is_between(*it));
+            after.map_or(most, |(at, character)| half + at + character.len_utf8())
         };
         let (piece, rest) = text.split_at(cut);
         text = rest;

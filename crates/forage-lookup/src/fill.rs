@@ -5,7 +5,7 @@
 //! the chunk. A file counts as present only if all of its points exist. An interrupted filling can therefore
 //! continue without losing or duplicating anything.
 
-mod seen;
+mod tree_states;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -25,14 +25,14 @@ use crate::chunk::chunks;
 use crate::encoder::{Encoder, EncodingError};
 use crate::filter::PointFilter;
 use crate::limits;
-use crate::patience::again;
 use crate::point_id::PointId;
 use crate::retriever::{CollectionError, check};
+use crate::retry::with_retries;
 use crate::store::{Creation, Point, PointScan, PointStore, Sharding, StoreError};
 
-pub use seen::{count_chunks, remove_repository, repositories};
+pub use tree_states::{count_chunks, remove_repository, repositories};
 
-use self::seen::SeenTree;
+use self::tree_states::TreeStates;
 
 /// The version of the points. This must change if the same file would be split or described differently.
 const FORMAT: &str = "1";
@@ -85,7 +85,7 @@ pub type Redact<'a> = &'a (dyn Fn(&str) -> (String, u64) + Sync);
 
 /// The result of a filling.
 #[derive(Debug, Default)]
-pub struct Filled {
+pub struct FillOutcome {
     /// Number of files that were written completely.
     pub files: u64,
     /// Number of files that were already up to date.
@@ -180,18 +180,23 @@ impl Filling<'_> {
     ///
     /// Returns an error if the collection is not suitable, if a request fails, or if the caller has
     /// cancelled. Everything written so far is kept, and calling this again continues. If the walk ended
-    /// early, [`Filled::report`] says so, and files that no longer exist stay in the collection.
-    pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
+    /// early, [`FillOutcome::report`] says so, and files that no longer exist stay in the collection.
+    pub fn run(
+        &self,
+        root: &Arc<Root>,
+        options: &WalkOptions,
+        stop: &Stop,
+    ) -> Result<FillOutcome, FillError> {
         self.prepare(stop)?;
         if let Some(filled) = self.unchanged(root, options, stop)? {
             return Ok(filled);
         }
         let known = self.known(stop)?;
-        let tree = SeenTree::default();
+        let tree = TreeStates::default();
         let (sender, receiver) = sync_channel::<PointBatch>(limits::WRITERS);
         let receiver = Mutex::new(receiver);
         let failure = FirstFailure::default();
-        let mut filled = Filled::default();
+        let mut filled = FillOutcome::default();
         let unchanged = AtomicU64::new(0);
         std::thread::scope(|scope| -> Result<(), FillError> {
             for _ in 0..limits::WRITERS {
@@ -269,10 +274,12 @@ impl Filling<'_> {
         let creation = Creation {
             using: self.using.to_owned(),
             contract: contract.clone(),
-            indexed_fields: [field::REPO, field::PATH, field::LANGUAGE, seen::SEEN].map(str::to_owned).into(),
+            indexed_fields: [field::REPO, field::PATH, field::LANGUAGE, tree_states::SEEN]
+                .map(str::to_owned)
+                .into(),
             sharding: self.sharding.clone(),
         };
-        let collection = match again(stop, || self.store.collection(stop))? {
+        let collection = match with_retries(stop, || self.store.collection(stop))? {
             Some(collection) => collection,
             None => match self.store.create(&creation, stop) {
                 Ok(()) => return Ok(()),
@@ -288,7 +295,7 @@ impl Filling<'_> {
         match &collection.contract {
             // The process that created the collection may have ended before it indexed all fields.
             Some(theirs) if *theirs == contract => {
-                Ok(again(stop, || self.store.index_fields(&creation.indexed_fields, stop))?)
+                Ok(with_retries(stop, || self.store.index_fields(&creation.indexed_fields, stop))?)
             }
             theirs => Err(CollectionError::Encoding {
                 place,
@@ -306,7 +313,7 @@ impl Filling<'_> {
         let mut known: HashMap<String, StoredPoints> = HashMap::new();
         let mut scan = PointScan { filter: &filter, fields: &fields, from: None, limit: limits::SCAN_POINTS };
         loop {
-            let page = again(stop, || self.store.scan(&scan, stop))?;
+            let page = with_retries(stop, || self.store.scan(&scan, stop))?;
             for (id, payload) in page.points {
                 let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
                 let number = |name: &str| payload.get(name).and_then(Value::as_u64).unwrap_or_default();
@@ -330,7 +337,7 @@ impl Filling<'_> {
         buffer: &mut ReadBuffer,
         entry: &Entry<'_>,
         known: &HashMap<String, StoredPoints>,
-        tree: &SeenTree,
+        tree: &TreeStates,
         skipped: &mut Skipped,
     ) -> Result<Option<FilledFile>, UnreadReason> {
         let mut leave = |reason| {
@@ -345,7 +352,7 @@ impl Filling<'_> {
         };
         // This must come before reading, so that a change in between gives another state next time.
         tree.add_opened(&entry.path, &file);
-        if self.max_file_bytes.is_some_and(|most| file.size() > most) {
+        if self.max_file_bytes.is_some_and(|max| file.size() > max) {
             return Err(leave(SkipReason::TooLarge));
         }
         match file.read_into(buffer, limits::FILE_BYTES) {
@@ -399,11 +406,11 @@ impl Filling<'_> {
         let points = batch.points.len() as u64;
         // New points come before removals, so that an interruption leaves no gap in a file.
         if points > 0 {
-            again(stop, || self.store.upsert(batch.points.clone(), self.using, stop))?;
+            with_retries(stop, || self.store.upsert(batch.points.clone(), self.using, stop))?;
             self.written.fetch_add(points, Ordering::Relaxed);
         }
         if !batch.surplus.is_empty() {
-            again(stop, || self.store.remove(&batch.surplus, stop))?;
+            with_retries(stop, || self.store.remove(&batch.surplus, stop))?;
         }
         Ok(())
     }
@@ -417,7 +424,7 @@ impl Filling<'_> {
             .flat_map(|(path, known)| known.present.iter().map(|chunk| self.id(path, *chunk)))
             .collect();
         for ids in ids.chunks(limits::REMOVED_POINTS) {
-            again(stop, || self.store.remove(ids, stop))?;
+            with_retries(stop, || self.store.remove(ids, stop))?;
         }
         Ok(unseen.len() as u64)
     }

@@ -29,7 +29,7 @@ pub enum Test {
     /// The value is one of these.
     AnyOf(Vec<WantedValue>),
     /// The value is a number on this side of the bound.
-    Bound(Side, f64),
+    Bound(BoundSide, f64),
 }
 
 /// A value that a field may have.
@@ -44,7 +44,7 @@ pub enum WantedValue {
 
 /// The side of a bound on which a number must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum BoundSide {
     /// Greater than the bound.
     Above,
     /// Greater than or equal to the bound.
@@ -172,10 +172,10 @@ impl Condition {
         }
         let side = match sign.as_str() {
             "=" => None,
-            ">=" => Some(Side::From),
-            "<=" => Some(Side::To),
-            ">" => Some(Side::Above),
-            "<" => Some(Side::Below),
+            ">=" => Some(BoundSide::From),
+            "<=" => Some(BoundSide::To),
+            ">" => Some(BoundSide::Above),
+            "<" => Some(BoundSide::Below),
             other => {
                 let right = right_form(field, other, value).ok_or_else(form)?;
                 return Err(FilterError::Sign { written: text.to_owned(), right });
@@ -239,17 +239,17 @@ fn values(text: &str) -> Option<Vec<WantedValue>> {
             values.push(WantedValue::Text(stream.next()?.ok()?));
             rest = rest[stream.byte_offset()..].trim_start();
             match rest.strip_prefix('|') {
-                Some(behind) => rest = behind.trim_start(),
+                Some(after) => rest = after.trim_start(),
                 None if rest.is_empty() => {}
                 None => return None,
             }
         } else {
-            let (value, behind) = rest.split_once('|').unwrap_or((rest, ""));
+            let (value, after) = rest.split_once('|').unwrap_or((rest, ""));
             if value.trim().is_empty() {
                 return Some(Vec::new());
             }
             values.push(WantedValue::Word(value.trim().to_owned()));
-            rest = behind.trim_start();
+            rest = after.trim_start();
         }
     }
     Some(values)
@@ -289,10 +289,10 @@ impl fmt::Display for Condition {
         match &self.test {
             Test::Bound(side, number) => {
                 let sign = match side {
-                    Side::Above => ">",
-                    Side::From => ">=",
-                    Side::Below => "<",
-                    Side::To => "<=",
+                    BoundSide::Above => ">",
+                    BoundSide::From => ">=",
+                    BoundSide::Below => "<",
+                    BoundSide::To => "<=",
                 };
                 write!(formatter, "{sign}{number}")
             }
@@ -354,10 +354,10 @@ mod tests {
             ("repo=shop", "repo", Test::AnyOf(vec![word("shop")])),
             ("page=3|4", "page", Test::AnyOf(vec![word("3"), word("4")])),
             ("doc_id=\"a|b\"|c", "doc_id", Test::AnyOf(vec![text("a|b"), word("c")])),
-            ("lines.start>=10", "lines.start", Test::Bound(Side::From, 10.0)),
-            ("year<2024.5", "year", Test::Bound(Side::Below, 2024.5)),
-            ("year>1", "year", Test::Bound(Side::Above, 1.0)),
-            ("tags[].name<=-1", "tags[].name", Test::Bound(Side::To, -1.0)),
+            ("lines.start>=10", "lines.start", Test::Bound(BoundSide::From, 10.0)),
+            ("year<2024.5", "year", Test::Bound(BoundSide::Below, 2024.5)),
+            ("year>1", "year", Test::Bound(BoundSide::Above, 1.0)),
+            ("tags[].name<=-1", "tags[].name", Test::Bound(BoundSide::To, -1.0)),
             ("path=a=b", "path", Test::AnyOf(vec![word("a=b")])),
             ("größe=\"1\"", "größe", Test::AnyOf(vec![text("1")])),
             ("note=\">2020\"", "note", Test::AnyOf(vec![text(">2020")])),

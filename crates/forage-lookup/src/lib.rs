@@ -27,11 +27,11 @@ mod language;
 #[doc(hidden)]
 pub mod limits;
 mod name;
-mod patience;
 mod payload;
 mod point_id;
 mod qdrant;
 mod retriever;
+mod retry;
 mod store;
 mod superset;
 mod vector;
@@ -41,16 +41,16 @@ pub use bm42::Bm42;
 pub use contract::Contract;
 pub use embedded::EmbeddedStore;
 pub use encoder::{EncodedForm, Encoder, EncodingError};
-pub use fill::{FillError, Filled, Filling, Redact, count_chunks, remove_repository, repositories};
-pub use filter::{Condition, FilterError, PointFilter, Readings, Side, Test, WantedValue};
+pub use fill::{FillError, FillOutcome, Filling, Redact, count_chunks, remove_repository, repositories};
+pub use filter::{BoundSide, Condition, FilterError, PointFilter, Readings, Test, WantedValue};
 pub use forage_base::{ApiKey, KeyError};
 pub use language::{Language, Prose};
 pub use name::NameMatch;
 pub use point_id::PointId;
 pub use qdrant::{ServerSettings, ServerStore};
 pub use retriever::{
-    Adapted, Beyond, CollectionError, Idf, KnownRarity, Lookup, LookupState, NameFacts, Question, Retriever,
-    SCORE_STEP, Unanswered, encoder_named,
+    Adaptation, CollectionError, FrequencyCache, Idf, Lookup, LookupState, NameFacts, Question, Retriever,
+    SCORE_STEP, Unanswered, UnfilteredCounts, encoder_named,
 };
 pub use store::{
     ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointReader, PointScan,

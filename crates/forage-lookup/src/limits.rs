@@ -90,7 +90,7 @@ pub const SAME_SHARE: f64 = 1e-5;
 pub const POINT_OVERHEAD: usize = 1_000;
 
 /// Time for which document frequencies are cached.
-pub const RARITY_KEPT: std::time::Duration = std::time::Duration::from_secs(60);
+pub const FREQUENCY_CACHE_TIME: std::time::Duration = std::time::Duration::from_secs(60);
 /// Maximum number of dimensions whose document frequencies are cached.
 pub const DIMENSIONS_KEPT: usize = 100_000;
 
@@ -105,7 +105,7 @@ pub const RESCORED_POINTS: usize = 32;
 pub const HITS_RESCORED: usize = 1_000;
 
 /// Maximum assumed ratio between the score of a point and its score within its shard.
-pub const RARITY_RATIO: f64 = 2.0;
+pub const IDF_RATIO: f64 = 2.0;
 
 /// Maximum length of a name in bytes, as in [`IDENTIFIER_BYTES`].
 pub const NAME_BYTES: usize = 200;
@@ -127,10 +127,10 @@ pub const RETRIES: u32 = 2;
 pub const BACKOFF: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Maximum pause between two attempts, unless the server requests a longer one.
-pub const BACKOFF_MOST: std::time::Duration = std::time::Duration::from_secs(8);
+pub const BACKOFF_MAX: std::time::Duration = std::time::Duration::from_secs(8);
 
 /// Maximum pause that a server may request. If it is busy for longer, the call fails at once.
-pub const RETRY_AFTER_MOST: std::time::Duration = std::time::Duration::from_secs(60);
+pub const RETRY_AFTER_MAX: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Maximum number of tokens that BM42 reads, including the two that mark its ends. The model was not trained
 /// on longer texts.
@@ -169,7 +169,7 @@ pub const REFUSAL_BYTES: u64 = 64 << 10;
 
 /// Maximum number of idle connections to a server. A busy machine makes about this many calls at the same
 /// time.
-pub const KEPT_CONNECTIONS: usize = 16;
+pub const IDLE_CONNECTIONS: usize = 16;
 
 /// Maximum number of hits to request from a server. The server allocates memory for all of them, and fails if
 /// the number is too large.
@@ -179,7 +179,7 @@ pub const SERVER_HITS: usize = 1_000_000;
 pub const SERVER_PAGE_POINTS: usize = 10_000;
 
 /// Time within which every node of a cluster should create a shard after the cluster has agreed on it.
-pub const SHARD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+pub const SHARD_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Pause between two attempts to write to such a shard.
 pub const SHARD_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 

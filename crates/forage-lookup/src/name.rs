@@ -92,15 +92,16 @@ fn is_respelled(text: &str, name: &str) -> bool {
 
 fn has_whole(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
-        let (before, behind) = (text[..at].chars().rev(), text[at + name.len()..].chars());
-        !goes_on(name.chars().next(), before, name) && !goes_on(name.chars().next_back(), behind, name)
+        let (before, after) = (text[..at].chars().rev(), text[at + name.len()..].chars());
+        !continues_name(name.chars().next(), before, name)
+            && !continues_name(name.chars().next_back(), after, name)
     })
 }
 
 /// Returns true if a name continues beyond `edge`, its first or last character. It continues with a letter or
 /// digit. It also continues with a hyphen if the name contains one, or with a dot between digits, if more
 /// follows.
-fn goes_on(edge: Option<char>, mut beyond: impl Iterator<Item = char>, name: &str) -> bool {
+fn continues_name(edge: Option<char>, mut beyond: impl Iterator<Item = char>, name: &str) -> bool {
     let (Some(edge), Some(next)) = (edge, beyond.next()) else { return false };
     if !is_word_character(edge) {
         return false;
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_a_name_whole_or_in_another_case_or_inside_or_in_parts() {
+    fn text_matches_a_name_exactly_by_case_inside_or_by_parts() {
         let cases = [
             ("retry_after", "let x = retry_after;", NameMatch::Whole),
             ("retry_after", "retry_after", NameMatch::Whole),

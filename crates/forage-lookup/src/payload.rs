@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::filter::{Condition, Readings, Side, Test};
+use crate::filter::{BoundSide, Condition, Readings, Test};
 use crate::store::ALL_FIELDS;
 
 /// A step of a path into a payload: the key of an object, and whether `[]` continues with each item of a
@@ -96,10 +96,10 @@ impl Condition {
         match &self.test {
             Test::Bound(side, bound) => {
                 values.iter().filter_map(|value| value.as_f64()).any(|number| match side {
-                    Side::Above => number > *bound,
-                    Side::From => number >= *bound,
-                    Side::Below => number < *bound,
-                    Side::To => number <= *bound,
+                    BoundSide::Above => number > *bound,
+                    BoundSide::From => number >= *bound,
+                    BoundSide::Below => number < *bound,
+                    BoundSide::To => number <= *bound,
                 })
             }
             Test::AnyOf(wanted) => {

@@ -1,16 +1,16 @@
 //! Looks up points for a query, in a deterministic order.
 
 mod foreign;
+mod idf;
 mod named;
-mod rarity;
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
 use forage_base::{Hint, Stop};
-pub use rarity::KnownRarity;
-use rarity::WholeRarity;
+pub use idf::FrequencyCache;
+use idf::GlobalIdf;
 
 use crate::bm25::FastEmbedBm25;
 use crate::bm42::Bm42;
@@ -20,7 +20,7 @@ use crate::filter::PointFilter;
 use crate::language::Prose;
 use crate::limits;
 use crate::name::{NameMatch, name_of};
-use crate::patience::again;
+use crate::retry::with_retries;
 use crate::store::{Collection, PointHit, PointQuery, PointReader, ShardLayout, StoreError};
 use crate::superset::CodeSuperset;
 
@@ -48,7 +48,7 @@ pub struct Retriever {
     /// The timeout of a lookup, including all pauses.
     pub timeout: Duration,
     /// A cache of document frequencies, shared by all retrievers of the same collection.
-    pub rarity: Arc<KnownRarity>,
+    pub rarity: Arc<FrequencyCache>,
 }
 
 /// How to weight words in a collection whose sparse vector has no IDF modifier.
@@ -63,7 +63,7 @@ pub enum Idf {
 
 /// A difference between a collection and the settings that did not prevent the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Adapted {
+pub enum Adaptation {
     /// It has no sparse vector with the requested name, so we searched the only one that it has.
     Vector {
         /// The requested name.
@@ -105,14 +105,14 @@ pub struct Lookup {
     /// Number of results left out because their score is less than [`limits::SCORE_SHARE`] of the best.
     pub cut: usize,
     /// The number of results without the filter, if nothing passed it.
-    pub beyond: Option<Beyond>,
+    pub beyond: Option<UnfilteredCounts>,
     /// True if more points than we could request have the same score as the last one, so that the store chose
     /// among them arbitrarily.
     pub is_arbitrary: bool,
     /// Further questions that the store did not answer. The hits are valid nevertheless.
     pub unanswered: Vec<Unanswered>,
     /// The differences between the collection and the settings.
-    pub adapted: Vec<Adapted>,
+    pub adapted: Vec<Adaptation>,
 }
 
 /// A question of a lookup that the store did not answer, and the reason.
@@ -166,7 +166,7 @@ impl NameFacts {
 
 /// The number of results without a filter, if nothing passed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beyond {
+pub struct UnfilteredCounts {
     /// Number of points with any of the words.
     pub points: usize,
     /// Whether there may be more of them.
@@ -176,7 +176,7 @@ pub struct Beyond {
 }
 
 impl Lookup {
-    fn nothing(state: LookupState) -> Self {
+    fn empty(state: LookupState) -> Self {
         Self {
             hits: Vec::new(),
             held: Vec::new(),
@@ -366,7 +366,7 @@ impl Retriever {
         filter: &PointFilter,
         stop: &Stop,
     ) -> Result<Lookup, CollectionError> {
-        let nothing = |state| Ok(Lookup::nothing(state));
+        let nothing = |state| Ok(Lookup::empty(state));
         let encode = |encoder: Arc<dyn Encoder>| match encoder.query(query) {
             Ok(vector) if vector.is_empty() => Err(LookupState::NoWord),
             Ok(vector) => Ok((encoder, vector)),
@@ -379,11 +379,11 @@ impl Retriever {
         };
         // The timeout starts after this: opening and checking the files of a large collection may take
         // longer.
-        if let Err(error) = again(stop, || self.store.prepare(stop)) {
+        if let Err(error) = with_retries(stop, || self.store.prepare(stop)) {
             return self.fails(error).and_then(nothing);
         }
         let (stop, place) = (stop.within(self.timeout), self.store.place());
-        let collection = match again(&stop, || self.store.collection(&stop)) {
+        let collection = match with_retries(&stop, || self.store.collection(&stop)) {
             Ok(Some(collection)) => collection,
             Ok(None) => return Err(CollectionError::Missing(place)),
             Err(error) => return self.fails(error).and_then(nothing),
@@ -414,7 +414,7 @@ impl Retriever {
             Err(error) => return self.fails(error).and_then(nothing),
         };
         if using != self.using {
-            lookup.adapted.push(Adapted::Vector { asked: self.using.clone(), used: using.to_owned() });
+            lookup.adapted.push(Adaptation::Vector { asked: self.using.clone(), used: using.to_owned() });
         }
         lookup.adapted.extend(texts.and_then(|texts| texts.adapted()));
         Ok(lookup)
@@ -432,7 +432,7 @@ impl Retriever {
         // Counting must leave enough time for the lookup itself.
         let weighed = match idf {
             Idf::Stored => Ok(None),
-            Idf::Auto => rarity::weighed(self, asked.vector, &stop.within(self.timeout / 2)),
+            Idf::Auto => idf::weighed(self, asked.vector, &stop.within(self.timeout / 2)),
         };
         let (weighed, failed) = weighed.map_or_else(|error| (None, Some(error)), |weighed| (weighed, None));
         let is_weighed = weighed.is_some();
@@ -442,7 +442,7 @@ impl Retriever {
         // These scores do not depend on the shard of a point, so we need no idf across shards.
         let mut lookup = self.found(query, &asked, encoder, ShardLayout::Single, stop)?;
         let (vector, common) = (self.using.clone(), common.unwrap_or_default());
-        lookup.adapted.push(Adapted::NoIdf { vector, is_weighed, common });
+        lookup.adapted.push(Adaptation::NoIdf { vector, is_weighed, common });
         match failed {
             Some(error) => lookup.without(Question::Rarity, error).map(|()| lookup),
             None => Ok(lookup),
@@ -457,11 +457,11 @@ impl Retriever {
         layout: ShardLayout,
         stop: &Stop,
     ) -> Result<Lookup, StoreError> {
-        let mut lookup = Lookup::nothing(LookupState::Found);
+        let mut lookup = Lookup::empty(LookupState::Found);
         let rarity = match layout {
             ShardLayout::Single => None,
             // This must leave enough time for the lookup itself.
-            layout => WholeRarity::ask(self, asked.vector, layout, &stop.within(self.timeout / 2))
+            layout => GlobalIdf::ask(self, asked.vector, layout, &stop.within(self.timeout / 2))
                 .or_else(|error| lookup.without(Question::Rarity, error).map(|()| None))?,
         };
         lookup.hits = self.best(asked.clone(), rarity.as_ref(), stop, &mut lookup)?;
@@ -492,12 +492,12 @@ impl Retriever {
     }
 
     /// Counts the results of a query without its filter.
-    fn beyond(&self, asked: &PointQuery<'_>, stop: &Stop) -> Result<Beyond, StoreError> {
+    fn beyond(&self, asked: &PointQuery<'_>, stop: &Stop) -> Result<UnfilteredCounts, StoreError> {
         let (limit, everything) = (limits::NAMES_COMPARED, PointFilter::default());
         let query = PointQuery { limit, fields: &[], filter: &everything, ..*asked };
-        let points = again(stop, || self.store.query(&query, stop))?.len();
+        let points = with_retries(stop, || self.store.query(&query, stop))?.len();
         let under_filter = count_chunks(&*self.store, asked.filter, stop)?;
-        Ok(Beyond { points, is_at_least: points >= limit, under_filter })
+        Ok(UnfilteredCounts { points, is_at_least: points >= limit, under_filter })
     }
 
     /// Converts an error of the store to a state of the result. Errors for which a retry would be useless
@@ -520,7 +520,7 @@ impl Retriever {
     fn best(
         &self,
         mut query: PointQuery<'_>,
-        rarity: Option<&WholeRarity>,
+        rarity: Option<&GlobalIdf>,
         stop: &Stop,
         lookup: &mut Lookup,
     ) -> Result<Vec<PointHit>, StoreError> {
@@ -529,7 +529,7 @@ impl Retriever {
         }
         let wanted = query.limit;
         query.limit = (2 * wanted).max(wanted + 1);
-        let mut hits = again(stop, || self.store.query(&query, stop))?;
+        let mut hits = with_retries(stop, || self.store.query(&query, stop))?;
         loop {
             let is_all = hits.len() < query.limit;
             hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
@@ -544,7 +544,7 @@ impl Retriever {
                 break;
             }
             query.limit = (4 * query.limit).min(limits::HITS_ASKED);
-            match again(stop, || self.store.query(&query, stop)) {
+            match with_retries(stop, || self.store.query(&query, stop)) {
                 Ok(more) => hits = more,
                 Err(error) => {
                     lookup.without(Question::Ties, error)?;

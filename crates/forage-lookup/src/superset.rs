@@ -120,14 +120,14 @@ impl CodeSuperset {
         // sum of their weights, because otherwise a text with the same words in separate places could be
         // ranked before it.
         for first in 0..meant.len() {
-            let most = meant.len().min(first + limits::JOINED_WORDS);
+            let max = meant.len().min(first + limits::JOINED_WORDS);
             let joined = |last: usize| {
                 meant[first..=last].iter().flat_map(|(_, parts)| parts.iter().map(String::as_str))
             };
             let weighed = |last: usize| {
                 (CodeDimension::Joined.word(&joined(last).collect::<String>()), (last - first + 1) as f64)
             };
-            words.extend((first..most).map(weighed));
+            words.extend((first..max).map(weighed));
         }
         // Users name the words of an identifier in its order. If words that they wrote separately occur in
         // one identifier, this is more significant than parts that were already joined.
@@ -218,12 +218,12 @@ fn pair(left: &str, right: &str) -> String {
     CodeDimension::Pair.word(&[left, right].join(" "))
 }
 
-/// Iterates over all pairs with a distance of at most `most`, in order.
-fn pairs<T>(parts: &[T], most: usize) -> impl Iterator<Item = (&T, &T)> {
+/// Iterates over all pairs with a distance of at most `max`, in order.
+fn pairs<T>(parts: &[T], max: usize) -> impl Iterator<Item = (&T, &T)> {
     parts
         .iter()
         .enumerate()
-        .flat_map(move |(at, left)| parts[at + 1..].iter().take(most).map(move |right| (left, right)))
+        .flat_map(move |(at, left)| parts[at + 1..].iter().take(max).map(move |right| (left, right)))
 }
 
 /// Splits an identifier into its parts in lower case: `parseHTTPHeader2` gives `parse`, `http` and `header2`.
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_one_identifier_weigh_as_much_as_they_do_apart() {
+    fn identifier_weighs_as_much_as_its_separate_words() {
         let weights = |asked: &str| {
             let mut weights = query(asked).weights().to_vec();
             weights.sort_by(f32::total_cmp);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_one_identifier_are_paired_over_a_gap_and_in_their_order() {
+    fn identifier_words_are_paired_in_order_across_gaps() {
         let identifier = "get_user_login_name_id";
         // Each word once, plus their pair unless it is too distant or reversed.
         for (asked, expected) in [("get login", 3), ("get name", 3), ("get id", 2), ("login get", 2)] {

@@ -19,16 +19,16 @@ use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::admission::{CallPermit, Cost, PermitReleasingModel};
 use super::caller::{Caller, CallerTurn};
 use super::client::{self, ClientRoots, ConnectionMemory, NamedRoots, is_stateless};
 use super::client_model::{self, ClientModel, Questions};
-use super::gate::{CallPermit, Cost, WithoutPlace};
 use super::journal;
 use super::limits;
 use super::metrics::WatchedCall;
 use super::profiles::Profile;
 use super::rounds::Rounds;
-use super::server::{CallOrigin, McpServer, Served, Shared};
+use super::server::{CallOrigin, McpServer, ServedTool, Shared};
 
 /// Placeholder for names that are not tools. Metrics must not have a label for every name that a client makes
 /// up.
@@ -59,7 +59,8 @@ impl McpServer {
         let caller = client::caller(&context);
         let tool = self.shared.tool(&request.name).map_or(UNKNOWN, |served| served.tool.id());
         let watched = self.watch(tool, caller.as_deref(), profile);
-        let journaled = self.shared.journal.as_ref().map(|to| (to, journal::begun(tool, &request, &context)));
+        let journaled =
+            self.shared.journal.as_ref().map(|to| (to, journal::begin_entry(tool, &request, &context)));
         let is_entered = Arc::<AtomicBool>::default();
         let answer = self.called(request, context, &is_entered).await;
         let (outcome, bytes) = outcome(&answer);
@@ -113,16 +114,16 @@ impl McpServer {
         let cancelled = context.ct.clone();
         let call = ToolCall { served, request, context: &context, turn, is_entered, progress };
         tokio::select! {
-            answer = told(self.answer(call), report) => answer,
-            () = cancelled.cancelled() => Err(nobody_reads()),
-            () = self.shared.shutdown.cancelled() => Err(nobody_reads()),
+            answer = with_progress(self.answer(call), report) => answer,
+            () = cancelled.cancelled() => Err(client_disconnected()),
+            () = self.shared.shutdown.cancelled() => Err(client_disconnected()),
         }
     }
 }
 
 /// A call of a known tool.
 struct ToolCall<'a> {
-    served: &'a Served,
+    served: &'a ServedTool,
     request: CallToolRequestParams,
     context: &'a RequestContext<RoleServer>,
     /// The turn that the HTTP layer counted for the caller.
@@ -138,10 +139,10 @@ impl McpServer {
         let Self { shared, known } = self;
         let ToolCall { served, request, context, turn, is_entered, progress } = call;
         let tool = served.tool;
-        let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
+        let rounds = Rounds::from_request(request.request_state.as_deref(), request.input_responses)?;
         let roots = match shared.workspace.asks_clients() {
             false => NamedRoots::default(),
-            true => match client::roots(context, rounds.said(), known).await {
+            true => match client::roots(context, rounds.responses(), known).await {
                 Ok(ClientRoots::None) => NamedRoots::default(),
                 Ok(ClientRoots::Silent(remark)) => NamedRoots { found: Vec::new(), left_out: Some(remark) },
                 Ok(ClientRoots::Directories(directories)) => directories,
@@ -149,7 +150,8 @@ impl McpServer {
                 Err(problem) => return Ok(failure(&problem, ErrorCode::Failed)),
             },
         };
-        let Ok(place) = shared.gate.enter(served.cost, turn.as_ref().map(CallerTurn::caller)).await else {
+        let Ok(place) = shared.admission.enter(served.cost, turn.as_ref().map(CallerTurn::caller)).await
+        else {
             let problem = "the server is busy with other calls; call again in a few seconds";
             return Ok(failure(problem, ErrorCode::Failed));
         };
@@ -158,7 +160,7 @@ impl McpServer {
         // The tool names as this client writes them.
         let names = Arc::new(shared.names(profile));
         let questions = Questions::default();
-        let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
+        let (model, asked) = ClientModel::for_request(context, rounds.responses(), &questions);
         let stop = StopOnDrop(Stop::never());
         let work = CallWork {
             shared: Arc::clone(shared),
@@ -175,7 +177,7 @@ impl McpServer {
             trace: journal::trace(context),
             is_entered: Arc::clone(is_entered),
             stop: stop.0.clone(),
-            place: Arc::new(CallPermit::new(place, &shared.gate)),
+            place: Arc::new(CallPermit::new(place, &shared.admission)),
             turn,
         };
         // We ask the client from here because a server's question belongs to the request that it is
@@ -243,10 +245,10 @@ impl CallWork {
             Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
         };
         let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
-        context.names_root = !self.known.is_told(&root_paths);
+        context.names_root = !self.known.has_named(&root_paths);
         match called(self.tool, &context, std::mem::take(&mut self.arguments)) {
             Ok(answer) => {
-                self.known.tell(root_paths);
+                self.known.record_named(root_paths);
                 CallEnd::Answered(answer)
             }
             Err(failure) => CallEnd::Failed(failure),
@@ -285,7 +287,7 @@ impl CallWork {
         context.filter.models = context
             .filter
             .models
-            .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
+            .each(move |model| Arc::new(PermitReleasingModel { model, place: Arc::clone(&place) }));
         Ok(context)
     }
 }
@@ -297,11 +299,11 @@ async fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     if let Some(threads) = shared.workspace.threads() {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         // The receiver is gone if the call was cancelled. If the work panics, the sender is dropped without a
         // value.
-        threads.begin(Box::new(move || drop(tell.send(work()))));
-        return told.await.ok();
+        threads.begin(Box::new(move || drop(sender.send(work()))));
+        return receiver.await.ok();
     }
     // Only a multi-threaded runtime can hand its messages to another thread, and this handler may be served
     // in a runtime of another kind.
@@ -327,13 +329,13 @@ impl Drop for StopOnDrop {
 }
 
 /// Waits for the answer and sends progress notifications if the client asked for them.
-async fn told<T>(answer: impl Future<Output = T>, report: Option<ProgressReport>) -> T {
+async fn with_progress<T>(answer: impl Future<Output = T>, report: Option<ProgressReport>) -> T {
     let Some(report) = report else { return answer.await };
     let mut answer = std::pin::pin!(answer);
     loop {
         tokio::select! {
             answer = &mut answer => return answer,
-            () = tokio::time::sleep(limits::PROGRESS_INTERVAL) => report.tell().await,
+            () = tokio::time::sleep(limits::PROGRESS_INTERVAL) => report.send().await,
         }
     }
 }
@@ -348,9 +350,9 @@ struct ProgressReport {
 impl ProgressReport {
     /// Sends the elapsed time in seconds as progress, because it always increases, even while a model is
     /// thinking.
-    async fn tell(&self) {
+    async fn send(&self) {
         let seconds = (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-        let message = format!("{}, {seconds} s", self.progress.said("searching"));
+        let message = format!("{}, {seconds} s", self.progress.describe("searching"));
         let progress = ProgressNotificationParam::new(self.token.clone(), seconds).with_message(message);
         // If the client has gone, the transport will end the call.
         let _ = self.peer.notify_progress(progress).await;
@@ -370,7 +372,7 @@ fn outcome(answer: &Result<CallToolResponse, ErrorData>) -> (String, usize) {
     let result = match answer {
         Ok(CallToolResponse::Complete(result)) => result,
         Ok(_) => return ("asked".to_owned(), 0),
-        Err(error) if *error == nobody_reads() => return ("cancelled".to_owned(), 0),
+        Err(error) if *error == client_disconnected() => return ("cancelled".to_owned(), 0),
         Err(_) => return ("refused".to_owned(), 0),
     };
     let code = result.structured_content.as_ref().and_then(|record| record["code"].as_str());
@@ -399,6 +401,6 @@ fn failure(problem: &str, code: ErrorCode) -> CallToolResponse {
 }
 
 /// The answer to a call that was cancelled or whose client has gone.
-fn nobody_reads() -> ErrorData {
+fn client_disconnected() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::gate::TokenShare;
+use super::admission::TokenShare;
 use super::limits;
 
 /// The holder of a token. Its calls count towards the token's limits.
@@ -109,23 +109,23 @@ impl Caller {
 
     fn begin_at(self: &Arc<Self>, kind: RequestKind, now: Instant) -> Result<CallerTurn, CallerLimit> {
         let mut calls = self.calls();
-        let at_once = self.limits.at_once.filter(|most| match kind {
-            RequestKind::Call => calls.running >= *most,
-            RequestKind::Other => calls.others >= (*most).max(OTHERS_MIN),
+        let at_once = self.limits.at_once.filter(|max| match kind {
+            RequestKind::Call => calls.running >= *max,
+            RequestKind::Other => calls.others >= (*max).max(OTHERS_MIN),
             RequestKind::Stream => false,
         });
         // This comes first, because such a request must not count towards the limit per minute.
-        if let Some(most) = at_once {
-            return Err(CallerLimit::AtOnce(most));
+        if let Some(max) = at_once {
+            return Err(CallerLimit::AtOnce(max));
         }
-        if let Some(most) = self.limits.per_minute {
+        if let Some(max) = self.limits.per_minute {
             calls.forget(now);
-            if let Some(first) = calls.begun.front().filter(|_| calls.begun.len() >= most) {
+            if let Some(first) = calls.begun.front().filter(|_| calls.begun.len() >= max) {
                 let left = MINUTE.saturating_sub(now.duration_since(*first));
-                if calls.refused.len() < most {
+                if calls.refused.len() < max {
                     calls.refused.push_back(now);
                 }
-                return Err(CallerLimit::PerMinute { calls: most, seconds: left.as_secs() + 1 });
+                return Err(CallerLimit::PerMinute { calls: max, seconds: left.as_secs() + 1 });
             }
             calls.begun.push_back(now);
         }
@@ -146,15 +146,15 @@ impl Caller {
     }
 
     fn exhausted_at(&self, now: Instant) -> Option<CallerLimit> {
-        let most = self.limits.per_minute?;
+        let max = self.limits.per_minute?;
         let mut calls = self.calls();
         calls.forget(now);
-        if calls.begun.len() < most || calls.refused.len() < most {
+        if calls.begun.len() < max || calls.refused.len() < max {
             return None;
         }
         let left =
             calls.begun.front().map_or(MINUTE, |first| MINUTE.saturating_sub(now.duration_since(*first)));
-        Some(CallerLimit::PerMinute { calls: most, seconds: left.as_secs() + 1 })
+        Some(CallerLimit::PerMinute { calls: max, seconds: left.as_secs() + 1 })
     }
 
     fn calls(&self) -> MutexGuard<'_, CallerCalls> {
@@ -199,9 +199,9 @@ impl Drop for CallerTurn {
 
 /// The turn of a call, passed with the request from the HTTP layer, which counted it, to the tool call.
 #[derive(Clone, Debug)]
-pub(super) struct HandedTurn(Arc<Mutex<Option<Result<CallerTurn, CallerLimit>>>>);
+pub(super) struct TurnSlot(Arc<Mutex<Option<Result<CallerTurn, CallerLimit>>>>);
 
-impl HandedTurn {
+impl TurnSlot {
     pub(super) fn new(turn: Result<CallerTurn, CallerLimit>) -> Self {
         Self(Arc::new(Mutex::new(Some(turn))))
     }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn every_request_counts_and_after_as_many_refusals_none_is_read() {
+    fn refused_requests_count_until_none_is_read() {
         let caller = Arc::new(Caller::new("ci", CallerLimits { at_once: None, per_minute: Some(3) }));
         let began = Instant::now();
         let at = |seconds| began + Duration::from_secs(seconds);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_nothing_is_kept_of_calls() {
+    fn unlimited_caller_records_no_calls() {
         let caller = Arc::new(Caller::new("ci", CallerLimits::default()));
         for _ in 0..1_000 {
             drop(caller.begin(RequestKind::Call).unwrap());

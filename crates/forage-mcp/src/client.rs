@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forage_tools::tools::GatheredUses;
+use forage_tools::tools::UsesCache;
 use forage_tools::{ShownEarlier, clip, sanitize_line};
 use hyper::http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
 use rmcp::service::RequestContext;
 
-use super::caller::{Caller, CallerLimit, CallerTurn, HandedTurn};
+use super::caller::{Caller, CallerLimit, CallerTurn, TurnSlot};
 use super::limits;
 use super::profiles::Profile;
 
@@ -21,13 +21,13 @@ const ROOTS: &str = "roots";
 
 /// Looks up the profile of the client that sent a request.
 pub(super) fn profile(request: &RequestContext<RoleServer>) -> Profile {
-    request.client_info().map_or_else(Profile::unknown, |client| Profile::of(&client.name))
+    request.client_info().map_or_else(Profile::unknown, |client| Profile::for_client(&client.name))
 }
 
 /// Takes the turn of a call that came with a rate-limited token, or the limit that refused it. Each turn can
 /// be taken once.
 pub(super) fn turn(request: &RequestContext<RoleServer>) -> Option<Result<CallerTurn, CallerLimit>> {
-    request.extensions.get::<Parts>()?.extensions.get::<HandedTurn>()?.take()
+    request.extensions.get::<Parts>()?.extensions.get::<TurnSlot>()?.take()
 }
 
 /// The holder of the token that a request came with.
@@ -68,11 +68,11 @@ pub(super) struct ConnectionMemory {
     /// reports that its roots have changed.
     is_silent: AtomicBool,
     /// The roots that the most recent answer named.
-    told: Mutex<Vec<PathBuf>>,
+    named: Mutex<Vec<PathBuf>>,
     /// The code that earlier answers have shown.
     pub(super) shown: Arc<ShownEarlier>,
     /// The files with names whose uses the client has asked for.
-    pub(super) gathered: Arc<GatheredUses>,
+    pub(super) gathered: Arc<UsesCache>,
 }
 
 impl ConnectionMemory {
@@ -83,13 +83,13 @@ impl ConnectionMemory {
     }
 
     /// Returns true if the most recent answer named these roots.
-    pub(super) fn is_told(&self, roots: &[PathBuf]) -> bool {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) == roots
+    pub(super) fn has_named(&self, roots: &[PathBuf]) -> bool {
+        *self.named.lock().unwrap_or_else(PoisonError::into_inner) == roots
     }
 
     /// Records that an answer has named these roots.
-    pub(super) fn tell(&self, roots: Vec<PathBuf>) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+    pub(super) fn record_named(&self, roots: Vec<PathBuf>) {
+        *self.named.lock().unwrap_or_else(PoisonError::into_inner) = roots;
     }
 }
 

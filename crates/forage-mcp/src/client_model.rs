@@ -42,7 +42,7 @@ enum SamplingRoute {
 impl ClientModel {
     /// Creates the model of this request's client, if it offers one. `said` holds the client's answers to
     /// earlier questions; this adds new questions to `questions`.
-    pub(super) fn of(
+    pub(super) fn for_request(
         request: &RequestContext<RoleServer>,
         said: &InputResponses,
         questions: &Questions,
@@ -140,7 +140,7 @@ impl ClientModel {
         }
         let model = message["model"].as_str().unwrap_or("sampling");
         let model = clip(&sanitize_line(model), limits::SHOWN_BYTES);
-        let mut answer = ChatAnswer::of_text(NAME, model, text.trim());
+        let mut answer = ChatAnswer::from_text(NAME, model, text.trim());
         answer.finish = finish;
         Ok(answer)
     }

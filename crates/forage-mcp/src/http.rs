@@ -6,9 +6,9 @@
 //! ([`door`]). The runtime serves the admitted connections ([`clients`]). Unauthenticated connections
 //! therefore compete only with each other, for their own permits and for that one thread.
 
+mod acceptor;
 mod answer;
 mod clients;
-mod door;
 #[cfg(test)]
 mod fuzz;
 mod readiness;
@@ -47,7 +47,7 @@ use self::clients::{Clients, ConnectionPermit};
 use self::readiness::Readiness;
 use self::short_answer::ShortAnswer;
 use self::tokens::KnownTokens;
-use super::caller::{Caller, HandedTurn, RequestKind};
+use super::caller::{Caller, RequestKind, TurnSlot};
 use super::limits;
 use super::metrics::ServerMetrics;
 
@@ -144,8 +144,8 @@ pub fn serve<H: ServerHandler + Clone>(
         // The accepting thread has a runtime of its own.
         let listener = listener.into_std()?;
         let front = Arc::new(HttpGuard::new(handler, settings, address, shutdown));
-        let mut requests = RequestsToEnd::listen()?;
-        let door = door::open(listener, Arc::clone(&front), &runtime, shutdown)?;
+        let mut requests = ShutdownSignals::listen()?;
+        let acceptor = acceptor::open(listener, Arc::clone(&front), &runtime, shutdown)?;
         listening(address);
         tokio::select! {
             () = requests.next() => {
@@ -166,10 +166,10 @@ pub fn serve<H: ServerHandler + Clone>(
             // `shutdown` is also cancelled when the accepting thread ends.
             () = shutdown.cancelled() => {}
         }
-        Ok::<_, HttpError>(door)
+        Ok::<_, HttpError>(acceptor)
     });
     shutdown.cancel();
-    let ended = served.map(|door| door.join());
+    let ended = served.map(|acceptor| acceptor.join());
     runtime.shutdown_timeout(limits::SHUTDOWN);
     match ended? {
         Ok(ended) => Ok(ended?),
@@ -187,12 +187,11 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(limits::BACKLOG)
 }
 
-/// Computes how many connections of a kind we can hold: `most`, or fewer if the process may open only few
+/// Computes how many connections of a kind we can hold: `max`, or fewer if the process may open only few
 /// files. There are three kinds: unauthenticated, authenticated, and evicted ones that have not closed yet.
-fn places(most: usize) -> usize {
-    let share =
-        |files: u64| usize::try_from(files.saturating_sub(limits::FILES_RESERVED) / 3).unwrap_or(most);
-    files().map_or(most, share).clamp(limits::PLACES_MIN, most)
+fn places(max: usize) -> usize {
+    let share = |files: u64| usize::try_from(files.saturating_sub(limits::FILES_RESERVED) / 3).unwrap_or(max);
+    files().map_or(max, share).clamp(limits::PLACES_MIN, max)
 }
 
 /// The maximum number of file descriptors of the process, or `None` if there is no limit.
@@ -209,13 +208,13 @@ fn files() -> Option<u64> {
 
 /// Listens for Ctrl-C and requests to terminate from the moment it is created.
 #[cfg(unix)]
-struct RequestsToEnd {
+struct ShutdownSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl RequestsToEnd {
+impl ShutdownSignals {
     fn listen() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
@@ -231,10 +230,10 @@ impl RequestsToEnd {
 
 /// Listens for Ctrl-C.
 #[cfg(not(unix))]
-struct RequestsToEnd;
+struct ShutdownSignals;
 
 #[cfg(not(unix))]
-impl RequestsToEnd {
+impl ShutdownSignals {
     fn listen() -> io::Result<Self> {
         Ok(Self)
     }
@@ -479,7 +478,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 _ => RequestKind::Other,
             };
             match (kind, caller.begin(kind)) {
-                (RequestKind::Call, begun) => drop(head.extensions.insert(HandedTurn::new(begun))),
+                (RequestKind::Call, begun) => drop(head.extensions.insert(TurnSlot::new(begun))),
                 (_, Ok(begun)) => turn = Some(begun),
                 (_, Err(limit)) => return Err(ShortAnswer::limited(&limit)),
             }

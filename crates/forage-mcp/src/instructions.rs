@@ -15,7 +15,7 @@ const SHORT: &str = "Forage is code intelligence for this project: read-only, fa
 
 /// Builds the instructions for a client that is offered `tools`.
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
-    let text = ToolNames::written(tools, |tool| profile.called(tool)).fill(TEMPLATE);
+    let text = ToolNames::from_tools_with(tools, |tool| profile.called(tool)).fill(TEMPLATE);
     let text = text.trim();
     if text.starts_with("Forage") { text.to_owned() } else { format!("{SHORT}\n\n{text}") }
 }
@@ -28,9 +28,9 @@ mod tests {
     use crate::limits;
 
     #[test]
-    fn they_name_the_tools_that_are_offered_as_the_client_writes_them_and_no_others() {
+    fn instructions_use_client_names_of_offered_tools() {
         for client in ["claude-code", "qwen-cli-mcp-client-forage", "opencode", "other"] {
-            let profile = Profile::of(client);
+            let profile = Profile::for_client(client);
             for off in TOOLS {
                 let choice = ToolSelection { off: vec![off.id()], ..ToolSelection::all() };
                 let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup")).unwrap();

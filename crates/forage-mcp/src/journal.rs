@@ -19,7 +19,7 @@ pub(super) fn trace(context: &RequestContext<RoleServer>) -> Option<TraceParent>
 
 /// Begins the journal entry of a call. We do not keep the arguments: no tool has validated them, so they may
 /// contain anything.
-pub(super) fn begun(
+pub(super) fn begin_entry(
     tool: &str,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -29,7 +29,7 @@ pub(super) fn begun(
         client: client::profile(context).name().map(str::to_owned),
         arguments_cut: request.arguments.as_ref().is_some_and(|fields| !fields.is_empty()),
         trace: trace(context),
-        ..CallHead::of("mcp", tool, CallStatus::Cancelled)
+        ..CallHead::new("mcp", tool, CallStatus::Cancelled)
     }
 }
 

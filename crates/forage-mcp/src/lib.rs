@@ -35,7 +35,7 @@
 //!     workspace: Box::new(Source(Roots::new(vec![root], RelPath::root())?)),
 //!     tool_set: ToolSet::ByClient,
 //!     output: OutputForm::ByClient,
-//!     manner: &Plain,
+//!     phrasing: &Plain,
 //!     metrics: ServerMetrics::new(),
 //!     observer: None,
 //!     journal: None,
@@ -46,11 +46,11 @@
 //! # }
 //! ```
 
+mod admission;
 mod call;
 mod caller;
 mod client;
 mod client_model;
-mod gate;
 mod http;
 mod instructions;
 mod journal;

@@ -92,7 +92,7 @@ pub const CLIENTS: usize = 256;
 /// Maximum number of unauthenticated HTTP connections; the next one evicts the oldest. A client's request
 /// arrives with its connection or one round trip later. At a thousand new unauthenticated connections per
 /// second, each has a quarter of a second.
-pub const STRANGERS: usize = 256;
+pub const UNAUTHENTICATED_CONNECTIONS: usize = 256;
 
 /// File descriptors that HTTP connections must leave to calls, e.g. for roots, directories, files, indexes
 /// and file watchers.

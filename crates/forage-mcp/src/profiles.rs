@@ -98,7 +98,7 @@ impl Profile {
     }
 
     /// Looks up the profile by the name with which a client introduces itself.
-    pub fn of(client: &str) -> Self {
+    pub fn for_client(client: &str) -> Self {
         let client = client.to_ascii_lowercase();
         let found = PROFILES.iter().find(|profile| client.contains(profile.client)).copied();
         let mut found = found.unwrap_or(UNKNOWN);
@@ -194,7 +194,7 @@ mod tests {
         ];
         let tool = find("grep_search").unwrap();
         for (client, prefix, text_bytes) in cases {
-            let (profile, written) = (Profile::of(client), format!("{prefix}grep_search"));
+            let (profile, written) = (Profile::for_client(client), format!("{prefix}grep_search"));
             assert_eq!(
                 (profile.written(tool), profile.text_bytes(tool)),
                 (written.clone(), text_bytes),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_another_server_may_have_are_written_so_that_they_are_ours() {
+    fn ambiguous_tool_names_are_prefixed() {
         for (client, listed, written) in [
             ("mcp", "read_project_file", "read_project_file"),
             ("mcp-use", "read_project_file", "read_project_file"),
@@ -215,7 +215,7 @@ mod tests {
             ("fast-agent-mcp", "read_file", "forage__read_file"),
             ("claude-code", "read_file", "mcp__forage__read_file"),
         ] {
-            let (profile, tool) = (Profile::of(client), find("read_file").unwrap());
+            let (profile, tool) = (Profile::for_client(client), find("read_file").unwrap());
             assert_eq!(
                 (profile.listed(tool), profile.written(tool)),
                 (listed.to_owned(), written.to_owned())
@@ -240,7 +240,7 @@ mod tests {
             ("qwen-cli-mcp-client-forage", "mcp__forage__grep_search"),
             ("qwen-cli-mcp-client-code", "grep_search"),
         ] {
-            assert_eq!(Profile::of(client).called(tool), called, "{client}");
+            assert_eq!(Profile::for_client(client).called(tool), called, "{client}");
         }
     }
 }

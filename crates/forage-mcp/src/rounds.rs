@@ -25,7 +25,10 @@ impl Rounds {
     /// # Errors
     ///
     /// Fails if the state does not come from this server.
-    pub(super) fn of(state: Option<&str>, responses: Option<InputResponses>) -> Result<Self, ErrorData> {
+    pub(super) fn from_request(
+        state: Option<&str>,
+        responses: Option<InputResponses>,
+    ) -> Result<Self, ErrorData> {
         let mut rounds: Self = match state.map(serde_json::from_str) {
             None => Self::default(),
             Some(Ok(rounds)) => rounds,
@@ -40,7 +43,7 @@ impl Rounds {
         Ok(rounds)
     }
 
-    pub(super) fn said(&self) -> &InputResponses {
+    pub(super) fn responses(&self) -> &InputResponses {
         &self.said
     }
 
@@ -85,34 +88,36 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_in_an_earlier_round_is_still_known_in_a_later_one() {
-        let first = state_after(Rounds::of(None, None).unwrap()).unwrap();
-        let second = state_after(Rounds::of(Some(&first), answers("roots")).unwrap()).unwrap();
-        let third = Rounds::of(Some(&second), answers("model")).unwrap();
-        assert_eq!(third.said().keys().collect::<Vec<_>>(), ["model", "roots"]);
+    fn answers_of_earlier_rounds_are_preserved() {
+        let first = state_after(Rounds::from_request(None, None).unwrap()).unwrap();
+        let second = state_after(Rounds::from_request(Some(&first), answers("roots")).unwrap()).unwrap();
+        let third = Rounds::from_request(Some(&second), answers("model")).unwrap();
+        assert_eq!(third.responses().keys().collect::<Vec<_>>(), ["model", "roots"]);
     }
 
     #[test]
     fn a_state_that_was_changed_is_refused_and_rounds_end() {
         let mut state = state_after(Rounds::default()).unwrap();
-        assert!(Rounds::of(Some(&format!("{state}-changed")), None).is_err());
-        assert!(Rounds::of(Some("3"), None).is_err());
+        assert!(Rounds::from_request(Some(&format!("{state}-changed")), None).is_err());
+        assert!(Rounds::from_request(Some("3"), None).is_err());
         for _ in 1..limits::SAMPLING_ROUNDS {
-            state = state_after(Rounds::of(Some(&state), None).unwrap()).unwrap();
+            state = state_after(Rounds::from_request(Some(&state), None).unwrap()).unwrap();
         }
-        assert!(state_after(Rounds::of(Some(&state), None).unwrap()).is_err());
+        assert!(state_after(Rounds::from_request(Some(&state), None).unwrap()).is_err());
     }
 
     #[test]
     fn fuzz_a_state_is_one_that_could_have_been_given_or_refused() {
-        let first = state_after(Rounds::of(None, None).unwrap()).unwrap();
-        let second = state_after(Rounds::of(Some(&first), answers("roots")).unwrap()).unwrap();
+        let first = state_after(Rounds::from_request(None, None).unwrap()).unwrap();
+        let second = state_after(Rounds::from_request(Some(&first), answers("roots")).unwrap()).unwrap();
         forage_fuzz::target!(&forage_fuzz::seeds([first, second]), |input| {
-            let Ok(rounds) = Rounds::of(Some(&String::from_utf8_lossy(input)), None) else { return };
+            let Ok(rounds) = Rounds::from_request(Some(&String::from_utf8_lossy(input)), None) else {
+                return;
+            };
             let (asked, said) = (rounds.asked, rounds.said.clone());
             match state_after(rounds) {
                 Ok(state) => {
-                    let next = Rounds::of(Some(&state), None).unwrap();
+                    let next = Rounds::from_request(Some(&state), None).unwrap();
                     assert_eq!((next.asked, &next.said), (asked + 1, &said));
                     assert!(next.asked <= limits::SAMPLING_ROUNDS);
                 }

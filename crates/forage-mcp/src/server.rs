@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, SchemaFormat};
-use forage_tools::{CallJournal, Context, Manner, ToolError, ToolNames, clip, read_arguments, registry};
+use forage_tools::{CallJournal, Context, Phrasing, ToolError, ToolNames, clip, read_arguments, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -23,9 +23,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::admission::{AdmissionControl, Cost};
 use super::caller::Caller;
 use super::client::{self, ConnectionMemory, is_stateless};
-use super::gate::{Cost, Gate};
 use super::instructions::instructions;
 use super::limits;
 use super::metrics::{CallObserver, ServerMetrics};
@@ -113,7 +113,7 @@ pub enum ToolSet {
 
 impl ToolSet {
     /// Selects the tools that a client is shown.
-    fn of(
+    fn select(
         self,
         tools: impl Iterator<Item = &'static dyn AnyTool>,
         profile: Profile,
@@ -136,10 +136,10 @@ impl ToolSet {
         self,
         tools: &[&'static dyn AnyTool],
         profile: Profile,
-        manner: &'static dyn Manner,
+        phrasing: &'static dyn Phrasing,
     ) -> ToolNames {
-        let offered = self.of(tools.iter().copied(), profile, true);
-        ToolNames::written(&offered, |tool| profile.called(tool)).told(manner)
+        let offered = self.select(tools.iter().copied(), profile, true);
+        ToolNames::from_tools_with(&offered, |tool| profile.called(tool)).with_phrasing(phrasing)
     }
 }
 
@@ -156,7 +156,7 @@ pub struct McpSettings {
     /// The form of answers.
     pub output: OutputForm,
     /// The wording of advice to agents about errors.
-    pub manner: &'static dyn Manner,
+    pub phrasing: &'static dyn Phrasing,
     /// The metrics in which calls are counted.
     pub metrics: ServerMetrics,
     /// Receives a report of each call.
@@ -172,22 +172,22 @@ pub struct McpServer {
 }
 
 pub(super) struct Shared {
-    tools: Vec<Served>,
+    tools: Vec<ServedTool>,
     left_out: Vec<(&'static str, String)>,
     pub(super) workspace: Box<dyn McpWorkspace>,
     tool_set: ToolSet,
     pub(super) output: OutputForm,
-    pub(super) manner: &'static dyn Manner,
+    pub(super) phrasing: &'static dyn Phrasing,
     pub(super) metrics: ServerMetrics,
     pub(super) observer: Option<Box<dyn CallObserver>>,
     pub(super) journal: Option<Arc<dyn CallJournal>>,
-    pub(super) gate: Gate,
+    pub(super) admission: AdmissionControl,
     /// Cancelling this ends every call.
     pub(super) shutdown: CancellationToken,
 }
 
 /// A tool and the cost class of its calls.
-pub(super) struct Served {
+pub(super) struct ServedTool {
     pub(super) tool: &'static dyn AnyTool,
     pub(super) cost: Cost,
 }
@@ -206,19 +206,20 @@ impl McpServer {
     /// Fails with a message if two tools have the same name, or a tool's definition is not valid in the
     /// protocol.
     pub fn new(settings: McpSettings) -> Result<Self, String> {
-        let mut tools: Vec<Served> = Vec::new();
+        let mut tools: Vec<ServedTool> = Vec::new();
         for tool in settings.tools {
             let name = Profile::unknown().listed(tool);
             if tools.iter().any(|other| Profile::unknown().listed(other.tool) == name) {
                 return Err(format!("two tools are named {name}; rename one of them"));
             }
             let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
-            tools.push(Served { tool, cost });
+            tools.push(ServedTool { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let McpSettings { left_out, workspace, tool_set, output, manner, metrics, observer, journal, .. } =
-            settings;
-        let gate = Gate::new();
+        let McpSettings {
+            left_out, workspace, tool_set, output, phrasing, metrics, observer, journal, ..
+        } = settings;
+        let admission = AdmissionControl::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
             shared: Arc::new(Shared {
@@ -227,11 +228,11 @@ impl McpServer {
                 workspace,
                 tool_set,
                 output,
-                manner,
+                phrasing,
                 metrics,
                 observer,
                 journal,
-                gate,
+                admission,
                 shutdown,
             }),
             known: Arc::default(),
@@ -254,7 +255,7 @@ impl McpServer {
 
 impl Shared {
     /// Looks up a tool by its name or alias.
-    pub(super) fn tool(&self, name: &str) -> Option<&Served> {
+    pub(super) fn tool(&self, name: &str) -> Option<&ServedTool> {
         registry::named(&self.tools, name, |served| served.tool)
     }
 
@@ -290,13 +291,13 @@ const IN_FRONT: [&str; 3] = ["grep_search", "keyword_search", "search_index"];
 impl Shared {
     /// Selects the tools that a client is shown.
     pub(super) fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
-        self.tool_set.of(self.tools.iter().map(|served| served.tool), profile, can_filter)
+        self.tool_set.select(self.tools.iter().map(|served| served.tool), profile, can_filter)
     }
 
     /// Determines the tool names to use in answers to a client.
     pub(super) fn names(&self, profile: Profile) -> ToolNames {
         let tools: Vec<_> = self.tools.iter().map(|served| served.tool).collect();
-        self.tool_set.names(&tools, profile, self.manner)
+        self.tool_set.names(&tools, profile, self.phrasing)
     }
 
     /// Returns true if a client gets an answer's records in addition to its text.
@@ -316,7 +317,7 @@ impl Shared {
         profile: Profile,
     ) -> Result<Tool, ErrorData> {
         let has_records = self.has_records(profile);
-        let names = ToolNames::written(others, |tool| profile.called(tool));
+        let names = ToolNames::from_tools_with(others, |tool| profile.called(tool));
         let names = if has_records { names.with_records() } else { names };
         let mut definition = schema::definition(tool, &names, SchemaFormat::Mcp);
         definition["name"] = json!(profile.listed(tool));
@@ -354,7 +355,7 @@ impl Shared {
     }
 
     /// Notifies a client that the list of tools has changed once a model turns out to be available.
-    async fn tell_of_model(self: Arc<Self>, peer: Peer<RoleServer>) {
+    async fn notify_model_available(self: Arc<Self>, peer: Peer<RoleServer>) {
         let began = Instant::now();
         while self.workspace.can_filter().is_none() && began.elapsed() < limits::MODEL_WAIT {
             tokio::time::sleep(limits::MODEL_LOOK).await;
@@ -413,7 +414,8 @@ impl ServerHandler for McpServer {
         // In revisions without a handshake, subscriptions replace this capability, and a list that may change
         // must have a cache time of 0.
         info.capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
-        info.instructions = self.shared.info(Profile::of(&request.client_info.name), can_filter).instructions;
+        info.instructions =
+            self.shared.info(Profile::for_client(&request.client_info.name), can_filter).instructions;
         Ok(info)
     }
 
@@ -439,7 +441,7 @@ impl ServerHandler for McpServer {
         let profile = client::profile(&context);
         let (can_filter, is_certain) = self.shared.can_filter(&context).await;
         if !is_certain && !is_stateless(&context) {
-            tokio::spawn(Arc::clone(&self.shared).tell_of_model(context.peer.clone()));
+            tokio::spawn(Arc::clone(&self.shared).notify_model_available(context.peer.clone()));
         }
         // After the problem is fixed and the server restarted, its list may be different, so this list must
         // not be cached.

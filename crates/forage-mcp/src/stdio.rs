@@ -43,7 +43,7 @@ const CANCELLED_KEPT: usize = 256;
 const LINES_AHEAD: usize = 64;
 
 /// Interval at which we check for pending answers and output at the end.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Serves the client on stdin and stdout until it closes stdin and has its answers. Then this cancels
 /// `shutdown`, which ends every call that is still running.
@@ -177,7 +177,7 @@ impl StdinLines {
     async fn answered(&mut self) {
         while self.is_waited_for() {
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
                 () = self.shutdown.cancelled() => return,
             }
         }
@@ -193,7 +193,7 @@ impl StdinLines {
         let is_read = now - ending.unwritten.1 < limits::SHUTDOWN / 2;
         let is_written = unwritten == 0 || !is_read;
         let is_answered = self.open.iter().all(|id| self.cancelled.contains(id) || self.lasting.contains(id));
-        !(is_answered && is_written) && now - ending.since < limits::LAST_ANSWERS && !nobody_reads()
+        !(is_answered && is_written) && now - ending.since < limits::LAST_ANSWERS && !client_disconnected()
     }
 
     /// Parses a complete line. Returns the message to pass on, if any.
@@ -285,7 +285,7 @@ fn chooses_lifecycle(request: &ClientRequest) -> bool {
 
 /// Returns true if the other end of stdout is closed. Otherwise we would notice this only by writing.
 #[cfg(unix)]
-fn nobody_reads() -> bool {
+fn client_disconnected() -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
     let stdout = io::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
@@ -294,7 +294,7 @@ fn nobody_reads() -> bool {
 }
 
 #[cfg(not(unix))]
-fn nobody_reads() -> bool {
+fn client_disconnected() -> bool {
     false
 }
 

@@ -21,7 +21,7 @@ use napi::{Env, Status};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use self::promise::{Promised, Settled, promised, told};
+use self::promise::{Promised, Settled, promised, settled};
 
 /// Cancels calls.
 #[napi]
@@ -142,7 +142,7 @@ impl NodeToolbox {
             Toolbox::open_for(owner.into(), &directories, settings)
                 .map(|toolbox| NodeToolbox(Arc::new(toolbox.naming(&MethodCalls::JavaScript))))
         };
-        told(guarded(open))
+        settled(guarded(open))
     }
 
     /// Calls a tool by name with arguments in JSON.
@@ -175,7 +175,7 @@ impl NodeToolbox {
     #[napi]
     pub fn each(&self, method: String, parameters: String) -> Settled<NodePieces> {
         let begin = || Pieces::begin(&self.0, method, parsed(&parameters)?, Stop::never());
-        told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
+        settled(begin().map(|pieces| NodePieces(Arc::new(pieces))))
     }
 
     /// Answers a question. `watch` receives events in JSON, then `null`.
@@ -191,7 +191,7 @@ impl NodeToolbox {
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, run, move || {
             let watch = watch;
-            let tell = |event: Value| watch.tell(Some(event.to_string()));
+            let tell = |event: Value| watch.send(Some(event.to_string()));
             let asked = toolbox.ask(&question, &stop, &tell)?;
             Ok(NodeAsked { text: asked.text, records: asked.records.to_string() })
         })
@@ -200,7 +200,9 @@ impl NodeToolbox {
     /// Lists the definitions of the advertised tools, or of those in `only`, as JSON.
     #[napi]
     pub fn definitions(&self, format: String, only: Option<Vec<String>>) -> Settled<String> {
-        told(self.0.definitions(&format, only.as_deref()).map(|definitions| json!(definitions).to_string()))
+        settled(
+            self.0.definitions(&format, only.as_deref()).map(|definitions| json!(definitions).to_string()),
+        )
     }
 
     /// Builds or updates the line index.
@@ -254,7 +256,7 @@ struct Watch(Option<WatchFunction>);
 type WatchFunction = ThreadsafeFunction<Option<String>, (), Option<String>, Status, false>;
 
 impl Watch {
-    fn tell(&self, event: Option<String>) {
+    fn send(&self, event: Option<String>) {
         if let Some(function) = &self.0 {
             function.call(event, ThreadsafeFunctionCallMode::NonBlocking);
         }
@@ -263,7 +265,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.tell(None);
+        self.send(None);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use forage_bindings::{BindingError, LONE, RunCall, guarded};
+use forage_bindings::{BindingError, RunCall, SPIN_TIME, guarded};
 use napi::bindgen_prelude::{Either, Object, ToNapiValue};
 use napi::{Env, JsDeferred};
 
@@ -27,12 +27,12 @@ enum PromisedCall<T: ToNapiValue> {
     /// In progress. The worker must resolve this promise.
     Awaited(Deferred<T>),
     Ended(Result<T, BindingError>),
-    Told,
+    Delivered,
 }
 
 /// Runs `work` on another thread, and returns a promise for its result. If no other call is in progress, we
-/// first spin for up to [`LONE`], because a small call should not have to wait for the event loop. If the
-/// result is available by then, this returns it without a promise.
+/// first spin for up to [`SPIN_TIME`], because a small call should not have to wait for the event loop. If
+/// the result is available by then, this returns it without a promise.
 pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
     env: &Env,
     run: RunCall,
@@ -48,16 +48,16 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
         let answer = guarded(work);
         WORKING.fetch_sub(1, Ordering::Relaxed);
         let mut progress = locked(&of_work);
-        match std::mem::replace(&mut *progress, PromisedCall::Told) {
-            PromisedCall::Awaited(deferred) => deferred.resolve(Box::new(move |_| Ok(told(answer)))),
+        match std::mem::replace(&mut *progress, PromisedCall::Delivered) {
+            PromisedCall::Awaited(deferred) => deferred.resolve(Box::new(move |_| Ok(settled(answer)))),
             _ => *progress = PromisedCall::Ended(answer),
         }
     }));
     if let Err(error) = begun {
         WORKING.fetch_sub(1, Ordering::Relaxed);
-        return Ok(Either::A(told(Err(error))));
+        return Ok(Either::A(settled(Err(error))));
     }
-    while is_alone && began.elapsed() < LONE {
+    while is_alone && began.elapsed() < SPIN_TIME {
         // We pause between checks so that the worker can acquire the lock.
         (0..32).for_each(|_| std::hint::spin_loop());
         if matches!(*locked(&progress), PromisedCall::Ended(_)) {
@@ -65,8 +65,8 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
         }
     }
     let mut progress = locked(&progress);
-    if let PromisedCall::Ended(answer) = std::mem::replace(&mut *progress, PromisedCall::Told) {
-        return Ok(Either::A(told(answer)));
+    if let PromisedCall::Ended(answer) = std::mem::replace(&mut *progress, PromisedCall::Delivered) {
+        return Ok(Either::A(settled(answer)));
     }
     let (deferred, promise) = env.create_deferred()?;
     *progress = PromisedCall::Awaited(deferred);
@@ -78,7 +78,7 @@ fn locked<T: ToNapiValue>(progress: &Mutex<PromisedCall<T>>) -> MutexGuard<'_, P
 }
 
 /// Converts a result for JavaScript.
-pub(crate) fn told<T>(answer: Result<T, BindingError>) -> Settled<T> {
+pub(crate) fn settled<T>(answer: Result<T, BindingError>) -> Settled<T> {
     answer.map_or_else(
         |error| {
             Either::A(NodeError {

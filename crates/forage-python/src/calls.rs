@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_bindings::{BindingError, LONE, RunCall, guarded, receive, run};
+use forage_bindings::{BindingError, RunCall, SPIN_TIME, guarded, receive, run};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::raised;
 
 /// Interval at which a waiting thread checks for signals.
-pub(crate) const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Maximum time to wait for a cancelled call to return.
 const ENDING: Duration = Duration::from_secs(1);
@@ -43,9 +43,9 @@ pub(crate) fn wait<T: Send + 'static>(
         return Ok(Err(error));
     }
     py.detach(move || {
-        let mut awake = LONE;
+        let mut awake = SPIN_TIME;
         loop {
-            match receive(&answer, std::mem::take(&mut awake), LOOK) {
+            match receive(&answer, std::mem::take(&mut awake), POLL_INTERVAL) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => return Ok(Err(BindingError::panicked())),
                 Err(RecvTimeoutError::Timeout) => {
@@ -66,17 +66,17 @@ pub(crate) fn wait<T: Send + 'static>(
 static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Number of threads that are calling a Python function.
-static TELLING: AtomicUsize = AtomicUsize::new(0);
+static CALLBACKS: AtomicUsize = AtomicUsize::new(0);
 
 /// Prevents further callbacks and waits for those in progress. This is necessary because an interpreter that
 /// shuts down terminates any thread that calls into it, even in the middle of its work. A callback that does
 /// not return is abandoned after 2 seconds.
 pub(crate) fn end(py: Python<'_>) {
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
     ENDED.store(true, Ordering::SeqCst);
     let began = Instant::now();
     py.detach(|| {
-        while TELLING.load(Ordering::SeqCst) > 0 && began.elapsed() < PATIENCE {
+        while CALLBACKS.load(Ordering::SeqCst) > 0 && began.elapsed() < SHUTDOWN_TIMEOUT {
             thread::sleep(Duration::from_millis(1));
         }
     });
@@ -85,7 +85,7 @@ pub(crate) fn end(py: Python<'_>) {
 /// Resets the state in a forked process, where only the thread that called `fork` exists.
 pub(crate) fn forked() {
     ENDED.store(false, Ordering::SeqCst);
-    TELLING.store(0, Ordering::SeqCst);
+    CALLBACKS.store(0, Ordering::SeqCst);
 }
 
 /// Starts a job that reports its result to a callback.
@@ -104,9 +104,9 @@ pub(crate) fn begin(run: RunCall, job: impl FnOnce() + Send + 'static) -> PyResu
 
 /// Calls into Python from one of our threads, unless the interpreter is shutting down. There is no caller to
 /// return an exception to, so it goes to `sys.unraisablehook`.
-fn told(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
+fn with_python(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
     // We count first, then check the flag. `end` does it the other way round, so it misses no callback.
-    TELLING.fetch_add(1, Ordering::SeqCst);
+    CALLBACKS.fetch_add(1, Ordering::SeqCst);
     if !ENDED.load(Ordering::SeqCst) {
         Python::try_attach(|py| {
             if let Err(error) = call(py) {
@@ -114,16 +114,16 @@ fn told(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
             }
         });
     }
-    TELLING.fetch_sub(1, Ordering::SeqCst);
+    CALLBACKS.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Calls `done` with the answer and `None`, or with `None` and the error.
-pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
+pub(crate) fn call_back<T, A: for<'py> IntoPyObject<'py>>(
     done: Py<PyAny>,
     answer: Result<T, BindingError>,
     made: impl FnOnce(T) -> A,
 ) {
-    told(|py| match answer {
+    with_python(|py| match answer {
         Ok(answer) => done.call1(py, (made(answer), py.None())),
         Err(error) => done.call1(py, (py.None(), raised(py, &error))),
     });
@@ -132,6 +132,6 @@ pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
 /// Passes an event to `watch` as JSON.
 pub(crate) fn watch(watch: Option<&Py<PyAny>>, event: &Value) {
     if let Some(watch) = watch {
-        told(|py| watch.call1(py, (event.to_string(),)));
+        with_python(|py| watch.call1(py, (event.to_string(),)));
     }
 }

@@ -33,7 +33,7 @@ impl PyPieces {
     /// After that, this returns `None`.
     fn next(&self, py: Python<'_>) -> PyResult<Option<(Vec<String>, Option<PyAnswer>)>> {
         loop {
-            let read = py.detach(|| self.0.read(calls::LOOK)).map_err(|error| raised(py, &error))?;
+            let read = py.detach(|| self.0.read(calls::POLL_INTERVAL)).map_err(|error| raised(py, &error))?;
             match (read.pieces.is_empty(), read.answer) {
                 (_, Some(answer)) => return Ok(Some((read.pieces, Some(PyAnswer { answer })))),
                 (false, None) => return Ok(Some((read.pieces, None))),
@@ -47,7 +47,7 @@ impl PyPieces {
     fn start(&self, done: Py<PyAny>) -> PyResult<()> {
         let pieces = Arc::clone(&self.0);
         calls::begin(run_apart, move || {
-            calls::tell(done, guarded(|| pieces.wait()), |read| {
+            calls::call_back(done, guarded(|| pieces.wait()), |read| {
                 read.map(|read| (read.pieces, read.answer.map(|answer| PyAnswer { answer })))
             });
         })

@@ -145,7 +145,7 @@ impl RawToolbox {
         let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
         calls::begin(run, move || {
             let answer = guarded(|| called(&toolbox, &name, arguments, &ends, is_method));
-            calls::tell(done, answer, |answer| PyAnswer { answer });
+            calls::call_back(done, answer, |answer| PyAnswer { answer });
         })
     }
 
@@ -184,7 +184,7 @@ impl RawToolbox {
         calls::begin(run, move || {
             let watched = |event| calls::watch(watch.as_ref(), &event);
             let asked = guarded(|| toolbox.ask(&question, &ends, &watched));
-            calls::tell(done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
+            calls::call_back(done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
         })
     }
 

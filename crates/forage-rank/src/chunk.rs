@@ -12,7 +12,7 @@ pub(crate) use definition::{STATEMENTS, definition};
 
 use forage_fs::lines;
 
-use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
+use crate::languages::{CommentStyle, DefinitionKind, LanguageRow, SyntaxQuirk};
 use crate::limits;
 
 /// The kind of a line, which determines the weights of its words.
@@ -298,8 +298,8 @@ fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Op
         at = start + mark.len();
         // `'"""'` is a short string that contains the mark.
         let around = |place: Option<usize>| place.and_then(|place| line.as_bytes().get(place)).copied();
-        let (before, behind) = (around(start.checked_sub(1)), around(Some(at)));
-        let quoted = before == behind && matches!(before, Some(b'"' | b'\''));
+        let (before, after) = (around(start.checked_sub(1)), around(Some(at)));
+        let quoted = before == after && matches!(before, Some(b'"' | b'\''));
         if !quoted {
             *open = Some(OpenBlock::String(mark));
         }
@@ -327,7 +327,7 @@ fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
 
 /// Returns true for `#[…]` in languages where this is an attribute and not a comment.
 fn is_directive(trimmed: &str, language: &LanguageRow) -> bool {
-    trimmed.starts_with("#[") && language.has(Habit::Attributes)
+    trimmed.starts_with("#[") && language.has(SyntaxQuirk::Attributes)
 }
 
 /// Splits a file before its definitions. A chunk should be long enough to understand and short enough to
@@ -349,8 +349,8 @@ fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     }
     let mut chunks = Vec::new();
     let mut first_symbol = 0;
-    for (nth, &start) in cuts.iter().enumerate() {
-        let end = cuts.get(nth + 1).copied().unwrap_or(total);
+    for (index, &start) in cuts.iter().enumerate() {
+        let end = cuts.get(index + 1).copied().unwrap_or(total);
         let mut start = start;
         while start < end {
             let stop = if end - start > limits::LONG_CHUNK { blank_before(outline, start) } else { end };

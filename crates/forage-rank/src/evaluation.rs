@@ -2,8 +2,8 @@
 //!
 //! This follows semble's benchmark, in which a result is a chunk. Ours is the first chunk of each file. The
 //! rank of a target is that of the first result in its file that overlaps its lines, if there is one.
-//! Relevant and secondary targets count the same. [`Places`] defines how we count a target that isn't in the
-//! index.
+//! Relevant and secondary targets count the same. [`EvaluationPaths`] defines how we count a target that
+//! isn't in the index.
 //!
 //! We answer the queries of a set only once ([`answer`]). After that, trying other weights of the rules only
 //! takes arithmetic ([`ablate`]), because the rules order candidates but don't choose them.
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits;
 
-pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
-pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
+pub use answered::{AnsweredQuery, EvaluationPaths, RankedCandidate, answer};
+pub use figures::{Ablated, MeanMetrics, NDCG_CUT, RECALL_CUTS, ablate, percentile};
 
 /// Ranges of lines per path, each as its first and last line.
 pub type FileLines = BTreeMap<String, Vec<[u32; 2]>>;
@@ -87,9 +87,9 @@ impl QuerySet {
     ///
     /// Returns an error if a query has no words, no targets, or too many targets or lines.
     pub fn check(&self) -> Result<(), SetError> {
-        for (nth, query) in self.queries.iter().enumerate() {
+        for (index, query) in self.queries.iter().enumerate() {
             if let Err(problem) = query.check() {
-                return Err(SetError { set: self.name.clone(), number: nth + 1, problem });
+                return Err(SetError { set: self.name.clone(), number: index + 1, problem });
             }
         }
         Ok(())

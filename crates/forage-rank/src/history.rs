@@ -8,8 +8,8 @@
 //! The known history depends only on the commit that is checked out ([`read()`]). So an updated index must
 //! answer exactly like a new one, whatever was checked out before.
 
+mod commit_scores;
 mod file;
-mod lend;
 mod read;
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ use hashbrown::HashMap;
 use crate::limits;
 use crate::tokens::{TokenParts, is_question_word, stem, words};
 
-pub(crate) use lend::Lent;
+pub(crate) use commit_scores::CommitScores;
 pub(crate) use read::read;
 
 /// The known commits and the words of their messages.
@@ -82,12 +82,12 @@ impl History {
     }
 
     /// Returns the files and the words of a commit.
-    fn told_of<'a>(&'a self, commit: &KnownCommit) -> CommitContents<'a> {
+    fn contents<'a>(&'a self, commit: &KnownCommit) -> CommitContents<'a> {
         CommitContents {
-            files: self.files[commit.files.clone()].iter().map(|&nth| self.paths.get(nth)).collect(),
+            files: self.files[commit.files.clone()].iter().map(|&index| self.paths.get(index)).collect(),
             words: self.counts[commit.counts.clone()]
                 .iter()
-                .map(|&(nth, count)| (self.words.get(nth), count))
+                .map(|&(index, count)| (self.words.get(index), count))
                 .collect(),
         }
     }
@@ -116,10 +116,10 @@ impl SortedTexts {
         self.ends.len()
     }
 
-    fn get(&self, nth: u32) -> &str {
-        let nth = nth as usize;
-        let start = if nth == 0 { 0 } else { self.ends[nth - 1] as usize };
-        &self.text[start..self.ends[nth] as usize]
+    fn get(&self, index: u32) -> &str {
+        let index = index as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        &self.text[start..self.ends[index] as usize]
     }
 
     fn find(&self, text: &str) -> Option<u32> {
@@ -141,7 +141,7 @@ impl SortedTexts {
 struct TextNumbers(HashMap<String, u32>);
 
 impl TextNumbers {
-    fn of(&mut self, text: &str) -> u32 {
+    fn intern(&mut self, text: &str) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry_ref(text).or_insert(next)
     }
@@ -159,9 +159,9 @@ impl TextNumbers {
         let mut all: Vec<(u64, String, u32)> = numbered.collect();
         all.sort_unstable();
         let (mut texts, mut numbers) = (SortedTexts::default(), vec![0; all.len()]);
-        for (nth, (_, text, before)) in all.iter().enumerate() {
+        for (index, (_, text, before)) in all.iter().enumerate() {
             texts.push(text);
-            numbers[*before as usize] = nth as u32;
+            numbers[*before as usize] = index as u32;
         }
         (texts, numbers)
     }
@@ -179,8 +179,8 @@ impl HistoryBuilder {
     fn push(&mut self, id: ObjectId, time: i64, parents: Vec<ObjectId>, contents: &CommitContents<'_>) {
         let History { commits, files, counts, .. } = &mut self.history;
         let (first_file, first_count) = (files.len(), counts.len());
-        files.extend(contents.files.iter().map(|path| self.paths.of(path)));
-        counts.extend(contents.words.iter().map(|&(word, count)| (self.words.of(word), count)));
+        files.extend(contents.files.iter().map(|path| self.paths.intern(path)));
+        counts.extend(contents.words.iter().map(|&(word, count)| (self.words.intern(word), count)));
         let (files, counts) = (first_file..files.len(), first_count..counts.len());
         commits.push(KnownCommit { id, time, parents, files, counts });
     }
@@ -211,7 +211,7 @@ fn message_words(message: &str) -> HashMap<String, u16> {
         *times = times.saturating_add(1);
     };
     // The first line is the subject, even if it looks like a trailer.
-    let lines = message.lines().enumerate().filter(|(nth, line)| *nth == 0 || !is_trailer(line));
+    let lines = message.lines().enumerate().filter(|(index, line)| *index == 0 || !is_trailer(line));
     let all = lines.map(|(_, line)| line).flat_map(|line| words(line).map(|(_, word)| word));
     for word in all.take(limits::MESSAGE_WORDS) {
         parts.split(word);

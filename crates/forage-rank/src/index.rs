@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
-use forage_git::{CommitObject, NoHistory, ObjectError, ObjectId, Repository};
+use forage_git::{CommitObject, HistoryError, ObjectError, ObjectId, Repository};
 use tantivy::schema::Schema;
 use tantivy::{DocId, IndexSettings, TantivyDocument};
 
@@ -36,7 +36,6 @@ pub use writer::Writer;
 
 use crate::chunk::{LineKind, outline};
 use crate::error::IndexError;
-use crate::halt::{HaltPace, PATH_STEPS};
 use crate::history::{self, History};
 use crate::kinds::{ProjectEvidence, ShareGroup, path_signs};
 use crate::languages::language;
@@ -44,6 +43,7 @@ use crate::latent::LatentSum;
 use crate::limits;
 use crate::project;
 use crate::segments::{Files, Manifest, Trust, guarded};
+use crate::stop_checker::{PATH_STEPS, StopChecker};
 
 /// Hashes of a file at the time when it was indexed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ struct ReadHistory {
     /// The history that was read last. It is kept even if it is not used, for the next time.
     history: Arc<History>,
     /// The reason why the history is not used.
-    lacks: Option<NoHistory>,
+    lacks: Option<HistoryError>,
 }
 
 /// Evidence of the kinds of files, and the state from which it was gathered.
@@ -99,7 +99,7 @@ pub(crate) struct IndexState {
 }
 
 /// Several indexes searched as one: document frequencies and mean lengths are computed over all of them.
-pub(crate) struct JoinedIndexes {
+pub(crate) struct MultiIndex {
     /// All segments, each with the number of its index.
     pub(crate) segments: Vec<(usize, Arc<RankedSegment>)>,
     /// Mean number of words per field of [`Fields::words`], over living documents with words.
@@ -113,19 +113,19 @@ pub(crate) struct JoinedIndexes {
     evidence: Vec<Arc<ReadEvidence>>,
 }
 
-impl JoinedIndexes {
+impl MultiIndex {
     /// Joins the current states of the indexes; `None` if there are none.
-    pub(crate) fn of(indexes: &[&RankIndex]) -> Option<Self> {
+    pub(crate) fn new(indexes: &[&RankIndex]) -> Option<Self> {
         let fields = indexes.first()?.fields.clone();
         let (mut segments, mut files) = (Vec::new(), 0);
-        for (nth, index) in indexes.iter().enumerate() {
+        for (position, index) in indexes.iter().enumerate() {
             let state = index.state();
-            segments.extend(state.segments.iter().map(|segment| (nth, Arc::clone(segment))));
+            segments.extend(state.segments.iter().map(|segment| (position, Arc::clone(segment))));
             files += state.files;
         }
         let mut means = [0.0; FIELD_COUNT];
-        for (nth, mean) in means.iter_mut().enumerate() {
-            let total: u64 = segments.iter().map(|(_, segment)| segment.totals[nth]).sum();
+        for (position, mean) in means.iter_mut().enumerate() {
+            let total: u64 = segments.iter().map(|(_, segment)| segment.totals[position]).sum();
             // Lengths are divided by this, so it must not be 0.
             *mean = (total as f32 / files.max(1) as f32).max(1.0);
         }
@@ -383,7 +383,7 @@ impl RankIndex {
     /// Counts the files longer than [`limits::FILE_BYTES`]. Only their beginning is indexed.
     #[must_use]
     pub fn files_in_part(&self) -> u64 {
-        self.state().segments.iter().map(|segment| segment.beginnings().count() as u64).sum()
+        self.state().segments.iter().map(|segment| segment.truncated_documents().count() as u64).sum()
     }
 
     /// Returns true if `is_one` accepts the path of any file that this index can find.
@@ -401,7 +401,7 @@ impl RankIndex {
         is_such: impl Fn(&str) -> bool,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<u64> {
-        let (state, pace, mut count) = (self.state(), HaltPace::new(stop), 0);
+        let (state, pace, mut count) = (self.state(), StopChecker::new(stop), 0);
         for segment in &state.segments {
             for (document, path, _) in segment.living() {
                 pace.step(PATH_STEPS).ok()?;
@@ -425,8 +425,8 @@ impl RankIndex {
     }
 
     /// Returns the documents of a segment that are seldom asked for, living or not.
-    pub(crate) fn aside(&self, segment: &RankedSegment) -> HashSet<DocId> {
-        segment.paths.aside(&self.evidence().evidence, |_| true).collect()
+    pub(crate) fn secondary(&self, segment: &RankedSegment) -> HashSet<DocId> {
+        segment.paths.secondary(&self.evidence().evidence, |_| true).collect()
     }
 
     pub(crate) fn fields(&self) -> &Fields {
@@ -503,7 +503,7 @@ impl CheckedOutTree<'_> {
         let (root, stop) = (self.root, self.stop);
         let opened = self.opened.get_or_insert_with(|| {
             let mut repository = Repository::open(root, stop).map_err(|reason| match reason {
-                NoHistory::NoRepository => NoTree::NoRepository,
+                HistoryError::NoRepository => NoTree::NoRepository,
                 _ => NoTree::Unreadable,
             })?;
             let commit = repository.commit(&repository.head()).map_err(|_| NoTree::Unreadable)?;
@@ -544,7 +544,7 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
     if signs.is_doubtful() {
         document.add_text(fields.place, DOUBTFUL);
     }
-    if signs.sure.is_aside() {
+    if signs.sure.is_secondary() {
         document.add_text(fields.place, ASIDE);
     } else {
         let terms = ShareGroup::ALL.iter().filter(|(group, _)| signs.has_group(*group));

@@ -53,7 +53,7 @@ pub(crate) struct FileKinds(u16);
 
 impl FileKinds {
     /// Kinds that rank below others of the same score when candidates are chosen.
-    const ASIDE: Self = Self(
+    const SECONDARY: Self = Self(
         FileKind::Test as u16
             | FileKind::Example as u16
             | FileKind::Prose as u16
@@ -75,8 +75,8 @@ impl FileKinds {
 
     /// Returns true for files that are seldom asked for: tests, examples, documentation, data and third-party
     /// code.
-    pub(crate) fn is_aside(self) -> bool {
-        self.0 & Self::ASIDE.0 != 0
+    pub(crate) fn is_secondary(self) -> bool {
+        self.0 & Self::SECONDARY.0 != 0
     }
 }
 
@@ -107,11 +107,11 @@ impl ShareGroup {
     ];
 
     /// Returns true if files of this group are seldom asked for in a project that has few of them.
-    pub(crate) fn puts_aside(self) -> bool {
+    pub(crate) fn is_secondary_if_few(self) -> bool {
         self != Self::Legacy
     }
 
-    fn of_language(name: &str) -> Option<Self> {
+    fn for_language(name: &str) -> Option<Self> {
         match name {
             "yaml" => Some(Self::Yaml),
             "css" | "scss" | "less" => Some(Self::Styles),
@@ -225,7 +225,7 @@ impl PathSigns {
             self.sure.insert(FileKind::Prose);
         }
         if language.is_data {
-            match ShareGroup::of_language(language.name) {
+            match ShareGroup::for_language(language.name) {
                 Some(group) => self.shared.push((FileKind::Data, group)),
                 None => self.sure.insert(FileKind::Data),
             }
@@ -264,7 +264,7 @@ pub(crate) fn kinds(path: &str, evidence: &ProjectEvidence) -> FileKinds {
     let signs = path_signs(path);
     let mut kinds = signs.sure;
     for &(rule, end) in &signs.doubtful {
-        if evidence.bears_out(rule, path, end) {
+        if evidence.is_supported(rule, path, end) {
             kinds.insert(rule.kind);
         }
     }
@@ -284,7 +284,7 @@ pub fn is_test(path: &str) -> bool {
 
 /// A rule whose sign occurs in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PathFinding {
+pub struct PathRuleMatch {
     /// The name of the rule.
     pub rule: &'static str,
     /// The directory, or the file if the sign is in its name.
@@ -298,12 +298,12 @@ pub struct PathFinding {
 /// Returns the findings of each rule among the files of a project, to measure the rules. Pass `is_tracked` if
 /// git tracks all of the files; otherwise there must be no repository.
 #[must_use]
-pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
+pub fn path_rule_matches(paths: &[&str], is_tracked: bool) -> Vec<PathRuleMatch> {
     let signs: Vec<(&str, PathSigns)> = paths.iter().map(|path| (*path, path_signs(path))).collect();
     let doubtful = signs.iter().filter(|(_, signs)| signs.is_doubtful()).map(|(path, _)| *path);
     // As in the index, where only other files have the terms of groups.
     let counts = ShareGroup::ALL.map(|(group, _)| {
-        signs.iter().filter(|(_, signs)| !signs.sure.is_aside() && signs.has_group(group)).count()
+        signs.iter().filter(|(_, signs)| !signs.sure.is_secondary() && signs.has_group(group)).count()
     });
     let evidence = ProjectEvidence::new(doubtful, counts, paths.len(), |_| is_tracked.then_some(true));
     let mut found: BTreeMap<(&'static str, &str), (usize, bool)> = BTreeMap::new();
@@ -314,7 +314,7 @@ pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
             let is_borne_out = match rule.needs {
                 Needs::Nothing => true,
                 Needs::Minority(group) => !evidence.has_fair_share(group),
-                _ => evidence.bears_out(rule, path, end),
+                _ => evidence.is_supported(rule, path, end),
             };
             let (files, all) = found.entry((rule.name, place)).or_insert((0, true));
             *files += 1;
@@ -322,7 +322,7 @@ pub fn path_findings(paths: &[&str], is_tracked: bool) -> Vec<PathFinding> {
         }
     }
     let finding = |((rule, place), (files, is_borne_out)): ((&'static str, &str), (usize, bool))| {
-        PathFinding { rule, place: place.to_owned(), files, is_borne_out }
+        PathRuleMatch { rule, place: place.to_owned(), files, is_borne_out }
     };
     found.into_iter().map(finding).collect()
 }

@@ -89,7 +89,7 @@ pub(crate) enum CommentStyle {
 
 /// A deviation of a language's definitions from those of its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Habit {
+pub(crate) enum SyntaxQuirk {
     /// `- (type)name`, `+ (type)name`: methods begin with a sign.
     SignedMethods,
     /// Constants with at most this many bytes of indentation are members; others are locals.
@@ -132,21 +132,22 @@ pub(crate) struct LanguageRow {
     pub(crate) block_comments: &'static [(&'static str, &'static str)],
     pub(crate) keywords: &'static [Keywords],
     pub(crate) style: CommentStyle,
-    pub(crate) habits: &'static [Habit],
+    pub(crate) quirks: &'static [SyntaxQuirk],
     /// True if its files are data or configuration rather than programs.
     pub(crate) is_data: bool,
 }
 
 impl LanguageRow {
-    pub(crate) fn has(&self, habit: Habit) -> bool {
-        self.habits.contains(&habit)
+    pub(crate) fn has(&self, quirk: SyntaxQuirk) -> bool {
+        self.quirks.contains(&quirk)
     }
 
     /// Returns the maximum indentation, in bytes, of constants that are members. Languages without this habit
     /// have no maximum.
     pub(crate) fn members_to(&self) -> usize {
-        let bound = |habit: &Habit| if let Habit::MembersTo(bytes) = habit { Some(*bytes) } else { None };
-        self.habits.iter().find_map(bound).unwrap_or(usize::MAX)
+        let bound =
+            |quirk: &SyntaxQuirk| if let SyntaxQuirk::MembersTo(bytes) = quirk { Some(*bytes) } else { None };
+        self.quirks.iter().find_map(bound).unwrap_or(usize::MAX)
     }
 }
 

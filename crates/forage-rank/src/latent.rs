@@ -55,9 +55,9 @@ pub(crate) fn is_known_word(stem: &str) -> bool {
 
 /// The vector of a text as stored in the index. All zeros if no word of the text is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LatentPlace([i8; DIMENSIONS]);
+pub(crate) struct LatentVector([i8; DIMENSIONS]);
 
-impl LatentPlace {
+impl LatentVector {
     pub(crate) fn to_columns(self) -> [u64; COLUMNS] {
         let mut columns = [0; COLUMNS];
         for (column, part) in columns.iter_mut().zip(self.0.as_chunks::<8>().0) {
@@ -109,12 +109,12 @@ impl LatentText {
     }
 
     /// Scales the sum to a stored vector, which keeps only the direction.
-    pub(crate) fn place(&self) -> LatentPlace {
-        let most = self.sum.iter().fold(0.0_f32, |most, part| most.max(part.abs()));
-        if most == 0.0 {
-            return LatentPlace([0; DIMENSIONS]);
+    pub(crate) fn place(&self) -> LatentVector {
+        let max = self.sum.iter().fold(0.0_f32, |max, part| max.max(part.abs()));
+        if max == 0.0 {
+            return LatentVector([0; DIMENSIONS]);
         }
-        LatentPlace(self.sum.map(|part| (part * f32::from(i8::MAX) / most).round() as i8))
+        LatentVector(self.sum.map(|part| (part * f32::from(i8::MAX) / max).round() as i8))
     }
 }
 
@@ -132,7 +132,7 @@ impl Default for LatentSum {
 }
 
 impl LatentSum {
-    pub(crate) fn push(&mut self, place: &LatentPlace) {
+    pub(crate) fn push(&mut self, place: &LatentVector) {
         if !place.is_nowhere() {
             self.count += 1;
             self.sum.iter_mut().zip(place.0).for_each(|(sum, part)| *sum += i64::from(part));
@@ -169,7 +169,7 @@ impl LatentQuery {
 
     /// Computes the cosine of the angle between the question and a file. Negative values and unknown texts
     /// become 0.
-    pub(crate) fn nearness(&self, place: &LatentPlace) -> f32 {
+    pub(crate) fn similarity(&self, place: &LatentVector) -> f32 {
         if place.is_nowhere() {
             return 0.0;
         }
@@ -177,10 +177,10 @@ impl LatentQuery {
         let (mut along, mut square) = ([0.0_f32; 8], [0.0_f32; 8]);
         let parts = self.direction.as_chunks::<8>().0.iter().zip(self.middle.as_chunks::<8>().0);
         for ((direction, middle), place) in parts.zip(place.0.as_chunks::<8>().0) {
-            for nth in 0..8 {
-                let from_middle = f32::from(place[nth]) - middle[nth];
-                along[nth] += direction[nth] * from_middle;
-                square[nth] += from_middle * from_middle;
+            for index in 0..8 {
+                let from_middle = f32::from(place[index]) - middle[index];
+                along[index] += direction[index] * from_middle;
+                square[index] += from_middle * from_middle;
             }
         }
         let length = square.iter().sum::<f32>().sqrt().max(f32::MIN_POSITIVE);

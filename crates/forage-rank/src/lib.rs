@@ -26,7 +26,6 @@ mod error;
 pub mod evaluation;
 #[cfg(test)]
 mod fuzz;
-mod halt;
 mod history;
 mod index;
 mod kinds;
@@ -46,6 +45,7 @@ mod retrieve;
 mod rules;
 mod search;
 pub mod segments;
+mod stop_checker;
 mod tokens;
 pub mod tree;
 
@@ -56,7 +56,7 @@ pub use history::is_trailer;
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
 pub use kinds::is_test;
 #[doc(hidden)]
-pub use kinds::{PathFinding, path_findings};
+pub use kinds::{PathRuleMatch, path_rule_matches};
 pub use languages::{DefinitionKind, is_prose, known_language, language_of, languages};
 pub use lines::QueryWords;
 pub use map::{MapDefinition, MapDirectory, MapPiece, MapRequest, ProjectMap};
@@ -66,5 +66,5 @@ pub use outline::{Definition, FileOutline, may_define, may_implement, outline, o
 pub use passages::{PassageBudget, PassageFile, PassageSearch, Passages};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
-pub use rules::{Aside, Effect, RULES, RankingRule, RuleWeights};
+pub use rules::{Effect, RULES, RankingRule, RuleWeights, SecondaryKind};
 pub use search::{AllowFile, ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search, search_all};

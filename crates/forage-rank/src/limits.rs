@@ -127,12 +127,12 @@ pub const WRITER_THREADS: usize = 8;
 pub const WRITER_BYTES: usize = 32 << 20;
 
 /// Bytes that all threads together should buffer. With two threads, each gets half of it. Note that more than
-/// four threads exceed it because each gets at least [`LEAST_WRITER_BYTES`].
+/// four threads exceed it because each gets at least [`WRITER_BYTES_MIN`].
 pub const ALL_WRITERS_BYTES: usize = 64 << 20;
 
 /// Bytes for a thread that writes a few files, and the minimum for any thread. The engine's tables grow as
 /// large as this allows, whatever they contain.
-pub const LEAST_WRITER_BYTES: usize = 16 << 20;
+pub const WRITER_BYTES_MIN: usize = 16 << 20;
 
 /// Words of a query, the rarest ones, whose total idf we expect an answer to have. Questions don't have more.
 /// For reports, we chose 8 so that the mark on a weak answer is missing rather than wrong.
@@ -266,10 +266,10 @@ pub const SHORT_NAME: usize = 7;
 pub const MESSAGE_WORDS: usize = 500;
 
 /// Commits that add to the scores of their files. They are the ones whose messages match the query best.
-pub const LENDING_COMMITS: usize = 80;
+pub const SCORED_COMMITS: usize = 80;
 
 /// Other words of a question that files must contain before we ignore the project's name.
-pub const BESIDE_OWN_NAME: usize = 2;
+pub const WORDS_BESIDES_PROJECT_NAME: usize = 2;
 
 /// Bytes of a manifest or a README in which we look for the project's name.
 pub const PROJECT_FILE_BYTES: usize = 64 * 1024;
@@ -294,7 +294,7 @@ pub const FAIR_SHARE_FILES: usize = 3;
 pub const EXTENSION_BYTES: usize = 12;
 
 /// Maximum number of other words in a query that asks for a file by its name.
-pub const BESIDE_FILE_NAME: usize = 1;
+pub const WORDS_BESIDES_FILE_NAME: usize = 1;
 
 /// Percent of the requested tokens for which parts of a map are chosen. We only estimate their text, and
 /// exactly as many as fit are shown.

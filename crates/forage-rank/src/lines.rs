@@ -21,12 +21,12 @@ pub struct QueryWords {
 impl QueryWords {
     pub(crate) fn new(query: &RankQuery, retrieved: &Retrieved) -> Self {
         let mut words = BTreeMap::new();
-        for ((nth, concept), idf) in query.concepts.iter().enumerate().zip(&retrieved.idf) {
+        for ((index, concept), idf) in query.concepts.iter().enumerate().zip(&retrieved.idf) {
             for (token, weight) in &concept.tokens {
                 let worth = idf * weight;
-                let entry = words.entry(token.clone()).or_insert((nth, worth));
+                let entry = words.entry(token.clone()).or_insert((index, worth));
                 if worth > entry.1 {
-                    *entry = (nth, worth);
+                    *entry = (index, worth);
                 }
             }
         }
@@ -38,7 +38,7 @@ impl QueryWords {
     /// Scores a line. This is the sum of the weights of the query's distinct words in it, or 0 if it has none
     /// of them.
     #[must_use]
-    pub fn worth(&self, line: &str) -> f32 {
+    pub fn score(&self, line: &str) -> f32 {
         let mut met: Vec<(usize, f32)> = Vec::new();
         let mut parts = TokenParts::default();
         let mut meet = |token: &str| {
@@ -65,7 +65,7 @@ impl QueryWords {
     pub fn place(&self, line: &str) -> Option<Range<usize>> {
         let mut best: Option<(f32, Range<usize>)> = None;
         for (start, word) in words(line) {
-            let worth = self.worth(word);
+            let worth = self.score(word);
             if worth > best.as_ref().map_or(0.0, |(worth, _)| *worth) {
                 best = Some((worth, start..start + word.len()));
             }
@@ -73,27 +73,27 @@ impl QueryWords {
         best.map(|(_, place)| place)
     }
 
-    /// Finds the indexes of the best lines of a chunk, at most `most`. `lines` are all lines of the file, and
+    /// Finds the indexes of the best lines of a chunk, at most `max`. `lines` are all lines of the file, and
     /// indexes are 0-based.
     #[must_use]
-    pub fn best_of_chunk(&self, chunk: &ChunkHit, lines: &[&str], most: usize) -> Vec<usize> {
+    pub fn best_of_chunk(&self, chunk: &ChunkHit, lines: &[&str], max: usize) -> Vec<usize> {
         let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
         let within = &lines[first..(chunk.end_line as usize).clamp(first, lines.len())];
-        self.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect()
+        self.best(within.iter().copied(), max).into_iter().map(|index| first + index).collect()
     }
 
-    /// Finds the indexes of the best lines, at most `most`, in ascending order. If lines score the same, the
+    /// Finds the indexes of the best lines, at most `max`, in ascending order. If lines score the same, the
     /// first ones are preferred.
     #[must_use]
-    pub fn best<'a>(&self, lines: impl Iterator<Item = &'a str>, most: usize) -> Vec<usize> {
+    pub fn best<'a>(&self, lines: impl Iterator<Item = &'a str>, max: usize) -> Vec<usize> {
         let mut worth: Vec<(f32, usize)> = lines
             .enumerate()
-            .map(|(nth, line)| (self.worth(line), nth))
+            .map(|(index, line)| (self.score(line), index))
             .filter(|(worth, _)| *worth > 0.0)
             .collect();
         worth.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        worth.truncate(most);
-        let mut best: Vec<usize> = worth.into_iter().map(|(_, nth)| nth).collect();
+        worth.truncate(max);
+        let mut best: Vec<usize> = worth.into_iter().map(|(_, index)| index).collect();
         best.sort_unstable();
         best
     }

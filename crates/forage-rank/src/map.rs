@@ -20,11 +20,11 @@ use forage_fs::RelPath;
 use tantivy::DocId;
 
 use crate::error::IndexError;
-use crate::halt::{HaltPace, HaltReason, PATH_STEPS};
 use crate::index::{IndexState, RankIndex};
 use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::model_tokens::model_tokens;
+use crate::stop_checker::{PATH_STEPS, SearchError, StopChecker};
 
 use definitions::DefinitionFinder;
 
@@ -131,11 +131,11 @@ impl RankIndex {
     ///
     /// Returns an error if the index can't be read.
     pub fn map(&self, request: &MapRequest<'_>) -> Result<Option<ProjectMap>, IndexError> {
-        let pace = HaltPace::new(request.stop);
+        let pace = StopChecker::new(request.stop);
         self.using(|| match choose(self, request, &pace) {
             Ok(map) => Ok(Some(map)),
-            Err(HaltReason::Stopped) => Ok(None),
-            Err(HaltReason::Failed(error)) => Err(error),
+            Err(SearchError::Stopped) => Ok(None),
+            Err(SearchError::Failed(error)) => Err(error),
         })
     }
 }
@@ -143,8 +143,8 @@ impl RankIndex {
 fn choose(
     index: &RankIndex,
     request: &MapRequest<'_>,
-    pace: &HaltPace<'_>,
-) -> Result<ProjectMap, HaltReason> {
+    pace: &StopChecker<'_>,
+) -> Result<ProjectMap, SearchError> {
     pace.check()?;
     let state = index.state();
     let (files, other_files) = mapped_files(index, &state, request, pace)?;
@@ -167,11 +167,11 @@ fn mapped_files(
     index: &RankIndex,
     state: &IndexState,
     request: &MapRequest<'_>,
-    pace: &HaltPace<'_>,
-) -> Result<(Vec<MappedFile>, usize), HaltReason> {
+    pace: &StopChecker<'_>,
+) -> Result<(Vec<MappedFile>, usize), SearchError> {
     let (mut files, mut aside) = (Vec::new(), Vec::new());
-    for (nth, segment) in state.segments.iter().enumerate() {
-        let is_aside = index.aside(segment);
+    for (position, segment) in state.segments.iter().enumerate() {
+        let is_aside = index.secondary(segment);
         let is_wordless: HashSet<DocId> = segment.wordless().collect();
         let norms = segment.reader.get_fieldnorms_reader(index.fields().body)?;
         for (document, shown, _) in segment.living() {
@@ -183,7 +183,7 @@ fn mapped_files(
             }
             let words = norms.fieldnorm(document);
             let list = if is_aside.contains(&document) { &mut aside } else { &mut files };
-            list.push(MappedFile { path, segment: nth, document, words });
+            list.push(MappedFile { path, segment: position, document, words });
         }
     }
     if files.is_empty() {
@@ -219,13 +219,13 @@ fn directories(files: &[MappedFile], start: &RelPath) -> Vec<MappedDirectory> {
         path,
     };
     let mut directories: Vec<MappedDirectory> = ranges.into_iter().map(directory).collect();
-    for nth in (0..directories.len()).rev() {
-        let mut end = nth + 1;
-        while directories.get(end).is_some_and(|other| other.depth > directories[nth].depth) {
-            directories[nth].files_below += directories[end].files_below;
+    for index in (0..directories.len()).rev() {
+        let mut end = index + 1;
+        while directories.get(end).is_some_and(|other| other.depth > directories[index].depth) {
+            directories[index].files_below += directories[end].files_below;
             end = directories[end].end;
         }
-        directories[nth].end = end;
+        directories[index].end = end;
     }
     directories
 }
@@ -295,9 +295,9 @@ impl<'a> MapChoice<'a> {
     }
 
     /// Adds the parts in the order of their importance, with a fixed share of the tokens for directories.
-    fn fill(mut self, map: &mut ProjectMap) -> Result<(), HaltReason> {
-        for nth in 1..self.directories.len() {
-            self.open.push(Valued { value: self.value(nth), rank: nth, item: () });
+    fn fill(mut self, map: &mut ProjectMap) -> Result<(), SearchError> {
+        for index in 1..self.directories.len() {
+            self.open.push(Valued { value: self.value(index), rank: index, item: () });
         }
         self.cover(0);
         self.find_definitions(0)?;
@@ -307,14 +307,14 @@ impl<'a> MapChoice<'a> {
             let (share, of) = limits::MAP_DIRECTORIES_SHARE;
             let is_turn = of_directories * of <= (of_directories + of_definitions) * share;
             let directory = if is_turn || self.definitions.is_empty() { self.next_directory() } else { None };
-            if let Some(nth) = directory {
-                of_directories += self.tokens(nth);
-                self.cover(nth);
-                let MappedDirectory { path, files, files_below, .. } = &self.directories[nth];
+            if let Some(index) = directory {
+                of_directories += self.tokens(index);
+                self.cover(index);
+                let MappedDirectory { path, files, files_below, .. } = &self.directories[index];
                 self.named.insert(path.clone());
                 let (path, own_files, files) = (path.clone(), files.len(), *files_below);
                 map.pieces.push(MapPiece::Directory(MapDirectory { path, own_files, files }));
-                self.find_definitions(nth)?;
+                self.find_definitions(index)?;
             } else if let Some(Valued { item, .. }) = self.definitions.pop() {
                 let file = match self.opened_files.insert(item.path.clone()) {
                     true => model_tokens(&String::from_utf8_lossy(item.path.file_name())),
@@ -345,30 +345,30 @@ impl<'a> MapChoice<'a> {
     }
 
     /// Computes the value per token of naming a directory.
-    fn value(&self, nth: usize) -> f64 {
-        let below = &self.directories[nth..self.directories[nth].end];
-        let gain = |it: &MappedDirectory| it.weight * (self.share(nth, it) - it.covered).max(0.0);
-        below.iter().map(gain).sum::<f64>() / self.tokens(nth) as f64
+    fn value(&self, index: usize) -> f64 {
+        let below = &self.directories[index..self.directories[index].end];
+        let gain = |it: &MappedDirectory| it.weight * (self.share(index, it) - it.covered).max(0.0);
+        below.iter().map(gain).sum::<f64>() / self.tokens(index) as f64
     }
 
     /// Returns how much naming a directory helps to find the files of one at or below it.
-    fn share(&self, nth: usize, below: &MappedDirectory) -> f64 {
-        let levels = below.depth - self.directories[nth].depth;
+    fn share(&self, index: usize, below: &MappedDirectory) -> f64 {
+        let levels = below.depth - self.directories[index].depth;
         0.5_f64.powi(i32::try_from(levels).unwrap_or(i32::MAX))
     }
 
     /// Records that a directory is named.
-    fn cover(&mut self, nth: usize) {
-        for below in nth..self.directories[nth].end {
-            let share = self.share(nth, &self.directories[below]);
+    fn cover(&mut self, index: usize) {
+        for below in index..self.directories[index].end {
+            let share = self.share(index, &self.directories[below]);
             let it = &mut self.directories[below];
             it.covered = it.covered.max(share);
         }
     }
 
     /// Estimates the tokens of a directory's line, which has the path below the nearest named directory.
-    fn tokens(&self, nth: usize) -> usize {
-        let path = &self.directories[nth].path;
+    fn tokens(&self, index: usize) -> usize {
+        let path = &self.directories[index].path;
         let named = std::iter::successors(path.parent(), RelPath::parent);
         let above = named.into_iter().find(|above| self.named.contains(above));
         let below = above.as_ref().map_or(path.as_bytes(), |above| path.below(above));
@@ -376,19 +376,19 @@ impl<'a> MapChoice<'a> {
     }
 
     /// Finds the most used definitions in the files of a directory itself.
-    fn find_definitions(&mut self, nth: usize) -> Result<(), HaltReason> {
+    fn find_definitions(&mut self, index: usize) -> Result<(), SearchError> {
         if !self.request.definitions {
             return Ok(());
         }
-        let MappedDirectory { files, weight, .. } = &self.directories[nth];
+        let MappedDirectory { files, weight, .. } = &self.directories[index];
         // A directory with most of the project should have most of the definitions.
         let share = weight / self.total * limits::MAP_ALL_FILES;
-        let most = limits::MAP_FILES.max(share as usize);
-        let found = self.finder.find(&self.files[files.clone()], most)?;
+        let max = limits::MAP_FILES.max(share as usize);
+        let found = self.finder.find(&self.files[files.clone()], max)?;
         for (rank, (uses, item)) in found.into_iter().enumerate() {
             let value = weight.sqrt() * (1.0 + uses).ln() / (rank + 1) as f64;
             // Ties must not depend on the order in which directories were named.
-            self.definitions.push(Valued { value, rank: nth, item });
+            self.definitions.push(Valued { value, rank: index, item });
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::chunk::{LineClassifier, LineKind};
-use crate::languages::{CommentStyle, Habit, LanguageRow, language};
+use crate::languages::{CommentStyle, LanguageRow, SyntaxQuirk, language};
 use crate::limits;
 
 /// The part of a line that contains a name.
@@ -51,7 +51,7 @@ pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<Mentio
         let kind = reader.read(line);
         if wanted.next_if(|wanted| **wanted == number).is_some() {
             found.push(match kind {
-                LineKind::Comment => match behind_comment(line, language) {
+                LineKind::Comment => match after_comment(line, language) {
                     Some(at) => in_line(line, at..line.len(), name, language),
                     None => MentionKind::Comment,
                 },
@@ -83,7 +83,7 @@ fn in_line(line: &str, code: Range<usize>, name: &str, language: &LanguageRow) -
 }
 
 /// Finds the offset of the code after a comment that ends in this line, if there is any.
-fn behind_comment(line: &str, language: &LanguageRow) -> Option<usize> {
+fn after_comment(line: &str, language: &LanguageRow) -> Option<usize> {
     let is_marked = |text: &str| language.line_comments.iter().any(|marker| text.starts_with(marker));
     // A line comment may contain the mark that ends a block comment.
     if is_marked(line.trim_start()) {
@@ -119,9 +119,9 @@ fn parts_aside(line: &str, code: Range<usize>, language: &LanguageRow) -> Vec<(R
             .iter()
             .find(|(start, end)| start != end && bytes[at..].starts_with(start.as_bytes()));
         if let Some((start, end)) = comment {
-            let behind = at + start.len();
-            let stop = memchr::memmem::find(&bytes[behind..], end.as_bytes())
-                .map_or(bytes.len(), |found| behind + found + end.len());
+            let after = at + start.len();
+            let stop = memchr::memmem::find(&bytes[after..], end.as_bytes())
+                .map_or(bytes.len(), |found| after + found + end.len());
             parts.push((at..stop, MentionKind::Comment));
             at = stop;
             continue;
@@ -130,7 +130,7 @@ fn parts_aside(line: &str, code: Range<usize>, language: &LanguageRow) -> Vec<(R
         let end = match quote {
             b'"' | b'`' | b'\'' if open.contains(&quote) => None,
             b'"' | b'`' => end_of_string(bytes, at),
-            b'\'' if language.has(Habit::SingleQuotedStrings) => end_of_string(bytes, at),
+            b'\'' if language.has(SyntaxQuirk::SingleQuotedStrings) => end_of_string(bytes, at),
             b'\'' => {
                 at = end_of_character(bytes, at).unwrap_or(at + 1);
                 continue;
@@ -172,8 +172,8 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
 fn end_of_character(bytes: &[u8], at: usize) -> Option<usize> {
     const LONGEST: usize = 12;
     let is_escaped = bytes.get(at + 1) == Some(&b'\\');
-    let most = if is_escaped { LONGEST } else { LONGEST / 2 };
-    end_of_string(&bytes[..bytes.len().min(at + most)], at)
+    let max = if is_escaped { LONGEST } else { LONGEST / 2 };
+    end_of_string(&bytes[..bytes.len().min(at + max)], at)
 }
 
 /// Adds a string without the contents of its braces, where a name is code.
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_for_people_is_told_from_code() {
+    fn prose_is_distinguished_from_code() {
         let rust = [
             ("// name", "comment"),
             ("let a = name; // other", "code"),

@@ -288,11 +288,11 @@ fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInc
     // The definitions around the next one, with their last lines.
     let mut around: Vec<(usize, u32)> = Vec::new();
     // The line after the last definition, before which the next one can't begin.
-    let mut behind = 0;
+    let mut after = 0;
     for (symbol, limit) in symbols.into_iter().zip(limits) {
         let line = symbol.line as usize;
-        let first = first_line(&lines, behind.min(line), line);
-        behind = line + 1;
+        let first = first_line(&lines, after.min(line), line);
+        after = line + 1;
         let end = match symbol.kind {
             DefinitionKind::Heading => end_of_section(&lines, &headings, line),
             _ => end_of_block(&lines[..limit], line, symbol.indent, language),
@@ -406,11 +406,11 @@ pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
 fn next_beside(symbols: &[ChunkSymbol], lines: usize) -> Vec<usize> {
     let mut limits = vec![lines; symbols.len()];
     // Symbols further down that no symbol between closes, nearest last.
-    let mut behind: Vec<&ChunkSymbol> = Vec::new();
+    let mut after: Vec<&ChunkSymbol> = Vec::new();
     for (symbol, limit) in symbols.iter().zip(&mut limits).rev() {
-        while behind.pop_if(|other| other.indent > symbol.indent).is_some() {}
-        *limit = behind.last().map_or(lines, |other| other.line as usize);
-        behind.push(symbol);
+        while after.pop_if(|other| other.indent > symbol.indent).is_some() {}
+        *limit = after.last().map_or(lines, |other| other.line as usize);
+        after.push(symbol);
     }
     limits
 }
@@ -448,9 +448,9 @@ fn end_of_block(lines: &[OutlineLine<'_>], line: usize, indent: u32, language: &
         if next.sort != LineSort::Code {
             continue;
         }
-        if next.indent > indent || next.indent == indent && goes_on(next.trimmed, language) {
+        if next.indent > indent || next.indent == indent && continues_definition(next.trimmed, language) {
             end = number;
-        } else if next.indent < indent || !may_stand_within(next.trimmed, language) {
+        } else if next.indent < indent || !may_be_at_margin(next.trimmed, language) {
             break;
         }
     }
@@ -458,7 +458,7 @@ fn end_of_block(lines: &[OutlineLine<'_>], line: usize, indent: u32, language: &
 }
 
 /// Checks whether a line at a definition's indentation opens, continues or closes its block.
-fn goes_on(trimmed: &str, language: &LanguageRow) -> bool {
+fn continues_definition(trimmed: &str, language: &LanguageRow) -> bool {
     const WORDS: &[&str] = &["end", "begin", "where", "rescue", "ensure", "else", "after", "catch"];
     let word = trimmed.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
     // Python's blocks have no end keyword, so an `else` at this indentation belongs to another statement.
@@ -468,7 +468,7 @@ fn goes_on(trimmed: &str, language: &LanguageRow) -> bool {
 
 /// Returns true for labels, `public:` and preprocessor directives, which may be at the margin within a block.
 /// They don't end a definition, and a definition can't end with one.
-fn may_stand_within(trimmed: &str, language: &LanguageRow) -> bool {
+fn may_be_at_margin(trimmed: &str, language: &LanguageRow) -> bool {
     // In Python, a colon begins a block.
     if language.style == CommentStyle::Python {
         return false;
@@ -486,8 +486,8 @@ fn end_of_section(lines: &[OutlineLine<'_>], headings: &[usize], line: usize) ->
         mark.map_or(1, |mark| trimmed.chars().take_while(|c| *c == mark).count())
     };
     let own = level(lines[line].trimmed);
-    let behind = &headings[headings.partition_point(|heading| *heading <= line)..];
-    let next = behind.iter().find(|other| level(lines[**other].trimmed) <= own);
+    let after = &headings[headings.partition_point(|heading| *heading <= line)..];
+    let next = after.iter().find(|other| level(lines[**other].trimmed) <= own);
     let last = next.map_or(lines.len(), |next| *next) - 1;
     (line..=last).rev().find(|number| lines[*number].sort != LineSort::Blank).unwrap_or(line)
 }

@@ -22,7 +22,7 @@ use crate::limits;
 use crate::lines::QueryWords;
 use crate::model_tokens::model_tokens;
 use crate::outline::{Definition, FileOutline};
-use crate::rules::Aside;
+use crate::rules::SecondaryKind;
 use crate::search::{ChunkHit, FileHit};
 
 /// A ranked file whose lines may be chosen.
@@ -82,7 +82,7 @@ impl PassageSearch<'_> {
     /// Chooses the lines that help most, for each file.
     #[must_use]
     pub fn choose(&self) -> Vec<Passages> {
-        let texts: Vec<PassageText<'_>> = self.files.iter().map(PassageText::of).collect();
+        let texts: Vec<PassageText<'_>> = self.files.iter().map(PassageText::from_file).collect();
         let mut units = self.units(&texts);
         units.sort_by(|left, right| {
             right
@@ -193,11 +193,11 @@ impl PassageSearch<'_> {
     fn units(&self, texts: &[PassageText<'_>]) -> Vec<PassageUnit> {
         let best = self.files.first().map_or(1.0, |file| file.hit.score.max(f32::MIN_POSITIVE));
         let chunks = self.files.iter().flat_map(|file| &file.hit.chunks);
-        let most = chunks.map(|chunk| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
-        let worths: Vec<Vec<f32>> = self.files.iter().zip(texts).map(|pair| self.worths(pair)).collect();
+        let max = chunks.map(|chunk| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
+        let worths: Vec<Vec<f32>> = self.files.iter().zip(texts).map(|pair| self.line_scores(pair)).collect();
         let most_worth = worths.iter().flatten().copied().fold(f32::MIN_POSITIVE, f32::max);
         let mut units = Vec::new();
-        for (nth, (file, text)) in self.files.iter().zip(texts).enumerate() {
+        for (index, (file, text)) in self.files.iter().zip(texts).enumerate() {
             let definitions = &file.outline.definitions;
             let owners = owners(definitions, &text.lines);
             let mut scores = vec![0.0; owners.len()];
@@ -206,7 +206,7 @@ impl PassageSearch<'_> {
                 scores[(chunk.start_line as usize).saturating_sub(1).min(last)..last].fill(chunk.score);
             }
             let hot = &file.hit.chunks[..file.hit.chunks.len().min(HOT_CHUNKS)];
-            let name_worth = |at: usize| self.words.worth(&definitions[at].name) / most_worth;
+            let name_worth = |at: usize| self.words.score(&definitions[at].name) / most_worth;
             for unit in runs(&owners, &text.lines) {
                 let (first, last) = (unit.start as u32 + 1, unit.end as u32);
                 let distance = |chunk: &ChunkHit| {
@@ -219,11 +219,11 @@ impl PassageSearch<'_> {
                 if definition.is_some_and(|it| it.is_test) && !is_named && !self.shows_tests(file) {
                     continue;
                 }
-                let worths = &worths[nth][unit.clone()];
+                let worths = &worths[index][unit.clone()];
                 let evidence = UnitEvidence {
                     file: file.hit.score / best,
                     log_lines: (owners.len() as f32).ln(),
-                    chunk: scores[unit.clone()].iter().copied().fold(0.0, f32::max) / most,
+                    chunk: scores[unit.clone()].iter().copied().fold(0.0, f32::max) / max,
                     log_distance: (1.0 + hot.iter().map(distance).min().unwrap_or(FAR) as f32).ln(),
                     is_function: definition.is_some_and(|it| it.kind == DefinitionKind::Function),
                     name: owner.map_or(0.0, name_worth),
@@ -233,7 +233,7 @@ impl PassageSearch<'_> {
                 };
                 let chance = evidence.chance();
                 units.push(PassageUnit {
-                    file: nth,
+                    file: index,
                     first: unit.start,
                     last: unit.end - 1,
                     // A mere declaration of the name should come after its definition.
@@ -250,11 +250,11 @@ impl PassageSearch<'_> {
     }
 
     /// Scores the lines of a file. All scores are 0 if the file has no chunk worth showing.
-    fn worths(&self, (file, text): (&PassageFile<'_>, &PassageText<'_>)) -> Vec<f32> {
+    fn line_scores(&self, (file, text): (&PassageFile<'_>, &PassageText<'_>)) -> Vec<f32> {
         if file.hit.chunks.iter().all(|chunk| chunk.score <= 0.0) {
             return vec![0.0; text.lines.len()];
         }
-        text.lines.iter().map(|line| self.words.worth(shown_part(line))).collect()
+        text.lines.iter().map(|line| self.words.score(shown_part(line))).collect()
     }
 
     /// Returns true if a definition has the name that is the whole query, or is within a short one that has
@@ -271,7 +271,7 @@ impl PassageSearch<'_> {
 
     /// Returns true if the tests in a file may be chosen. In a test file, the tests are the contents.
     fn shows_tests(&self, file: &PassageFile<'_>) -> bool {
-        self.words.asks_for_tests || file.hit.aside == Some(Aside::Test)
+        self.words.asks_for_tests || file.hit.aside == Some(SecondaryKind::Test)
     }
 }
 
@@ -292,7 +292,7 @@ struct PassageText<'a> {
 }
 
 impl<'a> PassageText<'a> {
-    fn of(file: &PassageFile<'a>) -> Self {
+    fn from_file(file: &PassageFile<'a>) -> Self {
         let lines: Vec<&str> = forage_fs::lines(file.text).collect();
         let mut is_known = vec![false; lines.len()];
         for range in file.known.iter().cloned().chain(file.outline.folded(&lines)) {
@@ -447,7 +447,7 @@ fn runs(own: &[Option<usize>], lines: &[&str]) -> Vec<Range<usize>> {
 /// Chooses where to cut a run that is too long, as a number of lines. The line after the cut should be the
 /// least indented one, should follow a blank line, and should be as late as possible.
 fn cut_of(lines: &[&str]) -> usize {
-    let most = limits::PASSAGE_LINES;
+    let max = limits::PASSAGE_LINES;
     let indent = |at: &usize| {
         let line = lines[*at];
         let columns = line.len() - line.trim_start().len();
@@ -455,8 +455,8 @@ fn cut_of(lines: &[&str]) -> usize {
         let closes = line.trim_start().starts_with(['}', ')', ']']);
         (columns + usize::from(closes), !lines[*at - 1].trim().is_empty())
     };
-    let candidates = (most / 2..=most).rev().filter(|at| !lines[*at].trim().is_empty());
-    candidates.min_by_key(indent).unwrap_or(most)
+    let candidates = (max / 2..=max).rev().filter(|at| !lines[*at].trim().is_empty());
+    candidates.min_by_key(indent).unwrap_or(max)
 }
 
 #[cfg(test)]
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_definitions_come_first_and_all_is_shown_where_there_is_room() {
+    fn best_definitions_come_first_within_the_budget() {
         let file = (hit("a.rs", 1.0, &[(6, 9, 0.9), (1, 4, 0.3)]), text(), Vec::new());
         let other = (hit("b.rs", 0.9, &[(1, 4, 0.3)]), text(), Vec::new());
         let one = one_function();
@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_costs_nothing_and_is_not_chosen() {
+    fn already_shown_lines_are_not_chosen() {
         let file = (hit("a.rs", 1.0, &[(6, 9, 0.9), (1, 4, 0.3)]), text(), vec![5..=10]);
         let one = one_function();
         assert_eq!(chosen(std::slice::from_ref(&file), one), [vec![1..=4]]);
@@ -552,7 +552,7 @@ mod tests {
     #[test]
     fn a_copy_of_shown_code_is_left_out() {
         let body = |kind: &str| {
-            let line = |nth: u32| format!("    send_request(argument_{nth});\n");
+            let line = |index: u32| format!("    send_request(argument_{index});\n");
             format!("fn {kind}() {{\n    prepare_{kind}_now();\n{}}}\n", (0..6).map(line).collect::<String>())
         };
         let file = |path: &str, text: String| (hit(path, 1.0, &[(1, 9, 0.9)]), text, Vec::new());
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     fn lines_of_earlier_answers_count_as_shown() {
-        let line = |nth: u32| format!("    one_of_many_statements({nth});\n");
+        let line = |index: u32| format!("    one_of_many_statements({index});\n");
         let function = |name: &str, first: u32| {
             format!("fn {name}() {{\n{}}}\n\n", (first..first + 60).map(line).collect::<String>())
         };
@@ -591,7 +591,7 @@ mod tests {
         asking.asks_for_tests = true;
         let all: Vec<_> = passages(&files, 1_000, &asking).into_iter().map(|found| found.ranges).collect();
         assert_eq!(all, [vec![1..=7]]);
-        let of_tests = FileHit { aside: Some(Aside::Test), ..hit("tests/a.rs", 1.0, &[(1, 7, 0.9)]) };
+        let of_tests = FileHit { aside: Some(SecondaryKind::Test), ..hit("tests/a.rs", 1.0, &[(1, 7, 0.9)]) };
         assert_eq!(chosen(&[(of_tests, text, Vec::new())], 1_000), [vec![1..=7]]);
         let mut named = QueryWords::default();
         named.name = Some("a_works".to_owned());

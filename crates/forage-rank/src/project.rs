@@ -6,11 +6,11 @@
 
 use forage_fs::{ReadBuffer, RelPath, Root};
 
-use crate::halt::{HaltPace, HaltReason};
-use crate::index::JoinedIndexes;
+use crate::index::MultiIndex;
 use crate::limits;
 use crate::query::{Concept, RankQuery};
 use crate::retrieve::visit_living;
+use crate::stop_checker::{SearchError, StopChecker};
 
 /// Files that name a project, each with the key before the name, at the start of a line.
 const MANIFESTS: &[(&str, &str)] = &[
@@ -105,8 +105,8 @@ pub(crate) fn names(root: &Root) -> Vec<String> {
         first.is_some_and(|first| names.iter().any(|name| name.starts_with(first)))
     };
     for word in readme.split(|c: char| !is_of_name(c)).filter(|word| may_be_one(word)) {
-        if let Ok(nth) = names.binary_search(&folded(word)) {
-            said[nth] += 1;
+        if let Ok(index) = names.binary_search(&folded(word)) {
+            said[index] += 1;
         }
     }
     let mut said = said.into_iter();
@@ -147,26 +147,27 @@ fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
     value.rsplit('/').find(|part| !part.is_empty() && !is_version(part))
 }
 
-/// Sets the weight of the project's names to 0 if files contain at least [`limits::BESIDE_OWN_NAME`] other
-/// words of the question. This must not be used with several projects, where a name shows which one is meant.
-/// A long text keeps the names: one of many words has little influence.
-pub(crate) fn weigh_no_own_name(
-    joined: &JoinedIndexes,
+/// Sets the weight of the project's names to 0 if files contain at least
+/// [`limits::WORDS_BESIDES_PROJECT_NAME`] other words of the question. This must not be used with several
+/// projects, where a name shows which one is meant. A long text keeps the names: one of many words has little
+/// influence.
+pub(crate) fn ignore_project_names(
+    joined: &MultiIndex,
     query: &mut RankQuery,
     names: &[String],
-    pace: &HaltPace<'_>,
-) -> Result<(), HaltReason> {
+    pace: &StopChecker<'_>,
+) -> Result<(), SearchError> {
     let is_own = |concept: &Concept| names.contains(&concept.word);
     if query.is_telling || query.is_symbol || !query.concepts.iter().any(is_own) {
         return Ok(());
     }
     let mut others = 0;
-    for (nth, concept) in query.concepts.iter().enumerate() {
-        if query.is_expected(nth) && !is_own(concept) && has_any(joined, concept, pace)? {
+    for (index, concept) in query.concepts.iter().enumerate() {
+        if query.is_expected(index) && !is_own(concept) && has_any(joined, concept, pace)? {
             others += 1;
         }
     }
-    if others >= limits::BESIDE_OWN_NAME {
+    if others >= limits::WORDS_BESIDES_PROJECT_NAME {
         for concept in query.concepts.iter_mut().filter(|concept| is_own(concept)) {
             concept.is_own_name = true;
             concept.weight = 0.0;
@@ -176,7 +177,7 @@ pub(crate) fn weigh_no_own_name(
 }
 
 /// Checks whether any living file contains a concept.
-fn has_any(joined: &JoinedIndexes, concept: &Concept, pace: &HaltPace<'_>) -> Result<bool, HaltReason> {
+fn has_any(joined: &MultiIndex, concept: &Concept, pace: &StopChecker<'_>) -> Result<bool, SearchError> {
     let fields = joined.fields.words();
     let mut has = false;
     for (_, segment) in &joined.segments {

@@ -26,7 +26,7 @@ pub(crate) struct RankQuery {
     /// Files that this text mentions.
     pub(crate) files: Vec<ReportedFile>,
     /// Files that a short query names.
-    pub(crate) asked_files: Vec<AskedFile>,
+    pub(crate) asked_files: Vec<QueriedFile>,
     /// True if this query is a single name.
     pub(crate) is_symbol: bool,
     /// True if this query is a text of more than [`limits::SHORT_QUERY`] words.
@@ -59,9 +59,9 @@ impl RankQuery {
 
 /// A file that a short query names, with the directories before its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AskedFile(String);
+pub(crate) struct QueriedFile(String);
 
-impl AskedFile {
+impl QueriedFile {
     /// Parses a word of a query. It must have an extension, or be the whole query.
     fn parse(word: &str, is_whole: bool) -> Option<Self> {
         let is_mark = |c: char| {
@@ -230,8 +230,8 @@ impl RankQuery {
             let word = match piece {
                 QueryPiece::Phrase(phrase) => {
                     let tokens = phrase_tokens(phrase);
-                    let told = if tokens.is_empty() { &mut query.ignored } else { &mut query.understood };
-                    told.push(format!("\"{phrase}\""));
+                    let texts = if tokens.is_empty() { &mut query.ignored } else { &mut query.understood };
+                    texts.push(format!("\"{phrase}\""));
                     // The words of a phrase are also plain words of the query, by which files are ranked.
                     phrases.push(tokens);
                     phrase
@@ -295,14 +295,14 @@ impl RankQuery {
         let FieldFilter { written, without, what } = filter;
         let filters = &mut self.filters;
         match what {
-            What::Path(path) => {
+            FilterKind::Path(path) => {
                 if let Some(path) = PathFilter::parse(path) {
                     if without { &mut filters.without_paths } else { &mut filters.paths }.push(path);
                     self.understood.push(written.to_owned());
                     return;
                 }
             }
-            What::Language(name) => {
+            FilterKind::Language(name) => {
                 if let Some(found) = called(name) {
                     if without { &mut filters.without_languages } else { &mut filters.languages }.push(found);
                     self.understood.push(written.to_owned());
@@ -316,20 +316,20 @@ impl RankQuery {
     /// Adds all words of a phrase with their positions. In a phrase, we must also look up stop words.
     fn push_phrase(&mut self, tokens: &[String]) {
         let mut places = Vec::new();
-        for (nth, token) in tokens.iter().enumerate() {
+        for (index, token) in tokens.iter().enumerate() {
             let known = self.concepts.iter().position(|known| known.tokens[0].0 == *token);
             let concept = known.unwrap_or_else(|| {
                 let tokens = vec![(token.clone(), 1.0)];
                 self.concepts.push(QueryReading::default().concept(token, tokens, SILENT, PieceRole::Word));
                 self.concepts.len() - 1
             });
-            places.push((concept, nth as u32));
+            places.push((concept, index as u32));
         }
         self.phrases.push(places);
     }
 
     /// Returns true if this query has path filters but no words, so that all files there match.
-    pub(crate) fn is_of_paths(&self) -> bool {
+    pub(crate) fn is_path_only(&self) -> bool {
         self.concepts.is_empty() && !self.filters.is_empty()
     }
 
@@ -356,7 +356,7 @@ impl RankQuery {
             && translated.is_none_or(|translation| translation.originals.trim_end() == text);
         // `Option::Some` and `From::from` are names, even if their words are stop words elsewhere.
         let all_matter =
-            self.is_symbol || path_name.is_some() || words(text).all(|(_, word)| says_nothing(word));
+            self.is_symbol || path_name.is_some() || words(text).all(|(_, word)| is_query_stop_word(word));
         let mut reading =
             QueryReading { all_matter, is_path: path_name.is_some(), ..QueryReading::default() };
         match translated {
@@ -416,7 +416,7 @@ impl RankQuery {
                 break;
             }
             reading.is_later |= !self.concepts.is_empty() && PREPOSITIONS.contains(&lower.as_str());
-            if !reading.all_matter && says_nothing(word) {
+            if !reading.all_matter && is_query_stop_word(word) {
                 before = None;
                 continue;
             }
@@ -448,8 +448,8 @@ impl RankQuery {
             if let Some(PreviousWord { word: last, concept: first, .. }) = &before
                 && let Some(short) = abbreviation(last, parts.whole())
             {
-                for nth in [*first, concept] {
-                    self.concepts[nth].also(short, weights.synonym);
+                for index in [*first, concept] {
+                    self.concepts[index].also(short, weights.synonym);
                 }
             }
             // Code may write two words as one if only a single character separates them.
@@ -467,15 +467,15 @@ impl RankQuery {
     fn push(&mut self, concept: Concept) -> usize {
         let same = |known: &Concept| known.tokens[0].0 == concept.tokens[0].0;
         match self.concepts.iter().position(same) {
-            Some(nth) => {
-                let known = &mut self.concepts[nth];
+            Some(index) => {
+                let known = &mut self.concepts[index];
                 known.weight = known.weight.max(concept.weight);
                 known.times += concept.times;
                 known.is_of_title |= concept.is_of_title;
                 if concept.role != PieceRole::Joined {
                     known.role = concept.role;
                 }
-                nth
+                index
             }
             None => {
                 self.concepts.push(concept);
@@ -486,28 +486,28 @@ impl RankQuery {
 }
 
 /// Returns true for stop words. A single letter is one unless it is a name, e.g. `C` or the `X` monad.
-fn says_nothing(word: &str) -> bool {
+fn is_query_stop_word(word: &str) -> bool {
     let is_letter = word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
     is_letter || is_question_word(&word.to_lowercase())
 }
 
 /// Finds the files that a short query asks for. A file among several other words doesn't count: this file is
 /// part of the subject, e.g. in “parsing setup.py statically to extract requirements”.
-fn asked_files(text: &str) -> Vec<AskedFile> {
+fn asked_files(text: &str) -> Vec<QueriedFile> {
     let is_whole = !text.trim().contains(char::is_whitespace);
     let mut files = Vec::new();
     let mut others = 0;
     for word in text.split_whitespace() {
-        match AskedFile::parse(word, is_whole) {
+        match QueriedFile::parse(word, is_whole) {
             Some(file) => files.push(file),
             None => {
                 let telling = words(word)
-                    .filter(|(_, word)| !says_nothing(word) && !is_weak_word(&word.to_lowercase()));
+                    .filter(|(_, word)| !is_query_stop_word(word) && !is_weak_word(&word.to_lowercase()));
                 others += telling.count();
             }
         }
     }
-    if others > limits::BESIDE_FILE_NAME { Vec::new() } else { files }
+    if others > limits::WORDS_BESIDES_FILE_NAME { Vec::new() } else { files }
 }
 
 /// Checks that all characters of a text may be in a name. This includes `_`, `::`, `.` and digits.
@@ -566,10 +566,10 @@ struct FieldFilter<'a> {
     written: &'a str,
     /// True if it excludes its value.
     without: bool,
-    what: What<'a>,
+    what: FilterKind<'a>,
 }
 
-enum What<'a> {
+enum FilterKind<'a> {
     Path(&'a str),
     Language(&'a str),
 }
@@ -610,10 +610,10 @@ fn piece(word: &str, is_short: bool) -> QueryPiece<'_> {
         value.filter(|_| is_short)
     };
     if let Some(path) = after("path:") {
-        return QueryPiece::Filter(FieldFilter { written: word, without, what: What::Path(path) });
+        return QueryPiece::Filter(FieldFilter { written: word, without, what: FilterKind::Path(path) });
     }
     if let Some(name) = after("lang:").or_else(|| after("language:")) {
-        return QueryPiece::Filter(FieldFilter { written: word, without, what: What::Language(name) });
+        return QueryPiece::Filter(FieldFilter { written: word, without, what: FilterKind::Language(name) });
     }
     match excluded(bare).filter(|_| without && is_short) {
         Some(token) => QueryPiece::Excluded(token, word),

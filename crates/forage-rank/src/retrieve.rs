@@ -9,9 +9,9 @@
 //! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, plus
 //!    a bonus for names, which is only used to choose candidates.
 //! 4. [`RetrieveScope::choose`]: applies the filters for paths, languages, excluded words and phrases.
-//! 5. [`RetrieveScope::read_candidates`]: reads the best files of all segments, at most [`Demand::most`],
-//!    with the positions of every concept in them ([`ConceptHit`]). From these, the rules score definitions,
-//!    lines and chunks.
+//! 5. [`RetrieveScope::read_candidates`]: reads the best files of all segments, at most
+//!    [`RetrievalRequest::most`], with the positions of every concept in them ([`ConceptHit`]). From these,
+//!    the rules score definitions, lines and chunks.
 
 use std::ops::Range;
 
@@ -21,14 +21,14 @@ use tantivy::store::StoreReader;
 use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use crate::error::IndexError;
-use crate::halt::{HaltPace, HaltReason, PATH_STEPS};
-use crate::index::{FIELD_COUNT, JoinedIndexes, Paths, StoredFile};
+use crate::index::{FIELD_COUNT, MultiIndex, Paths, StoredFile};
 use crate::kinds::{FileKinds, ProjectEvidence, kinds};
 use crate::latent::{LatentQuery, LatentText, TextKind};
 use crate::limits;
 use crate::query::{Concept, PieceRole, RankQuery};
 use crate::rules::PathWords;
 use crate::search::AllowFile;
+use crate::stop_checker::{PATH_STEPS, SearchError, StopChecker};
 
 /// Weights of fields and parameters of the term weighting (Robertson and Zaragoza, “The Probabilistic
 /// Relevance Framework: BM25 and Beyond”, 2009, section 3.6: BM25F).
@@ -109,7 +109,7 @@ pub(crate) const DEFINITIONS: u8 = 1;
 const DIMENSION_STEPS: usize = 8;
 
 /// The share of their scores by which tests, documentation and data are reduced when candidates are chosen.
-const ASIDE_SHARE: f32 = 0.5;
+const SECONDARY_SHARE: f32 = 0.5;
 
 /// Added to the score of a file that the query names, so that it always becomes a candidate.
 const ASKED_BONUS: f32 = 1e4;
@@ -152,7 +152,7 @@ struct SegmentView<'a> {
 }
 
 /// BM25 inverse document frequency for a document frequency of `count` among `total` files.
-pub(crate) fn rarity(total: f32, count: u32) -> f32 {
+pub(crate) fn bm25_idf(total: f32, count: u32) -> f32 {
     let count = count as f32;
     (1.0 + (total - count + 0.5) / (count + 0.5)).ln()
 }
@@ -161,38 +161,38 @@ pub(crate) fn rarity(total: f32, count: u32) -> f32 {
 /// about, while the others take time and blur the result. Words of phrases must always be looked up, or the
 /// phrase could not match.
 fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
-    let value = |nth: usize| {
-        let known = if counts[nth] > 0 { rarity(total, counts[nth]) } else { 0.0 };
-        known * query.concepts[nth].weight
+    let value = |index: usize| {
+        let known = if counts[index] > 0 { bm25_idf(total, counts[index]) } else { 0.0 };
+        known * query.concepts[index].weight
     };
     let mut order: Vec<usize> = (0..counts.len()).collect();
     order.sort_by(|&left, &right| value(right).total_cmp(&value(left)).then(left.cmp(&right)));
-    let mut kept: Vec<bool> = (0..counts.len()).map(|nth| query.is_in_phrase(nth)).collect();
-    for &nth in order.iter().take(limits::KEPT_WORDS) {
-        kept[nth] = true;
+    let mut kept: Vec<bool> = (0..counts.len()).map(|index| query.is_in_phrase(index)).collect();
+    for &index in order.iter().take(limits::KEPT_WORDS) {
+        kept[index] = true;
     }
     kept
 }
 
 /// Counts the living files that contain each concept.
 fn count_files(
-    joined: &JoinedIndexes,
+    joined: &MultiIndex,
     query: &RankQuery,
     fields: &[Field],
-    pace: &HaltPace<'_>,
-) -> Result<Vec<u32>, HaltReason> {
+    pace: &StopChecker<'_>,
+) -> Result<Vec<u32>, SearchError> {
     let mut counts = vec![0_u32; query.concepts.len()];
     for reader in joined.segments.iter().map(|(_, segment)| &segment.reader) {
         // The concept that was last counted for each file. A file counts once, whatever its fields and
         // tokens.
         let mut seen = vec![u32::MAX; reader.max_doc() as usize];
-        for (nth, concept) in query.concepts.iter().enumerate() {
+        for (index, concept) in query.concepts.iter().enumerate() {
             pace.check()?;
             visit_living(reader, fields, concept, pace, |document| {
                 let place = &mut seen[document as usize];
-                if *place != nth as u32 {
-                    *place = nth as u32;
-                    counts[nth] += 1;
+                if *place != index as u32 {
+                    *place = index as u32;
+                    counts[index] += 1;
                 }
                 true
             })?;
@@ -207,9 +207,9 @@ pub(crate) fn visit_living(
     reader: &SegmentReader,
     fields: &[Field],
     concept: &Concept,
-    pace: &HaltPace<'_>,
+    pace: &StopChecker<'_>,
     mut visit: impl FnMut(DocId) -> bool,
-) -> Result<(), HaltReason> {
+) -> Result<(), SearchError> {
     for &field in fields {
         let inverted = reader.inverted_index(field)?;
         for (token, _) in &concept.tokens {
@@ -231,30 +231,30 @@ pub(crate) fn visit_living(
 }
 
 /// The parameters of a retrieval.
-pub(crate) struct Demand<'a> {
-    pub(crate) joined: &'a JoinedIndexes,
+pub(crate) struct RetrievalRequest<'a> {
+    pub(crate) joined: &'a MultiIndex,
     pub(crate) query: &'a RankQuery,
     pub(crate) weights: &'a FieldWeights,
     /// Restricts the paths of each index. This applies in addition to the filters of the query.
     pub(crate) allow: Option<&'a AllowFile<'a>>,
-    pub(crate) pace: &'a HaltPace<'a>,
+    pub(crate) pace: &'a StopChecker<'a>,
     /// Maximum number of candidates.
     pub(crate) most: usize,
 }
 
 /// A document that may become a candidate: its score, its segment, and its id.
-type SegmentChoice = (f32, usize, DocId);
+type ScoredDoc = (f32, usize, DocId);
 
 /// Finds the files with the highest BM25F, best first, and reads the positions of the words in them. A larger
 /// maximum must not change the first results.
-pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
-    let Demand { joined, query, weights, pace, .. } = *demand;
+pub(crate) fn retrieve(demand: &RetrievalRequest<'_>) -> Result<Retrieved, SearchError> {
+    let RetrievalRequest { joined, query, weights, pace, .. } = *demand;
     let means = &joined.means;
     let fields = joined.fields.words();
     let total = joined.files as f32;
     let mut retrieved = Retrieved::default();
     pace.check()?;
-    if total == 0.0 || query.concepts.is_empty() && !query.is_of_paths() {
+    if total == 0.0 || query.concepts.is_empty() && !query.is_path_only() {
         return Ok(retrieved);
     }
     retrieved.files = total;
@@ -279,31 +279,31 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
             joined.evidence(*index),
         )?);
     }
-    for (nth, concept) in query.concepts.iter().enumerate() {
-        let found: usize = segments.iter().map(|segment| segment.found[nth].len()).sum();
+    for (position, concept) in query.concepts.iter().enumerate() {
+        let found: usize = segments.iter().map(|segment| segment.found[position].len()).sum();
         // For a long query, all concepts were counted, but only some were looked up.
-        let count = if many { counts[nth] } else { found as u32 };
-        let idf = if found > 0 { rarity(total, count) * concept.weight } else { 0.0 };
+        let count = if many { counts[position] } else { found as u32 };
+        let idf = if found > 0 { bm25_idf(total, count) * concept.weight } else { 0.0 };
         retrieved.idf.push(idf);
         retrieved.document_frequency.push(count);
     }
     for place in 0..2 {
-        for (nth, concept) in query.concepts.iter().enumerate() {
-            let count: usize = segments.iter().map(|segment| segment.named[place][nth].len()).sum();
+        for (position, concept) in query.concepts.iter().enumerate() {
+            let count: usize = segments.iter().map(|segment| segment.named[place][position].len()).sum();
             // If no name contains a concept, an idf of names would make no sense.
-            let idf = if count > 0 { rarity(total, count as u32) * concept.weight } else { 0.0 };
+            let idf = if count > 0 { bm25_idf(total, count as u32) * concept.weight } else { 0.0 };
             retrieved.named_idf[place].push(idf);
         }
     }
-    let mut best: Vec<SegmentChoice> = Vec::new();
+    let mut best: Vec<ScoredDoc> = Vec::new();
     let near = LatentQuery::new(&query.latent(), &joined.latent);
-    let expected = (0..query.concepts.len()).filter(|&nth| query.is_expected(nth));
-    let mass: f32 = expected.map(|nth| retrieved.idf[nth]).sum();
-    for (nth, segment) in segments.iter_mut().enumerate() {
+    let expected = (0..query.concepts.len()).filter(|&position| query.is_expected(position));
+    let mass: f32 = expected.map(|position| retrieved.idf[position]).sum();
+    for (position, segment) in segments.iter_mut().enumerate() {
         segment.score(&retrieved, weights, pace)?;
         segment.add_nearness(&near, mass * weights.nearness, pace)?;
-        segment.put_aside();
-        scope.choose(nth, segment, &mut best)?;
+        segment.demote_secondary();
+        scope.choose(position, segment, &mut best)?;
     }
     retrieved.matching = best.len();
     scope.read(&segments, best, &mut retrieved)?;
@@ -316,12 +316,12 @@ impl SegmentView<'_> {
         &mut self,
         query: &LatentQuery,
         weight: f32,
-        pace: &HaltPace<'_>,
-    ) -> Result<(), HaltReason> {
+        pace: &StopChecker<'_>,
+    ) -> Result<(), SearchError> {
         for (document, place) in self.paths.latent.iter().enumerate() {
             pace.step(DIMENSION_STEPS)?;
             if self.scores[document] > 0.0 {
-                self.nearness[document] = query.nearness(place);
+                self.nearness[document] = query.similarity(place);
                 self.bonus[document] += weight * self.nearness[document];
             }
         }
@@ -333,8 +333,8 @@ impl SegmentView<'_> {
         &mut self,
         retrieved: &Retrieved,
         weights: &FieldWeights,
-        pace: &HaltPace<'_>,
-    ) -> Result<(), HaltReason> {
+        pace: &StopChecker<'_>,
+    ) -> Result<(), SearchError> {
         for (found, idf) in self.found.iter().zip(&retrieved.idf) {
             pace.step(found.len())?;
             for &(document, frequency) in found {
@@ -355,21 +355,21 @@ impl SegmentView<'_> {
 
     /// Reduces the scores of tests and similar files. This only affects the choice of candidates and the
     /// nearest files. The rules decide later whether the query asks for a test.
-    fn put_aside(&mut self) {
+    fn demote_secondary(&mut self) {
         let (paths, evidence) = (self.paths, self.evidence);
         let has_any = |document: DocId| self.scores[document as usize] > 0.0;
-        for document in paths.aside(evidence, has_any).collect::<Vec<_>>() {
+        for document in paths.secondary(evidence, has_any).collect::<Vec<_>>() {
             let document = document as usize;
             let total = self.scores[document] + self.bonus[document];
-            self.bonus[document] -= total * ASIDE_SHARE;
-            self.nearness[document] *= ASIDE_SHARE;
+            self.bonus[document] -= total * SECONDARY_SHARE;
+            self.nearness[document] *= SECONDARY_SHARE;
         }
     }
 }
 
 /// The data that all segments of a query share.
 struct RetrieveScope<'a> {
-    demand: &'a Demand<'a>,
+    demand: &'a RetrievalRequest<'a>,
     /// The concepts to look up.
     kept: &'a [bool],
     fields: [Field; FIELD_COUNT],
@@ -381,18 +381,20 @@ impl RetrieveScope<'_> {
     /// paths, languages, excluded words, and that all words of the phrases occur.
     fn choose(
         &self,
-        nth: usize,
+        index: usize,
         segment: &SegmentView<'_>,
-        best: &mut Vec<SegmentChoice>,
-    ) -> Result<(), HaltReason> {
-        let Demand { query, allow, pace, .. } = *self.demand;
+        best: &mut Vec<ScoredDoc>,
+    ) -> Result<(), SearchError> {
+        let RetrievalRequest { query, allow, pace, .. } = *self.demand;
         let excluded = self.excluded(segment)?;
-        let needed: Vec<usize> = (0..query.concepts.len()).filter(|&nth| query.is_in_phrase(nth)).collect();
+        let needed: Vec<usize> =
+            (0..query.concepts.len()).filter(|&index| query.is_in_phrase(index)).collect();
         let mut lower = String::new();
         for (document, (score, bonus)) in segment.scores.iter().zip(&segment.bonus).enumerate() {
             let id = document as DocId;
-            let has = |nth: &usize| segment.found[*nth].binary_search_by_key(&id, |entry| entry.0).is_ok();
-            if *score <= 0.0 && !query.is_of_paths()
+            let has =
+                |index: &usize| segment.found[*index].binary_search_by_key(&id, |entry| entry.0).is_ok();
+            if *score <= 0.0 && !query.is_path_only()
                 || excluded.get(document) == Some(&true)
                 || !needed.iter().all(has)
             {
@@ -404,15 +406,15 @@ impl RetrieveScope<'_> {
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
             if filtered && allow.is_none_or(|allow| allow(segment.index, path)) {
                 let is_asked = query.asked_files.iter().any(|file| file.is_end_of(path).is_some());
-                best.push((score + bonus + if is_asked { ASKED_BONUS } else { 0.0 }, nth, id));
+                best.push((score + bonus + if is_asked { ASKED_BONUS } else { 0.0 }, index, id));
             }
         }
         Ok(())
     }
 
     /// Returns, per document, true if it contains an excluded word; empty if the query excludes none.
-    fn excluded(&self, segment: &SegmentView<'_>) -> Result<Vec<bool>, HaltReason> {
-        let Demand { query, pace, .. } = *self.demand;
+    fn excluded(&self, segment: &SegmentView<'_>) -> Result<Vec<bool>, SearchError> {
+        let RetrievalRequest { query, pace, .. } = *self.demand;
         let mut excluded = Vec::new();
         if !query.excluded.is_empty() {
             excluded.resize(segment.reader.max_doc() as usize, false);
@@ -438,13 +440,13 @@ impl RetrieveScope<'_> {
     fn read(
         &self,
         segments: &[SegmentView<'_>],
-        mut best: Vec<SegmentChoice>,
+        mut best: Vec<ScoredDoc>,
         retrieved: &mut Retrieved,
-    ) -> Result<(), HaltReason> {
-        let Demand { query, most, .. } = *self.demand;
+    ) -> Result<(), SearchError> {
+        let RetrievalRequest { query, most, .. } = *self.demand;
         // We order ties by path because the order of documents depends on threads and merges.
-        let path = |entry: &SegmentChoice| (segments[entry.1].paths.get(entry.2), segments[entry.1].index);
-        let order = |left: &SegmentChoice, right: &SegmentChoice| {
+        let path = |entry: &ScoredDoc| (segments[entry.1].paths.get(entry.2), segments[entry.1].index);
+        let order = |left: &ScoredDoc, right: &ScoredDoc| {
             right.0.total_cmp(&left.0).then_with(|| path(left).cmp(&path(right)))
         };
         let has_phrases = !query.phrases.is_empty();
@@ -461,9 +463,9 @@ impl RetrieveScope<'_> {
         for batch in best.chunks_mut(batch.max(1)) {
             // Posting lists can only be read forwards, so the documents of a segment must be ascending.
             batch.sort_unstable_by_key(|&(_, segment, document)| (segment, document));
-            for (nth, segment) in segments.iter().enumerate() {
-                let from = batch.partition_point(|entry| entry.1 < nth);
-                let to = batch.partition_point(|entry| entry.1 <= nth);
+            for (index, segment) in segments.iter().enumerate() {
+                let from = batch.partition_point(|entry| entry.1 < index);
+                let to = batch.partition_point(|entry| entry.1 <= index);
                 self.read_candidates(segment, &batch[from..to], retrieved)?;
             }
             if has_phrases {
@@ -496,8 +498,8 @@ impl RetrieveScope<'_> {
         reader: &'a SegmentReader,
         paths: &'a Paths,
         evidence: &'a ProjectEvidence,
-    ) -> Result<SegmentView<'a>, HaltReason> {
-        let Self { demand: &Demand { query, weights, pace, .. }, fields, means, .. } = *self;
+    ) -> Result<SegmentView<'a>, SearchError> {
+        let Self { demand: &RetrievalRequest { query, weights, pace, .. }, fields, means, .. } = *self;
         let size = reader.max_doc() as usize;
         let mut found = Vec::with_capacity(query.concepts.len());
         let mut named = [Vec::new(), Vec::new()];
@@ -510,7 +512,7 @@ impl RetrieveScope<'_> {
             }
             pace.check()?;
             let mut touched: Vec<DocId> = Vec::new();
-            for (nth, field) in fields.into_iter().enumerate() {
+            for (position, field) in fields.into_iter().enumerate() {
                 let mut here: Vec<(DocId, f32)> = Vec::new();
                 let inverted = reader.inverted_index(field)?;
                 let norms = reader.get_fieldnorms_reader(field)?;
@@ -523,16 +525,16 @@ impl RetrieveScope<'_> {
                     let mut document = postings.doc();
                     while document != TERMINATED {
                         if !reader.is_deleted(document) {
-                            let length = norms.fieldnorm(document) as f32 / means[nth];
-                            let share = weights.length[nth];
-                            let gain = weights.weight[nth] * token_weight * postings.term_freq() as f32
+                            let length = norms.fieldnorm(document) as f32 / means[position];
+                            let share = weights.length[position];
+                            let gain = weights.weight[position] * token_weight * postings.term_freq() as f32
                                 / (1.0 - share + share * length);
                             let place = &mut frequencies[document as usize];
                             if *place == 0.0 {
                                 touched.push(document);
                             }
                             *place += gain;
-                            if nth < 2 {
+                            if position < 2 {
                                 here.push((document, *token_weight));
                             }
                         }
@@ -540,11 +542,11 @@ impl RetrieveScope<'_> {
                         document = postings.advance();
                     }
                 }
-                if nth < 2 {
+                if position < 2 {
                     // Each file counts once, with its best word.
                     here.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
                     here.dedup_by_key(|entry| entry.0);
-                    named[nth].push(here);
+                    named[position].push(here);
                 }
             }
             // Files come in the order of tokens and fields, but we look them up by binary search.
@@ -571,9 +573,9 @@ impl RetrieveScope<'_> {
     fn read_candidates(
         &self,
         segment: &SegmentView<'_>,
-        best: &[SegmentChoice],
+        best: &[ScoredDoc],
         retrieved: &mut Retrieved,
-    ) -> Result<(), HaltReason> {
+    ) -> Result<(), SearchError> {
         let pace = self.demand.pace;
         if best.is_empty() {
             return Ok(());
@@ -598,8 +600,8 @@ impl RetrieveScope<'_> {
         &self,
         segment: &SegmentView<'_>,
         store: &StoreReader,
-        &(choice, _, document): &SegmentChoice,
-    ) -> Result<FileCandidate, HaltReason> {
+        &(choice, _, document): &ScoredDoc,
+    ) -> Result<FileCandidate, SearchError> {
         let stored: TantivyDocument = store.get(document)?;
         let text = stored.get_first(self.demand.joined.fields.record).and_then(|value| value.as_str());
         let record = text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?;
@@ -625,11 +627,11 @@ impl RetrieveScope<'_> {
     fn read_hits(
         &self,
         segment: &SegmentView<'_>,
-        best: &[SegmentChoice],
+        best: &[ScoredDoc],
         idf: &[f32],
         candidates: &mut [FileCandidate],
-    ) -> Result<(), HaltReason> {
-        let Self { demand: &Demand { query, pace, .. }, fields, .. } = *self;
+    ) -> Result<(), SearchError> {
+        let Self { demand: &RetrievalRequest { query, pace, .. }, fields, .. } = *self;
         let mut positions = Vec::new();
         for (nth_concept, Concept { tokens, .. }) in query.concepts.iter().enumerate() {
             if idf[nth_concept] == 0.0 {

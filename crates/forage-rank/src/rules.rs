@@ -12,8 +12,8 @@ mod paths;
 mod twins;
 
 pub(crate) use evidence::{Evidence, gather};
-pub use paths::Aside;
-pub(crate) use paths::{PathWords, aside, asks_for_tests, kind_values};
+pub use paths::SecondaryKind;
+pub(crate) use paths::{PathWords, asks_for_tests, kind_values, secondary_kind};
 pub(crate) use twins::implementations_first;
 
 /// The effect of a rule's value on the score of a file.

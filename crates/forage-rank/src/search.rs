@@ -1,15 +1,17 @@
 //! Answers queries.
 
 use crate::error::IndexError;
-use crate::halt::{HaltPace, HaltReason};
-use crate::index::{JoinedIndexes, RankIndex};
+use crate::index::{MultiIndex, RankIndex};
 use crate::limits;
 use crate::lines::QueryWords;
-use crate::project::weigh_no_own_name;
+use crate::project::ignore_project_names;
 use crate::query::{QueryWeights, RankQuery};
-use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
-use crate::rules::{Aside, Evidence, RULES, RuleWeights, aside, gather, implementations_first};
+use crate::retrieve::{FieldWeights, FileCandidate, RetrievalRequest, Retrieved, retrieve};
+use crate::rules::{
+    Evidence, RULES, RuleWeights, SecondaryKind, gather, implementations_first, secondary_kind,
+};
 use crate::segments::guarded;
+use crate::stop_checker::{SearchError, StopChecker};
 
 /// All parameters that were fitted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,7 +133,7 @@ pub struct FileHit {
     /// Values of the rules, in the order of [`RULES`].
     pub values: [f32; RULES.len()],
     /// The reason why an answer should leave out its code, if there is one.
-    pub aside: Option<Aside>,
+    pub aside: Option<SecondaryKind>,
 }
 
 /// A chunk of a file.
@@ -154,8 +156,8 @@ pub struct ChunkHit {
 pub fn search(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, IndexError> {
     index.using(|| match answer(&[index], request) {
         Ok(ranking) => Ok(ranking),
-        Err(HaltReason::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
-        Err(HaltReason::Failed(error)) => Err(error),
+        Err(SearchError::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
+        Err(SearchError::Failed(error)) => Err(error),
     })
 }
 
@@ -172,13 +174,13 @@ pub fn search_all(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<
     }
     let ranking = guarded(|| match answer(indexes, request) {
         Ok(ranking) => Ok(ranking),
-        Err(HaltReason::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
-        Err(HaltReason::Failed(error)) => Err(error),
+        Err(SearchError::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
+        Err(SearchError::Failed(error)) => Err(error),
     });
     if ranking.as_ref().is_err_and(IndexError::is_damage) {
         // Search each one alone to find out which is damaged.
-        for (nth, index) in indexes.iter().enumerate() {
-            let allow = request.allow.map(|allow| move |_: usize, path: &str| allow(nth, path));
+        for (position, index) in indexes.iter().enumerate() {
+            let allow = request.allow.map(|allow| move |_: usize, path: &str| allow(position, path));
             let allow = allow.as_ref().map(|allow| allow as &AllowFile<'_>);
             let _ = search(index, &RankedSearch { allow, ..*request });
         }
@@ -186,7 +188,7 @@ pub fn search_all(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<
     ranking
 }
 
-fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking, HaltReason> {
+fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking, SearchError> {
     let built_in;
     let weights = match request.weights {
         Some(weights) => weights,
@@ -195,35 +197,39 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
             &built_in
         }
     };
-    let pace = HaltPace::new(request.stop);
+    let pace = StopChecker::new(request.stop);
     let mut query = RankQuery::parse(request.query, &weights.query);
     let limit = request.limit.min(limits::RESULTS);
     // We only use two sizes, so that requests for further pages need the same candidates.
     let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
     let (fields, allow) = (&weights.fields, request.allow);
-    let Some(joined) = JoinedIndexes::of(indexes) else { return Ok(Ranking::default()) };
+    let Some(joined) = MultiIndex::new(indexes) else { return Ok(Ranking::default()) };
     if let [index] = indexes {
-        weigh_no_own_name(&joined, &mut query, &index.names(), &pace)?;
+        ignore_project_names(&joined, &mut query, &index.names(), &pace)?;
     }
-    let demand = Demand { joined: &joined, query: &query, weights: fields, allow, pace: &pace, most };
+    let demand =
+        RetrievalRequest { joined: &joined, query: &query, weights: fields, allow, pace: &pace, most };
     let retrieved = retrieve(&demand)?;
     let histories: Vec<_> =
         indexes.iter().map(|index| index.used_history().filter(|_| request.history)).collect();
     let mut evidence = gather(&query, &retrieved, fields, &histories, &pace)?;
     implementations_first(&query, &retrieved.candidates, &mut evidence, &weights.rules);
     pace.check()?;
-    let (order, strength) = if query.is_of_paths() {
+    let (order, strength) = if query.is_path_only() {
         // All of them match, so they are ordered by path.
-        ((0..evidence.len()).map(|nth| (0.0, nth)).collect(), if evidence.is_empty() { 0.0 } else { 1.0 })
+        (
+            (0..evidence.len()).map(|position| (0.0, position)).collect(),
+            if evidence.is_empty() { 0.0 } else { 1.0 },
+        )
     } else {
         let order = order(&retrieved, &evidence, &weights.rules);
-        let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
+        let strength = order.first().map_or(0.0, |&(_, best)| query_coverage(&query, &retrieved, best));
         (order, strength)
     };
     let asked: Vec<&str> = query.asked_words().collect();
-    let hit = |(score, nth): (f32, usize)| {
-        let hit = file_hit(&retrieved.candidates[nth], &evidence[nth], score, request.chunks);
-        FileHit { aside: aside(retrieved.candidates[nth].kinds, &asked), ..hit }
+    let hit = |(score, position): (f32, usize)| {
+        let hit = file_hit(&retrieved.candidates[position], &evidence[position], score, request.chunks);
+        FileHit { aside: secondary_kind(retrieved.candidates[position].kinds, &asked), ..hit }
     };
     let words = QueryWords::new(&query, &retrieved);
     let files = order.into_iter().take(limit).map(hit).collect();
@@ -232,9 +238,9 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         matching: retrieved.matching,
         strength,
         unknown: unknown(&query, &retrieved),
-        own_names: own_names(&query),
+        own_names: project_names(&query),
         not_looked_at: retrieved.not_looked_at,
-        is_list: query.is_of_paths(),
+        is_list: query.is_path_only(),
         is_translated: query.concepts.iter().any(|concept| concept.is_translated),
         stopped: false,
         understood: query.understood,
@@ -247,9 +253,9 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
 /// before those that only a longer one has. So we cap the scores of the latter, and scores never rise from
 /// one file to the next.
 fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> Vec<(f32, usize)> {
-    let path = |nth: usize| retrieved.candidates[nth].place();
+    let path = |index: usize| retrieved.candidates[index].place();
     let mut order: Vec<(f32, usize)> =
-        evidence.iter().enumerate().map(|(nth, evidence)| (rules.score(&evidence.values), nth)).collect();
+        evidence.iter().enumerate().map(|(index, evidence)| (rules.score(&evidence.values), index)).collect();
     let (first, more) = order.split_at_mut(limits::CANDIDATES.min(evidence.len()));
     for part in [&mut *first, &mut *more] {
         part.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| path(left.1).cmp(&path(right.1))));
@@ -265,16 +271,16 @@ fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> V
 /// Computes the share of the query's idf that a file contains, relative to the total of the rarest words. No
 /// file contains most of a whole report, but the right one has as much as some rare words are worth. A word
 /// that no file contains counts as the rarest possible.
-fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
-    let frequencies = &retrieved.candidates[nth].frequencies;
+fn query_coverage(query: &RankQuery, retrieved: &Retrieved, index: usize) -> f32 {
+    let frequencies = &retrieved.candidates[index].frequencies;
     let mut has = 0.0;
     let mut rarities = Vec::with_capacity(frequencies.len());
-    let is_counted = |nth: usize| {
+    let is_counted = |index: usize| {
         // Code needn't contain the original of a translated word.
-        let is_absent = query.concepts[nth].is_translated && retrieved.document_frequency[nth] == 0;
-        query.is_expected(nth) && !query.concepts[nth].is_own_name && !is_absent
+        let is_absent = query.concepts[index].is_translated && retrieved.document_frequency[index] == 0;
+        query.is_expected(index) && !query.concepts[index].is_own_name && !is_absent
     };
-    for (concept, frequency) in frequencies.iter().enumerate().filter(|(nth, _)| is_counted(*nth)) {
+    for (concept, frequency) in frequencies.iter().enumerate().filter(|(index, _)| is_counted(*index)) {
         let rarest = (1.0 + (retrieved.files + 0.5) / 0.5).ln() * query.concepts[concept].weight;
         let known = retrieved.document_frequency[concept] > 0;
         let rarity = if known { retrieved.idf[concept] } else { rarest };
@@ -291,26 +297,26 @@ fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
 fn unknown(query: &RankQuery, retrieved: &Retrieved) -> Vec<String> {
     let concepts = query.concepts.iter().zip(&retrieved.document_frequency).enumerate();
     concepts
-        .filter(|(nth, (concept, frequency))| {
-            **frequency == 0 && query.is_expected(*nth) && !concept.is_translated
+        .filter(|(index, (concept, frequency))| {
+            **frequency == 0 && query.is_expected(*index) && !concept.is_translated
         })
         .map(|(_, (concept, _))| query.as_written(&concept.word).to_owned())
         .collect()
 }
 
-fn own_names(query: &RankQuery) -> Vec<String> {
+fn project_names(query: &RankQuery) -> Vec<String> {
     let own = query.concepts.iter().filter(|concept| concept.is_own_name);
     own.map(|concept| query.as_written(&concept.word).to_owned()).collect()
 }
 
-fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, most: usize) -> FileHit {
+fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, max: usize) -> FileHit {
     let record = &candidate.record;
-    let hit = |nth: usize, share: f32| {
-        let chunk = &record.chunks[nth];
+    let hit = |position: usize, share: f32| {
+        let chunk = &record.chunks[position];
         ChunkHit { start_line: chunk.start_line, end_line: chunk.end_line, score: share }
     };
     let mut chunks: Vec<ChunkHit> =
-        evidence.chunks.iter().take(most).map(|chunk| hit(chunk.chunk, chunk.score)).collect();
+        evidence.chunks.iter().take(max).map(|chunk| hit(chunk.chunk, chunk.score)).collect();
     if chunks.is_empty() && !record.chunks.is_empty() {
         // Only its path matched.
         chunks.push(hit(0, 0.0));

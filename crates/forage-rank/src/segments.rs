@@ -21,7 +21,7 @@ use tantivy::schema::Schema;
 use tantivy::{BitSet, Index, SegmentReader};
 
 use crate::error::IndexError;
-use files::Sealed;
+use files::VerifiedDirectory;
 
 /// A segment opened by the engine.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl OpenSegment {
                 false => drop(sealed.insert(PathBuf::from(&file.name), bytes)),
             }
         }
-        let sealed = Sealed::new(sealed, description.ok_or(IndexError::Damaged)?);
+        let sealed = VerifiedDirectory::new(sealed, description.ok_or(IndexError::Damaged)?);
         let index = Index::open(sealed)?;
         if index.schema() != *schema {
             return Err(IndexError::Format);

@@ -35,13 +35,13 @@ pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     let mut parts = TokenParts::default();
     for (_, word) in words(text) {
         parts.split(word);
-        for (nth, part) in parts.iter().enumerate() {
-            if nth == 0 && parts.is_compound() {
+        for (index, part) in parts.iter().enumerate() {
+            if index == 0 && parts.is_compound() {
                 found.push(TextToken { text: parts.whole().to_owned(), position, whole: true });
             }
             found.push(TextToken {
                 text: stem(part).into_owned(),
-                position: position + nth as u32,
+                position: position + index as u32,
                 whole: false,
             });
         }

@@ -219,7 +219,7 @@ pub fn update<L>(
 }
 
 /// The known files of an index.
-struct EarlierFiles<'a> {
+struct KnownFiles<'a> {
     places: HashMap<&'a str, (u32, Stamp, DocumentAddress)>,
     seen: Vec<AtomicBool>,
     /// Documents of files that already have another document. We never write such duplicates, but must remove
@@ -227,17 +227,17 @@ struct EarlierFiles<'a> {
     doubled: Vec<DocumentAddress>,
 }
 
-impl<'a> EarlierFiles<'a> {
+impl<'a> KnownFiles<'a> {
     /// Collects the known files; `None` if the deadline has passed.
-    fn of(state: &'a IndexState, stop: &Stop) -> Option<Self> {
+    fn from_state(state: &'a IndexState, stop: &Stop) -> Option<Self> {
         let files = state.segments.iter().map(|segment| segment.reader.num_docs() as usize).sum();
         let (mut places, mut doubled) = (HashMap::with_capacity(files), Vec::new());
-        for (nth, segment) in state.segments.iter().enumerate() {
+        for (index, segment) in state.segments.iter().enumerate() {
             for (step, (document, path, stamp)) in segment.living().enumerate() {
                 if step % limits::STOP_STEPS == 0 && stop.check().is_some() {
                     return None;
                 }
-                let place = DocumentAddress { segment: nth as u32, document };
+                let place = DocumentAddress { segment: index as u32, document };
                 let number = places.len() as u32;
                 match places.entry(path) {
                     hash_map::Entry::Vacant(vacant) => drop(vacant.insert((number, stamp, place))),
@@ -251,7 +251,7 @@ impl<'a> EarlierFiles<'a> {
 
     /// Compares a file's state with the index. Returns the known data if the state does not show that the
     /// file is unchanged.
-    fn meet(&self, path: &str, state: u64) -> FileDifference {
+    fn compare(&self, path: &str, state: u64) -> FileDifference {
         let Some(&(number, stamp, place)) = self.places.get(path) else { return FileDifference::New };
         self.seen[number as usize].store(true, Ordering::Relaxed);
         if state != 0 && state == stamp.state {
@@ -261,7 +261,7 @@ impl<'a> EarlierFiles<'a> {
         }
     }
 
-    fn unseen(self) -> Vec<DocumentAddress> {
+    fn into_deleted(self) -> Vec<DocumentAddress> {
         let seen = self.seen;
         let unseen =
             self.places.into_values().filter(|(number, ..)| !seen[*number as usize].load(Ordering::Relaxed));
@@ -294,7 +294,7 @@ fn compare(
 ) -> Result<Changes, OpenError> {
     let (options, stop) = (&WalkOptions { threads: effort.threads, ..walk_options() }, &effort.stop);
     let state = index.state();
-    let Some(known) = EarlierFiles::of(&state, stop) else {
+    let Some(known) = KnownFiles::from_state(&state, stop) else {
         let report = WalkReport { stopped: stop.check(), ..WalkReport::default() };
         return Ok(Changes { report, ..Changes::default() });
     };
@@ -303,7 +303,7 @@ fn compare(
     let kept = AtomicUsize::new(0);
     let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| {
         let state = entry.state().map_or(0, |state| hash_of(&state));
-        let met = known.meet(&entry.path.display(), state);
+        let met = known.compare(&entry.path.display(), state);
         if matches!(met, FileDifference::Same) {
             return WalkStep::Nothing;
         }
@@ -352,25 +352,25 @@ fn compare(
     let below = listing.and_then(|listing| Some((listing, listing.below(&RelPath::root())?)));
     let report = match below {
         Some((listing, below)) => {
-            let chosen = ListingFilter { visited: unlike(listing, &known), skipped: Vec::new() };
+            let chosen = ListingFilter { visited: changed_files(listing, &known), skipped: Vec::new() };
             below.walk(options, &chosen, stop, ReadBuffer::default, visit, receive)
         }
         None => walk(root, &RelPath::root(), options, stop, ReadBuffer::default, visit, receive)?,
     };
     // We must not remove files that the walk merely did not reach.
     let is_whole = report.stopped.is_none() && !report.too_many_entries;
-    let gone = if is_whole { known.unseen() } else { Vec::new() };
+    let gone = if is_whole { known.into_deleted() } else { Vec::new() };
     Ok(Changes { state: Arc::clone(&state), read, gone, settled, unsettled: unsettled.into_inner(), report })
 }
 
 /// Finds the files of a listing that differ from the index, as a bit set.
-fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
+fn changed_files(listing: &FileListing, known: &KnownFiles<'_>) -> Vec<u64> {
     let mut unlike = vec![0_u64; (listing.files() as usize).div_ceil(64)];
     let mut number = 0;
     listing.for_each(|path, state, _| {
         let state = state.map_or(0, |state| hash_of(&state));
         // This also marks files that the walk will not visit, so that they do not count as gone.
-        if !matches!(known.meet(&display_path(path), state), FileDifference::Same) {
+        if !matches!(known.compare(&display_path(path), state), FileDifference::Same) {
             unlike[number / 64] |= 1 << (number % 64);
         }
         number += 1;
@@ -410,7 +410,8 @@ pub fn read_first(
     let work = || {
         guarded(|| {
             let mut buffer = ReadBuffer::default();
-            while !writer.is_late() && (next.load(Ordering::Relaxed) < least || Instant::now() < end) {
+            while !writer.is_past_deadline() && (next.load(Ordering::Relaxed) < least || Instant::now() < end)
+            {
                 let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 add(&writer, root, path, &mut buffer)?;
                 added.fetch_add(1, Ordering::Relaxed);
@@ -459,7 +460,7 @@ fn apply(
     let work = || {
         guarded(|| {
             let mut buffer = ReadBuffer::default();
-            while !writer.is_late() {
+            while !writer.is_past_deadline() {
                 let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     return Ok::<_, IndexError>(true);
                 };
@@ -504,7 +505,7 @@ fn add_read(writer: &Writer<'_>, path: &RelPath, read: &Read, bytes: &[u8]) -> R
     };
     match contents {
         Some(Contents::Whole) => writer.add_new(&name, &String::from_utf8_lossy(&bytes), stamp),
-        Some(Contents::TooLarge) => writer.add_new_beginning(&name, &String::from_utf8_lossy(&bytes), stamp),
+        Some(Contents::TooLarge) => writer.add_new_truncated(&name, &String::from_utf8_lossy(&bytes), stamp),
         None => writer.add_new_wordless(&name, stamp),
     }
 }

@@ -9,9 +9,9 @@ use std::ops::Range;
 use regex::Regex;
 
 use crate::engine::compile;
-use crate::judge::{Stand, is_secret};
+use crate::judge::{ValueContext, is_secret};
 use crate::limits::{MAX_BLOCK_LINES, MAX_VALUE_BYTES};
-use crate::names::{self, NameWeight, telling};
+use crate::names::{self, NameWeight, name_weight};
 
 /// Maximum length of a name in bytes, also of its part after the literal that we found. Longer ones are not
 /// names.
@@ -73,12 +73,12 @@ pub(crate) fn line_prefix() -> Regex {
 /// A value that may be a secret. It may have several parts, none of which contains a line end.
 struct Value {
     parts: Vec<Range<usize>>,
-    stand: Stand,
+    context: ValueContext,
 }
 
 /// The syntax between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lead {
+enum AssignmentSyntax {
     /// An operator.
     Operator(&'static str),
     /// Blanks, as after an option of a command.
@@ -87,7 +87,7 @@ enum Lead {
 
 /// Returns true if a value only repeats the name, for example `API_KEY = "API_KEY"`, or `key: cfgAuthKey` for
 /// `AuthKey`.
-fn echoes(name: &str, value: &str, stand: Stand) -> bool {
+fn echoes(name: &str, value: &str, context: ValueContext) -> bool {
     let bare = |text: &str| -> String {
         text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
     };
@@ -97,15 +97,15 @@ fn echoes(name: &str, value: &str, stand: Stand) -> bool {
     let (name, value) = (bare(name), bare(value));
     !value.is_empty()
         && (name == value
-            || matches!(stand, Stand::Bare | Stand::Argument)
+            || matches!(context, ValueContext::Bare | ValueContext::Argument)
                 && value.len() >= 6
                 && !value.bytes().any(|byte| byte.is_ascii_digit())
                 && (value.ends_with(&name) || name.ends_with(&value)))
 }
 
 /// Finds the nth cell of a row, without the blanks and quotes around its text.
-fn cell(row: &str, separator: char, nth: usize) -> Option<Range<usize>> {
-    let cell = row.split(separator).nth(nth)?;
+fn cell(row: &str, separator: char, index: usize) -> Option<Range<usize>> {
+    let cell = row.split(separator).nth(index)?;
     let start = cell.as_ptr().addr() - row.as_ptr().addr();
     let is_around = |character| matches!(character, ' ' | '\t' | '\r' | '"' | '\'' | '`');
     let front = cell.len() - cell.trim_start_matches(is_around).len();
@@ -118,8 +118,8 @@ fn length_of_name(text: &str) -> usize {
 }
 
 impl Value {
-    fn of_one(part: Range<usize>, stand: Stand) -> Self {
-        Self { parts: std::iter::once(part).collect(), stand }
+    fn from_part(part: Range<usize>, context: ValueContext) -> Self {
+        Self { parts: std::iter::once(part).collect(), context }
     }
 }
 
@@ -146,19 +146,19 @@ impl<'t> AssignmentScan<'t> {
 
     /// Finds the secret that is assigned to a name, if any. A secret may have several parts.
     pub(crate) fn secret_of(&self, name: Range<usize>) -> Option<Vec<Range<usize>>> {
-        let telling = telling(&self.text[name.clone()])?;
+        let weight = name_weight(&self.text[name.clone()])?;
         // In the URL of a mailbox, `;AUTH=PLAIN` is a method (RFC 5092).
         if self.byte_before(name.start) == b';' && &self.text[name.clone()] == "AUTH" {
             return None;
         }
-        let column = if self.may_head_a_column(&name) { self.column(&name, telling) } else { Vec::new() };
+        let column = if self.may_head_a_column(&name) { self.column(&name, weight) } else { Vec::new() };
         if !column.is_empty() {
             return Some(column);
         }
         let start = name.start;
-        let found = self.values(name.clone()).find_map(|value| self.secret_parts(&name, value, telling))?;
+        let found = self.values(name.clone()).find_map(|value| self.secret_parts(&name, value, weight))?;
         // This excludes public keys such as `PubKey{Key: "…"}`.
-        (telling != NameWeight::Weak || !self.is_public(start)).then_some(found)
+        (weight != NameWeight::Weak || !self.is_public(start)).then_some(found)
     }
 
     /// Returns true if only a separator or the end of the line follows the name. This is a quick check that
@@ -174,28 +174,28 @@ impl<'t> AssignmentScan<'t> {
         &self,
         name: &Range<usize>,
         mut value: Value,
-        telling: NameWeight,
+        weight: NameWeight,
     ) -> Option<Vec<Range<usize>>> {
         let joined: String = value.parts.iter().map(|part| &self.text[part.clone()]).collect();
-        if echoes(&self.text[name.clone()], &joined, value.stand) {
+        if echoes(&self.text[name.clone()], &joined, value.context) {
             return None;
         }
-        if is_secret(&joined, telling, value.stand) {
+        if is_secret(&joined, weight, value.context) {
             return Some(value.parts);
         }
         value.parts.truncate(1);
         let first = &self.text[value.parts.first()?.clone()];
-        (joined != first && is_secret(first, telling, value.stand)).then_some(value.parts)
+        (joined != first && is_secret(first, weight, value.context)).then_some(value.parts)
     }
 
     /// Finds the secrets in the lines below a name that is a column header. The columns are separated by
     /// commas, semicolons or tabs, or belong to a Markdown table.
-    fn column(&self, name: &Range<usize>, telling: NameWeight) -> Vec<Range<usize>> {
-        self.rows_below(name, telling).unwrap_or_default()
+    fn column(&self, name: &Range<usize>, weight: NameWeight) -> Vec<Range<usize>> {
+        self.rows_below(name, weight).unwrap_or_default()
     }
 
-    fn rows_below(&self, name: &Range<usize>, telling: NameWeight) -> Option<Vec<Range<usize>>> {
-        let start = self.line_start(name.start).filter(|_| telling != NameWeight::Weak)?;
+    fn rows_below(&self, name: &Range<usize>, weight: NameWeight) -> Option<Vec<Range<usize>>> {
+        let start = self.line_start(name.start).filter(|_| weight != NameWeight::Weak)?;
         let head = &self.text[start..name.start];
         let from = start + self.line_prefix.find(head).map_or(0, |prefix| prefix.len());
         let end = self.skip(from, MAX_ROW, |byte| byte != b'\n' && byte != b'\r');
@@ -211,8 +211,8 @@ impl<'t> AssignmentScan<'t> {
             return None;
         }
         let separator = char::from(separator);
-        let nth = self.text[from..name.start].matches(separator).count();
-        if cell(header, separator, nth)? != (name.start - from..name.end - from) {
+        let index = self.text[from..name.start].matches(separator).count();
+        if cell(header, separator, index)? != (name.start - from..name.end - from) {
             return None;
         }
         let mut at = end;
@@ -231,14 +231,14 @@ impl<'t> AssignmentScan<'t> {
             let Some(next) = self.next_line(at) else { break };
             at = self.skip(next, MAX_ROW, |byte| byte != b'\n');
             let row = &self.text[next..at];
-            let Some(cell) = cell(row, separator, nth).filter(|_| self.byte(at) == b'\n') else { break };
+            let Some(cell) = cell(row, separator, index).filter(|_| self.byte(at) == b'\n') else { break };
             let value = &row[cell.clone()];
             if row.matches(separator).count() != header.matches(separator).count()
-                || names::telling(value).is_some()
+                || names::name_weight(value).is_some()
             {
                 break;
             }
-            if is_secret(value, telling, Stand::Setting) {
+            if is_secret(value, weight, ValueContext::Setting) {
                 found.push(next + cell.start..next + cell.end);
             }
         }
@@ -251,7 +251,7 @@ impl<'t> AssignmentScan<'t> {
         let at = self.skip_blanks(closed);
         let found = self
             .attribute(closed, at)
-            .map(|at| [self.value(&name, at, Lead::Operator("=")), None])
+            .map(|at| [self.value(&name, at, AssignmentSyntax::Operator("=")), None])
             .or_else(|| self.sibling(name.clone(), closed).map(|at| [self.setting(&name, at), None]))
             .or_else(|| self.next_element(&name, closed).map(|value| [Some(value), None]))
             .or_else(|| self.default_of_variable(&name, closed).map(|value| [Some(value), None]))
@@ -279,12 +279,14 @@ impl<'t> AssignmentScan<'t> {
 
     /// Parses a value. If it is alone on its line after a key, it is a setting no matter how it looks.
     fn setting(&self, name: &Range<usize>, at: usize) -> Option<Value> {
-        let value = self.value(name, at, Lead::Operator("="))?;
+        let value = self.value(name, at, AssignmentSyntax::Operator("="))?;
         let end = value.parts.last()?.end;
-        if value.stand != Stand::Bare || !matches!(self.byte(self.skip_blanks(end)), b'\n' | b'\r' | b'#') {
+        if value.context != ValueContext::Bare
+            || !matches!(self.byte(self.skip_blanks(end)), b'\n' | b'\r' | b'#')
+        {
             return Some(value);
         }
-        self.until(self.skip_blanks(at), b"\"'`", Stand::Setting)
+        self.until(self.skip_blanks(at), b"\"'`", ValueContext::Setting)
     }
 
     /// Parses the value in the element after `<key>password</key>` of a property list, or inside
@@ -321,7 +323,7 @@ impl<'t> AssignmentScan<'t> {
             if let Some(rest) = self.text[start..].strip_prefix("default") {
                 let equals = self.skip_blanks(self.text.len() - rest.len());
                 return (self.byte(equals) == b'=')
-                    .then(|| self.value(name, equals + 1, Lead::Operator("=")))
+                    .then(|| self.value(name, equals + 1, AssignmentSyntax::Operator("=")))
                     .flatten();
             }
             at = self.next_line(at)?;
@@ -387,41 +389,41 @@ impl<'t> AssignmentScan<'t> {
                 self.skip(at, MAX_TYPE, |byte| byte.is_ascii_alphanumeric() || b"*&_.[]".contains(&byte));
             let equals = self.skip_blanks(typed);
             let is_typed = at > name.end && is_text_type(&self.text[at..typed]) && self.byte(equals) == b'=';
-            return is_typed.then(|| [self.value(name, equals + 1, Lead::Operator("=")), None]);
+            return is_typed.then(|| [self.value(name, equals + 1, AssignmentSyntax::Operator("=")), None]);
         };
         if !self.leads(name, at, operator) || self.ends_its_string(name, at + operator.len()) {
             return None;
         }
-        let lead = Lead::Operator(operator);
+        let lead = AssignmentSyntax::Operator(operator);
         let direct = || self.value(name, at + operator.len(), lead);
         let typed = self.after_type(operator, at + 1).and_then(|at| {
             // Text before ` =` is a type. Without the blank, it may be a value that ends with `=`, e.g. in
             // base64.
             let parted = self.byte_before(at - 1) == b' ';
-            let value = self.value(name, at, Lead::Operator("="));
+            let value = self.value(name, at, AssignmentSyntax::Operator("="));
             (parted || value.is_some()).then_some((value, parted))
         });
         // A quoted value after a type is the value, since the `'` of a lifetime looks like an open quote. A
         // bare value comes second: the `=` before it may be part of the value.
         Some(match typed {
             Some((value, true)) => [value, None],
-            Some((Some(value), false)) if value.stand == Stand::Quoted => [Some(value), None],
+            Some((Some(value), false)) if value.context == ValueContext::Quoted => [Some(value), None],
             typed => [direct(), typed.and_then(|(value, _)| value)],
         })
     }
 
     /// Returns true if the operator assigns a value to the name, and does not have another meaning here.
     fn leads(&self, name: &Range<usize>, at: usize, operator: &str) -> bool {
-        let behind = self.byte(at + operator.len());
+        let after = self.byte(at + operator.len());
         match operator {
             // In `src/token.rs:12:`, this is the number of a line.
-            ":" if behind.is_ascii_digit() => {
+            ":" if after.is_ascii_digit() => {
                 let end = self.skip(at + 1, 7, |byte| byte.is_ascii_digit());
                 !b":-|".contains(&self.byte(end))
             }
             // This excludes `SVN::Auth::SSL`, and the symbol of `has_secure_password :untracked`.
-            ":" if behind == b':' => false,
-            ":" if self.byte_before(at) == b' ' && behind.is_ascii_alphabetic() => false,
+            ":" if after == b':' => false,
+            ":" if self.byte_before(at) == b' ' && after.is_ascii_alphabetic() => false,
             // In a property list, `<key>` contains the name.
             ">" if self.text[name.clone()].eq_ignore_ascii_case("key") => false,
             // A cell of a table, as opposed to one of several texts, patterns or flags.
@@ -429,12 +431,12 @@ impl<'t> AssignmentScan<'t> {
                 let next = at + 2;
                 let end = self.skip(next, MAX_NAME, |byte| byte.is_ascii_uppercase() || byte == b'_');
                 at > name.end
-                    && behind == b' '
+                    && after == b' '
                     && !b"\"'".contains(&self.byte(next))
                     && !self.text[next..end].contains('_')
             }
             // This excludes members such as `credentials->user`.
-            "->" => at > name.end || !behind.is_ascii_alphabetic(),
+            "->" => at > name.end || !after.is_ascii_alphabetic(),
             // This excludes arms of a match such as `Secret => …`.
             "=>" => {
                 at == name.end
@@ -485,21 +487,21 @@ impl<'t> AssignmentScan<'t> {
     /// option.
     fn argument(&self, name: &Range<usize>, closed: usize, at: usize) -> Option<Value> {
         match self.byte(at) {
-            b'(' => self.quoted(at + 1, Stand::Argument),
+            b'(' => self.quoted(at + 1, ValueContext::Argument),
             // In Erlang, `{password, <<"…">>}` is also a pair.
             b',' if closed > name.end || self.byte_before(name.start) == b'{' => {
                 let at = self.skip_blanks(at + 1);
-                self.quoted(self.skip(at, 2, |byte| byte == b'<'), Stand::Argument)
+                self.quoted(self.skip(at, 2, |byte| byte == b'<'), ValueContext::Argument)
             }
             // This excludes prose such as «to pass '…'».
             b'"' | b'\'' if at > closed && (closed - name.start > 5 || self.begins_line(name)) => {
-                self.quoted(at, Stand::Argument)
+                self.quoted(at, ValueContext::Argument)
             }
             _ if at > name.end
                 && closed == name.end
                 && (self.is_option(name.start) || self.is_directive(name)) =>
             {
-                self.value(name, at, Lead::Blanks).filter(|value| !self.is_prose(value))
+                self.value(name, at, AssignmentSyntax::Blanks).filter(|value| !self.is_prose(value))
             }
             _ => None,
         }
@@ -549,25 +551,27 @@ impl<'t> AssignmentScan<'t> {
     }
 
     /// Parses the value at the offset after optional blanks, or on the next line.
-    fn value(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
+    fn value(&self, name: &Range<usize>, at: usize, lead: AssignmentSyntax) -> Option<Value> {
         let at_blanks = self.skip_blanks(at);
         let line_end = self.skip(at_blanks, 2, |byte| byte == b'\\' || byte == b'\r');
-        if lead != Lead::Blanks && line_end < self.text.len() && self.byte(line_end) == b'\n' {
+        if lead != AssignmentSyntax::Blanks && line_end < self.text.len() && self.byte(line_end) == b'\n' {
             let next = self.next_line(line_end)?;
-            let is_element = lead == Lead::Operator(">");
+            let is_element = lead == AssignmentSyntax::Operator(">");
             return self
-                .quoted(next, Stand::Quoted)
+                .quoted(next, ValueContext::Quoted)
                 .or_else(|| is_element.then(|| self.element(next)).flatten());
         }
-        if let Some(value) = self.quoted(at_blanks, Stand::Quoted).or_else(|| self.long_text(at_blanks)) {
+        if let Some(value) =
+            self.quoted(at_blanks, ValueContext::Quoted).or_else(|| self.long_text(at_blanks))
+        {
             return Some(value);
         }
-        if lead != Lead::Blanks
+        if lead != AssignmentSyntax::Blanks
             && let Some(value) = self.here_document(at_blanks)
         {
             return Some(value);
         }
-        if lead == Lead::Operator(":")
+        if lead == AssignmentSyntax::Operator(":")
             && let Some(block) = self.block(name, at_blanks)
         {
             return Some(block);
@@ -579,7 +583,8 @@ impl<'t> AssignmentScan<'t> {
     fn long_text(&self, at: usize) -> Option<Value> {
         let start = at + self.text[at..].strip_prefix("[[").map(|_| 2)?;
         let end = self.skip(start, MAX_VALUE_BYTES, |byte| byte != b']' && byte != b'\n');
-        (end > start && self.text[end..].starts_with("]]")).then(|| Value::of_one(start..end, Stand::Quoted))
+        (end > start && self.text[end..].starts_with("]]"))
+            .then(|| Value::from_part(start..end, ValueContext::Quoted))
     }
 
     /// Parses a here document: the lines after `<<WORD` up to the word, as in shells and Terraform.
@@ -607,45 +612,51 @@ impl<'t> AssignmentScan<'t> {
             }
             from = stop + 1;
         }
-        (!parts.is_empty()).then_some(Value { parts, stand: Stand::Quoted })
+        (!parts.is_empty()).then_some(Value { parts, context: ValueContext::Quoted })
     }
 
     /// Parses a value without quotes.
-    fn bare(&self, name: &Range<usize>, operator_end: usize, at: usize, lead: Lead) -> Option<Value> {
+    fn bare(
+        &self,
+        name: &Range<usize>,
+        operator_end: usize,
+        at: usize,
+        lead: AssignmentSyntax,
+    ) -> Option<Value> {
         let before = self.byte_before(name.start);
-        let assigned = lead == Lead::Operator("=") && at == operator_end;
+        let assigned = lead == AssignmentSyntax::Operator("=") && at == operator_end;
         let shown = &self.text[name.clone()];
-        if lead == Lead::Operator(">") {
+        if lead == AssignmentSyntax::Operator(">") {
             return self.element(at);
         }
-        if lead == Lead::Blanks {
-            return self.until(at, b"\"'`|", Stand::Setting).filter(|_| self.byte(at) != b'-');
+        if lead == AssignmentSyntax::Blanks {
+            return self.until(at, b"\"'`|", ValueContext::Setting).filter(|_| self.byte(at) != b'-');
         }
         if assigned && matches!(before, b'?' | b'&') {
-            return self.until(at, b"&\"'`<>#)", Stand::Setting);
+            return self.until(at, b"&\"'`<>#)", ValueContext::Setting);
         }
         if let Some(value) = self.rest_of_line(name, at, lead) {
             return Some(value);
         }
         if assigned && self.follows_option(name.start) {
             // For example `--set auth.password=…`.
-            return self.until(at, b"\"'`,", Stand::Setting);
+            return self.until(at, b"\"'`,", ValueContext::Setting);
         }
         if assigned && (shown.starts_with('-') || !shown.bytes().any(|byte| byte.is_ascii_lowercase())) {
             // For example `DB_PASSWORD=…` in shells, or `--password=…`.
             let ends: &[u8] = if before == b';' { b"\"'`;" } else { b"\"'`" };
-            return self.until(at, ends, Stand::Setting);
+            return self.until(at, ends, ValueContext::Setting);
         }
         if assigned && matches!(before, b';' | b'"' | b'\'' | b',') {
             // This is a connection string.
-            return self.until(at, if before == b',' { b"\"'`;," } else { b"\"'`;" }, Stand::Setting);
+            return self.until(at, if before == b',' { b"\"'`;," } else { b"\"'`;" }, ValueContext::Setting);
         }
-        let value = self.until(at, b"\"'`,;&<>(){}[]|\\", Stand::Bare)?;
+        let value = self.until(at, b"\"'`,;&<>(){}[]|\\", ValueContext::Bare)?;
         let end = value.parts.last()?.end;
         // In `Secret::from("…")`, the value is the argument. Any other call or index expression is not a
         // value.
         match self.byte(end) {
-            b'(' => self.quoted(end + 1, Stand::Argument),
+            b'(' => self.quoted(end + 1, ValueContext::Argument),
             b'[' => None,
             _ => Some(value),
         }
@@ -653,7 +664,7 @@ impl<'t> AssignmentScan<'t> {
 
     /// Parses the text of an element, which must be closed.
     fn element(&self, at: usize) -> Option<Value> {
-        let value = self.until(at, b"<", Stand::Setting)?;
+        let value = self.until(at, b"<", ValueContext::Setting)?;
         let rest = self.text[value.parts.last()?.end..].trim_start();
         let rest = &rest[self.line_prefix.find(rest).map_or(0, |prefix| prefix.len())..];
         rest.starts_with("</").then_some(value)
@@ -681,8 +692,8 @@ impl<'t> AssignmentScan<'t> {
     }
 
     /// Parses a value that is the whole rest of its line, as in settings files.
-    fn rest_of_line(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
-        if !matches!(lead, Lead::Operator("=" | ":")) || !self.begins_line(name) {
+    fn rest_of_line(&self, name: &Range<usize>, at: usize, lead: AssignmentSyntax) -> Option<Value> {
+        if !matches!(lead, AssignmentSyntax::Operator("=" | ":")) || !self.begins_line(name) {
             return None;
         }
         let line_start = self.line_start(name.start)?;
@@ -695,9 +706,9 @@ impl<'t> AssignmentScan<'t> {
         {
             // The value continues on the next line.
             let next = self.next_line(at + value.len())?;
-            let rest = self.until(next, b"", Stand::Setting)?;
+            let rest = self.until(next, b"", ValueContext::Setting)?;
             let parts = std::iter::once(at..at + first.len()).chain(rest.parts).collect();
-            return Some(Value { parts, stand: Stand::Setting });
+            return Some(Value { parts, context: ValueContext::Setting });
         }
         let is_open = value.is_empty()
             || value.contains(char::is_whitespace)
@@ -710,18 +721,21 @@ impl<'t> AssignmentScan<'t> {
         // A value that looks like a name may be a variable in code. But `NAME=value` without blanks is the
         // form of settings.
         let is_setting = !is_name
-            || (at == name.end + 1 && lead == Lead::Operator("="))
+            || (at == name.end + 1 && lead == AssignmentSyntax::Operator("="))
             || !self.is_among_code(line_start, line_end);
-        Some(Value::of_one(at..at + value.len(), if is_setting { Stand::Setting } else { Stand::Bare }))
+        Some(Value::from_part(
+            at..at + value.len(),
+            if is_setting { ValueContext::Setting } else { ValueContext::Bare },
+        ))
     }
 
     /// Returns true if the surrounding lines look like code: the line before continues, or the line after
     /// closes a bracket.
     fn is_among_code(&self, line_start: usize, line_end: usize) -> bool {
         let before = self.text[..line_start].trim_end().bytes().next_back();
-        let behind = self.text.get(line_end..).unwrap_or_default().lines().nth(1).unwrap_or_default();
-        let prefix = self.line_prefix.find(behind).map_or(0, |prefix| prefix.len());
-        before.is_some_and(|last| b",{([;".contains(&last)) || behind[prefix..].starts_with(['}', ')', ']'])
+        let after = self.text.get(line_end..).unwrap_or_default().lines().nth(1).unwrap_or_default();
+        let prefix = self.line_prefix.find(after).map_or(0, |prefix| prefix.len());
+        before.is_some_and(|last| b",{([;".contains(&last)) || after[prefix..].starts_with(['}', ')', ']'])
     }
 
     /// Parses the lines of a YAML block after `|` or `>`.
@@ -746,13 +760,13 @@ impl<'t> AssignmentScan<'t> {
             }
             from = stop + 1;
         }
-        (!parts.is_empty()).then_some(Value { parts, stand: Stand::Quoted })
+        (!parts.is_empty()).then_some(Value { parts, context: ValueContext::Quoted })
     }
 
     /// Parses a quoted value, including the prefix letters of raw, byte and format strings, and strings on
     /// the next lines that are joined to it. Without a closing quote, e.g. in a line that was cut, it ends
     /// with the line.
-    fn quoted(&self, at: usize, stand: Stand) -> Option<Value> {
+    fn quoted(&self, at: usize, context: ValueContext) -> Option<Value> {
         let (first, mut closed) = self.one_quoted(at)?;
         let mut parts = vec![first];
         while let Some(at) = closed.filter(|_| parts.len() < MAX_BLOCK_LINES).and_then(|at| self.joined(at)) {
@@ -760,7 +774,7 @@ impl<'t> AssignmentScan<'t> {
             parts.push(part);
             closed = next;
         }
-        Some(Value { parts, stand })
+        Some(Value { parts, context })
     }
 
     /// Skips the operator and line end between two quoted strings that are joined.
@@ -811,7 +825,7 @@ impl<'t> AssignmentScan<'t> {
     }
 
     /// Takes the text from an offset up to white space or one of `ends`.
-    fn until(&self, at: usize, ends: &[u8], stand: Stand) -> Option<Value> {
+    fn until(&self, at: usize, ends: &[u8], context: ValueContext) -> Option<Value> {
         let end = self.skip(at, MAX_VALUE_BYTES, |byte| byte > b' ' && byte != 0x7f && !ends.contains(&byte));
         // In settings inside a JSON string, a line end is written as an escape sequence.
         let end = ["\\n", "\\r"]
@@ -819,7 +833,7 @@ impl<'t> AssignmentScan<'t> {
             .filter_map(|mark| self.text[at..end].find(mark))
             .min()
             .map_or(end, |length| at + length);
-        (end > at).then(|| Value::of_one(at..end, stand))
+        (end > at).then(|| Value::from_part(at..end, context))
     }
 
     /// Finds the beginning of the text on the next line.

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_told_from_certificates() {
+    fn keys_are_distinguished_from_certificates() {
         let pem = base64::engine::general_purpose::STANDARD
             .encode("-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA");
         assert!(is_private_key(&pem));

@@ -12,12 +12,14 @@ use regex::Regex;
 use regex_automata::{Anchored, Input, meta, util::captures::Captures};
 
 use crate::assignment::{self, AssignmentScan};
-use crate::judge::{Stand, has_random_piece, is_filled_in_later, is_secret, is_wordy, stands_in};
+use crate::judge::{
+    ValueContext, has_random_piece, is_filled_in_later, is_secret, is_visible_placeholder, is_wordy,
+};
 use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
 use crate::names::{self, NameWeight};
 use crate::private_key::PrivateKeys;
 use crate::randomness::entropy;
-use crate::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, URL_CREDENTIALS, Unless};
+use crate::rules::{ASSIGNMENT, Exception, PUBLISHED, RULES, RedactionRule, URL_CREDENTIALS};
 use crate::{encoded, kubernetes};
 
 /// A secret's place in the text, and the rule that found it. It must not contain a line end.
@@ -104,7 +106,7 @@ impl RedactionEngine {
         });
         found.extend(keys);
         found.extend(kubernetes::find(text));
-        apart(found)
+        merge_overlapping(found)
     }
 
     /// Adds the secret of the sensitive name that contains a literal. Returns the end of the name.
@@ -224,24 +226,24 @@ fn length_while(text: &str, goes_on: fn(u8) -> bool) -> usize {
 impl RedactionRule {
     /// Returns true if the match is one of the secrets that the rule is for.
     fn accepts(&self, secret: &str, whole: &str) -> bool {
-        let means_it = match self.unless {
-            Unless::Never => true,
-            Unless::Name => !is_wordy(secret),
-            Unless::Placeholder => !is_filled_in_later(secret),
-            Unless::LowerWord => {
+        let means_it = match self.exception {
+            Exception::Never => true,
+            Exception::Name => !is_wordy(secret),
+            Exception::Placeholder => !is_filled_in_later(secret),
+            Exception::LowerWord => {
                 !secret.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-.".contains(&byte))
                     && !is_filled_in_later(secret)
             }
-            Unless::NothingRandom => has_random_piece(secret),
-            Unless::NoKey => encoded::is_private_key(secret),
-            Unless::Sentence => !is_filled_in_later(secret) && !is_in_sentence(whole, secret),
-            Unless::NoPassword => {
-                !is_filled_in_later(secret) && is_secret(secret, NameWeight::Password, Stand::Argument)
+            Exception::NothingRandom => has_random_piece(secret),
+            Exception::NoKey => encoded::is_private_key(secret),
+            Exception::Sentence => !is_filled_in_later(secret) && !is_in_sentence(whole, secret),
+            Exception::NoPassword => {
+                !is_filled_in_later(secret) && is_secret(secret, NameWeight::Password, ValueContext::Argument)
             }
-            Unless::Port => !is_filled_in_later(secret) && !is_port(whole, secret),
+            Exception::Port => !is_filled_in_later(secret) && !is_port(whole, secret),
         };
         means_it
-            && !stands_in(secret)
+            && !is_visible_placeholder(secret)
             && !PUBLISHED.contains(&secret)
             && (self.entropy == 0.0 || entropy(secret) >= self.entropy)
     }
@@ -283,7 +285,7 @@ fn compile_form(form: &str) -> meta::Regex {
 
 /// Sorts secrets and merges those that overlap. We keep the rule of a pattern rather than that of a name: it
 /// is more specific.
-pub(crate) fn apart(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
+pub(crate) fn merge_overlapping(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     found.retain(|found| !found.range.is_empty());
     // A token with a known form is more specific than its position in an address.
     found.sort_by_key(|found| (found.range.start, found.continues, found.rule == URL_CREDENTIALS));

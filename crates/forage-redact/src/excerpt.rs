@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::hidden::Hidden;
+use crate::hidden::RedactionReport;
 use crate::limits::MIN_BARE_SECRET_BYTES;
 use crate::mark::KEY_MARK;
 use crate::redactor::Redactor;
@@ -33,7 +33,11 @@ pub struct ExcerptLine<'a> {
 impl Redactor {
     /// Redacts lines of one file, which must be in order, and counts the secrets of those that are shown.
     /// Returns the new text of each line that had a secret, with U+FFFD for invalid UTF-8.
-    pub fn redact_lines(&self, lines: &[ExcerptLine<'_>], hidden: &mut Hidden) -> Vec<Option<String>> {
+    pub fn redact_lines(
+        &self,
+        lines: &[ExcerptLine<'_>],
+        hidden: &mut RedactionReport,
+    ) -> Vec<Option<String>> {
         if !self.is_active() || lines.is_empty() {
             return lines.iter().map(|_| None).collect();
         }
@@ -80,7 +84,7 @@ impl Redactor {
 
     /// Redacts a text without context, for example a message, and counts its secrets. This is faster than
     /// [`Redactor::redact`] for the many short texts that can't contain a secret.
-    pub fn redact_text(&self, text: &mut String, hidden: &mut Hidden) {
+    pub fn redact_text(&self, text: &mut String, hidden: &mut RedactionReport) {
         if !self.is_active() || !may_hold_a_secret(text) {
             return;
         }
@@ -93,7 +97,7 @@ impl Redactor {
 
     /// Redacts a path or the name of a file or directory. Returns true if it had a secret, because the shown
     /// name can't be opened then.
-    pub fn redact_name(&self, name: &mut String, hidden: &mut Hidden) -> bool {
+    pub fn redact_name(&self, name: &mut String, hidden: &mut RedactionReport) -> bool {
         let before = hidden.total();
         self.redact_text(name, hidden);
         let had_one = hidden.total() > before;
@@ -136,8 +140,8 @@ mod tests {
         ExcerptLine { number, bytes: text.as_bytes(), in_key: &[], is_shown: true }
     }
 
-    fn redacted(lines: &[ExcerptLine<'_>]) -> (Vec<Option<String>>, Hidden) {
-        let mut hidden = Hidden::default();
+    fn redacted(lines: &[ExcerptLine<'_>]) -> (Vec<Option<String>>, RedactionReport) {
+        let mut hidden = RedactionReport::default();
         (Redactor::standard().redact_lines(lines, &mut hidden), hidden)
     }
 
@@ -175,7 +179,7 @@ mod tests {
 
     #[test]
     fn names_with_secrets_are_reported() {
-        let mut hidden = Hidden::default();
+        let mut hidden = RedactionReport::default();
         let mut name = format!("src/{TOKEN}.txt");
         assert!(Redactor::standard().redact_name(&mut name, &mut hidden));
         assert_eq!((name.as_str(), hidden.in_names()), ("src/[redacted:github-token].txt", true));

@@ -7,12 +7,12 @@ use crate::redactor::RedactionCounts;
 
 /// Counts of the secrets that were removed from an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hidden {
+pub struct RedactionReport {
     by_rule: BTreeMap<String, usize>,
     in_names: bool,
 }
 
-impl Hidden {
+impl RedactionReport {
     /// Sums up the secrets found by all rules. A private key counts once, however many consecutive lines of
     /// it are shown.
     pub fn total(&self) -> usize {

@@ -11,7 +11,7 @@ use crate::rules::PUBLISHED;
 
 /// The syntactic context of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stand {
+pub(crate) enum ValueContext {
     /// In quotes: a string, in any programming language.
     Quoted,
     /// In quotes as the argument of a call, where it may be anything.
@@ -24,52 +24,54 @@ pub(crate) enum Stand {
 }
 
 /// Returns true if the value of a sensitive name is a secret.
-pub(crate) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool {
+pub(crate) fn is_secret(value: &str, weight: NameWeight, context: ValueContext) -> bool {
     let fixed = without_interpolation(clip(value));
     let text = fixed.trim();
     // A string in a program may contain Markdown, for example a word in backquotes.
-    let text = if stand == Stand::Argument { text.trim_matches('`') } else { text };
+    let text = if context == ValueContext::Argument { text.trim_matches('`') } else { text };
     if text.is_empty()
         || is_variable(value)
         || is_placeholder(text)
-        || is_foreign(text) && !is_password_in_letters_of_its_own(text, telling, stand)
+        || is_foreign(text) && !is_password_in_letters_of_its_own(text, weight, context)
         || text.contains("://")
         || ["./", "../", "~/"].iter().any(|start| text.starts_with(start))
         || is_version(text)
         || is_pattern(text)
-        || stand == Stand::Bare && is_bare_name(text)
-        || stand == Stand::Argument && is_format(text)
+        || context == ValueContext::Bare && is_bare_name(text)
+        || context == ValueContext::Argument && is_format(text)
         || PUBLISHED.contains(&text)
     {
         return false;
     }
-    if is_dotted_number(text) || is_number(text) && matches!(stand, Stand::Bare | Stand::Argument) {
+    if is_dotted_number(text)
+        || is_number(text) && matches!(context, ValueContext::Bare | ValueContext::Argument)
+    {
         return false;
     }
-    if stand == Stand::Argument
-        && !matches!(telling, NameWeight::Password)
+    if context == ValueContext::Argument
+        && !matches!(weight, NameWeight::Password)
         && bits_of_randomness(text) < 2.0 * MIN_RANDOM_BITS
     {
         // This excludes calls such as `newSecretKey("PBKDF2WithHmacSHA256")`.
-        return telling == NameWeight::Secret && is_password(text, telling, stand);
+        return weight == NameWeight::Secret && is_password(text, weight, context);
     }
-    match telling {
+    match weight {
         NameWeight::Password | NameWeight::Secret => {
-            is_password(text, telling, stand) || (!is_spelled_out(text) && is_token(text, NameWeight::Token))
+            is_password(text, weight, context) || (!is_spelled_out(text) && is_token(text, NameWeight::Token))
         }
-        NameWeight::Token | NameWeight::Weak => is_token(text, telling),
+        NameWeight::Token | NameWeight::Weak => is_token(text, weight),
     }
 }
 
 /// Returns true if the text may be a password that a person has chosen.
-fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
+fn is_password(text: &str, weight: NameWeight, context: ValueContext) -> bool {
     let characters = text.chars().count();
     if characters < MIN_PASSWORD_CHARS || is_path(text) {
         return false;
     }
     if text.contains(char::is_whitespace) {
-        return stand == Stand::Quoted
-            && (is_passphrase(text) || telling == NameWeight::Password && is_plain_passphrase(text));
+        return context == ValueContext::Quoted
+            && (is_passphrase(text) || weight == NameWeight::Password && is_plain_passphrase(text));
     }
     let digit = text.bytes().any(|byte| byte.is_ascii_digit());
     if !digit
@@ -84,20 +86,20 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
     if is_code(text) || text.ends_with(':') {
         return false;
     }
-    match stand {
-        Stand::Argument | Stand::Bare => {
+    match context {
+        ValueContext::Argument | ValueContext::Bare => {
             (digit || symbol)
                 && !is_name(text)
-                && (stand == Stand::Argument
+                && (context == ValueContext::Argument
                     || !is_wordy(text)
-                    || telling == NameWeight::Password && has_sign_of_no_code(text))
+                    || weight == NameWeight::Password && has_sign_of_no_code(text))
         }
-        Stand::Quoted | Stand::Setting if pieces > 1 => {
+        ValueContext::Quoted | ValueContext::Setting if pieces > 1 => {
             // This excludes names such as `user.password_hash` and `kafka-tls`. However, four plain words are
             // a passphrase.
             let joined =
                 !symbol && !digit && text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-            match telling {
+            match weight {
                 NameWeight::Secret => symbol || digit && !is_wordy(text),
                 _ => {
                     (digit || symbol) && !is_dotted_name(text)
@@ -105,7 +107,7 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
                 }
             }
         }
-        Stand::Quoted | Stand::Setting => {
+        ValueContext::Quoted | ValueContext::Setting => {
             digit
                 || symbol
                 || !text.starts_with(char::is_uppercase) && !is_name_of_several(text)
@@ -115,9 +117,9 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
 }
 
 /// Returns true if the text is random enough for a secret that a program has generated.
-fn is_token(text: &str, telling: NameWeight) -> bool {
+fn is_token(text: &str, weight: NameWeight) -> bool {
     let characters = text.chars().count();
-    let least = if telling == NameWeight::Weak { MIN_WEAK_CHARS } else { MIN_TOKEN_CHARS };
+    let least = if weight == NameWeight::Weak { MIN_WEAK_CHARS } else { MIN_TOKEN_CHARS };
     if characters < least || text.contains(char::is_whitespace) || is_code(text) {
         return false;
     }
@@ -128,21 +130,21 @@ fn is_token(text: &str, telling: NameWeight) -> bool {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if text.bytes().all(|byte| byte.is_ascii_digit() || b"-.:+ ".contains(&byte)) {
         // Times, versions and counts are shorter or contain punctuation.
-        return telling == NameWeight::Token
+        return weight == NameWeight::Token
             && characters >= MIN_WEAK_CHARS
             && text.bytes().all(|byte| byte.is_ascii_digit());
     }
     if is_uuid(text) {
-        return telling == NameWeight::Token;
+        return weight == NameWeight::Token;
     }
     let lower_hex = plain && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if lower_hex && characters >= 32 {
-        return telling == NameWeight::Token && entropy(text) > 2.0;
+        return weight == NameWeight::Token && entropy(text) > 2.0;
     }
     if entropy(text) < MIN_SECRET_ENTROPY || is_alphabet(text) {
         return false;
     }
-    if telling == NameWeight::Weak {
+    if weight == NameWeight::Weak {
         // The key of a cache may consist of a name such as `linux-node-` and a digest.
         let is_digest =
             |piece: &&str| piece.len() >= 32 && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -230,9 +232,9 @@ fn is_foreign(text: &str) -> bool {
 }
 
 /// Matches texts such as `Пароль2024!`: a single word with a digit and a sign is not natural language.
-fn is_password_in_letters_of_its_own(text: &str, telling: NameWeight, stand: Stand) -> bool {
-    telling == NameWeight::Password
-        && matches!(stand, Stand::Quoted | Stand::Setting)
+fn is_password_in_letters_of_its_own(text: &str, weight: NameWeight, context: ValueContext) -> bool {
+    weight == NameWeight::Password
+        && matches!(context, ValueContext::Quoted | ValueContext::Setting)
         && !text.contains(char::is_whitespace)
         && !text.contains("\\u")
         && text.chars().any(|character| character.is_ascii_digit())
@@ -590,7 +592,7 @@ const NAMES_OF_SECRETS: &[&str] = &[
 
 /// Returns true if a text matches a rule but is visibly a placeholder, e.g. `sk_live_xxxxxxxx` in
 /// documentation.
-pub(crate) fn stands_in(text: &str) -> bool {
+pub(crate) fn is_visible_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["xxxxx", "*****", "....", "_your_", "-your-", "your_", "####"].iter().any(|sign| lower.contains(sign))
 }

@@ -125,8 +125,8 @@ impl KeyBlocks {
         while at < text.len() {
             if self.open.is_some() {
                 let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |feed| at + feed);
-                at = match self.go_on(&text[at..end], base + at as u64) {
-                    Some(behind) => at + behind,
+                at = match self.continue_block(&text[at..end], base + at as u64) {
+                    Some(after) => at + after,
                     None => end + 1,
                 };
                 continue;
@@ -135,7 +135,7 @@ impl KeyBlocks {
             let start = memchr::memrchr(b'\n', &text[at..word]).map_or(at, |feed| at + feed + 1);
             let end = memchr::memchr(b'\n', &text[word..]).map_or(text.len(), |feed| word + feed);
             at = match self.begin(&text[start..end], base + start as u64) {
-                Some(behind) => start + behind,
+                Some(after) => start + after,
                 None => end + 1,
             };
         }
@@ -145,18 +145,18 @@ impl KeyBlocks {
     /// after it.
     fn begin(&mut self, line: &[u8], start: u64) -> Option<usize> {
         let (mark, is_putty) = begin_mark(line)?;
-        let behind = &line[mark.end..];
-        if let Some(end) = end_mark(behind, is_putty) {
+        let after = &line[mark.end..];
+        if let Some(end) = end_mark(after, is_putty) {
             // Source code may have an expression between the two marks that yields the key.
-            let is_block = has_key(&behind[..end.start]);
+            let is_block = has_key(&after[..end.start]);
             let end = mark.end + end.end;
             if is_block {
                 self.push(start + mark.start as u64..start + end as u64);
             }
             return Some(end);
         }
-        let length = behind.iter().take_while(|&&byte| is_key_byte(byte)).count();
-        let key = if has_key(&behind[..length]) { length } else { 0 };
+        let length = after.iter().take_while(|&&byte| is_key_byte(byte)).count();
+        let key = if has_key(&after[..length]) { length } else { 0 };
         let end = start + (mark.end + length) as u64;
         self.open = Some(OpenKey { start: start + mark.start as u64, end, key, blank: 0, is_putty });
         None
@@ -164,7 +164,7 @@ impl KeyBlocks {
 
     /// Processes a line after the beginning of a block. Returns the offset at which the block ends in this
     /// line, if it does.
-    fn go_on(&mut self, line: &[u8], start: u64) -> Option<usize> {
+    fn continue_block(&mut self, line: &[u8], start: u64) -> Option<usize> {
         let open = self.open.as_mut()?;
         let is_next = begin_mark(line).is_some();
         if let Some(end) = end_mark(line, open.is_putty).filter(|_| !is_next) {
@@ -248,10 +248,10 @@ fn armor(line: &[u8], verb: &[u8]) -> Option<Range<usize>> {
         // SSH2 has blanks between the words and the dashes.
         let before = line[..at].strip_suffix(b" ").unwrap_or(&line[..at]);
         let dashes = before.iter().rev().take_while(|&&byte| byte == b'-').count().min(5);
-        let behind = &line[at + verb.len()..];
-        let Some(label) = memchr::memchr(b'-', &behind[..behind.len().min(LABEL)]) else { continue };
-        let more = behind[label..].iter().take_while(|&&byte| byte == b'-').count().min(5);
-        let named = WORDS[..2].iter().any(|word| memmem::find(&behind[..label], word).is_some());
+        let after = &line[at + verb.len()..];
+        let Some(label) = memchr::memchr(b'-', &after[..after.len().min(LABEL)]) else { continue };
+        let more = after[label..].iter().take_while(|&&byte| byte == b'-').count().min(5);
+        let named = WORDS[..2].iter().any(|word| memmem::find(&after[..label], word).is_some());
         if dashes >= DASHES && more >= DASHES && named {
             return Some(before.len() - dashes..at + verb.len() + label + more);
         }

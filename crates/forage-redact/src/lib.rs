@@ -9,9 +9,9 @@
 //!   and by how random they look (`randomness`).
 //!
 //! An answer shows some lines of a file, and one line may not show that it contains a secret.
-//! [`Redactor::redact_lines`] redacts such lines together with their context, and [`Hidden`] counts the
-//! secrets of those that are shown. [`Redactor::redact_text`] and [`Redactor::redact_name`] do the same for
-//! messages and file names.
+//! [`Redactor::redact_lines`] redacts such lines together with their context, and [`RedactionReport`] counts
+//! the secrets of those that are shown. [`Redactor::redact_text`] and [`Redactor::redact_name`] do the same
+//! for messages and file names.
 //!
 //! This can't find everything. Known gaps are secrets without a known pattern or a sensitive name, and the
 //! middle of a key block without its first and last line. A caller that shows some lines of a file must
@@ -47,7 +47,7 @@ mod rules;
 mod tests;
 
 pub use excerpt::{ExcerptLine, concealed};
-pub use hidden::Hidden;
+pub use hidden::RedactionReport;
 pub use key_blocks::KeyBlocks;
 pub use mark::{KEY_MARK, MARK, replacements};
 pub use redactor::{Redacted, RedactionCounts, Redactor};

@@ -72,7 +72,7 @@ const BEFORE: &[&str] = &[
 
 /// Words after a sensitive word that change its meaning, for example in `token_url` and `key_length`.
 #[rustfmt::skip]
-const BEHIND: &[&str] = &[
+const AFTER: &[&str] = &[
     "length", "len", "size", "name", "names", "id", "ids", "identifier", "url", "urls", "uri", "path", "paths",
     "file", "files", "filename", "dir", "directory", "folder", "type", "types", "kind", "prompt", "label", "hint",
     "title", "message", "msg", "error", "errors", "field", "fields", "input", "policy", "rule", "rules", "regex",
@@ -107,7 +107,7 @@ const NEUTRAL: &[&str] = &[
 const MAX_WORDS: usize = 16;
 
 /// Classifies a name. Returns `None` if it is not sensitive.
-pub(crate) fn telling(name: &str) -> Option<NameWeight> {
+pub(crate) fn name_weight(name: &str) -> Option<NameWeight> {
     if is_locale(name) {
         return None;
     }
@@ -120,7 +120,7 @@ pub(crate) fn telling(name: &str) -> Option<NameWeight> {
     let words = &words[..count];
     // In `secret_key_password`, the password counts.
     let at = words.iter().rposition(|word| kind(word).is_some())?;
-    let mut telling = kind(words[at])?;
+    let mut weight = kind(words[at])?;
     let before = at.checked_sub(1).map(|before| words[before]);
     if before.is_some_and(|word| is_one_of(word, BEFORE)) {
         return None;
@@ -128,7 +128,7 @@ pub(crate) fn telling(name: &str) -> Option<NameWeight> {
     if words[at].eq_ignore_ascii_case("key")
         && before.is_some_and(|word| is_one_of(word, KEPT_KEYS) || kind(word).is_some())
     {
-        telling = NameWeight::Token;
+        weight = NameWeight::Token;
     }
     let mut after = &words[at + 1..];
     // `pass_word` is a password, but `token_word` is a word.
@@ -139,15 +139,15 @@ pub(crate) fn telling(name: &str) -> Option<NameWeight> {
             .map_or(after, |it| it.1);
     }
     for word in after {
-        if is_one_of(word, BEHIND) {
+        if is_one_of(word, AFTER) {
             return None;
         }
         // A word that we don't know may change the meaning.
         if !is_one_of(word, NEUTRAL) {
-            telling = NameWeight::Weak;
+            weight = NameWeight::Weak;
         }
     }
-    Some(telling)
+    Some(weight)
 }
 
 /// Returns true for the name of a locale: `en_PW` means English in Palau.
@@ -184,7 +184,7 @@ fn ends_with(word: &str, end: &str) -> bool {
 }
 
 /// Splits a name into words, at everything that is not a letter and at humps. Digits are left out. Note that
-/// `PassWord` and `pass_word` have two words, of which `word` makes the name harmless ([`BEHIND`]).
+/// `PassWord` and `pass_word` have two words, of which `word` makes the name harmless ([`AFTER`]).
 fn words_of(name: &str) -> impl Iterator<Item = &str> {
     name.split(|character: char| !character.is_ascii_alphabetic())
         .flat_map(humps)
@@ -231,10 +231,10 @@ mod tests {
             "senha",
             "spring.datasource.password",
         ] {
-            assert_eq!(telling(name), Some(NameWeight::Password), "{name}");
+            assert_eq!(name_weight(name), Some(NameWeight::Password), "{name}");
         }
         for name in ["secret", "clientSecret", "AWS_SECRET", "jwt.secret"] {
-            assert_eq!(telling(name), Some(NameWeight::Secret), "{name}");
+            assert_eq!(name_weight(name), Some(NameWeight::Secret), "{name}");
         }
         for name in [
             "token",
@@ -248,10 +248,10 @@ mod tests {
             "fooTokenValue",
             "user_auth",
         ] {
-            assert_eq!(telling(name), Some(NameWeight::Token), "{name}");
+            assert_eq!(name_weight(name), Some(NameWeight::Token), "{name}");
         }
         for name in ["key", "mySecretHandle", "PHPSESSID"] {
-            assert_eq!(telling(name), Some(NameWeight::Weak), "{name}");
+            assert_eq!(name_weight(name), Some(NameWeight::Weak), "{name}");
         }
         for name in [
             "password_length",
@@ -274,7 +274,7 @@ mod tests {
             "testKeyThumbprint",
             "testKeyECPubX",
         ] {
-            assert_eq!(telling(name), None, "{name}");
+            assert_eq!(name_weight(name), None, "{name}");
         }
     }
 }

@@ -78,7 +78,7 @@ impl PrivateKeys {
                 if !begin.as_str().contains("END ") {
                     index = self.follow(&lines, index, &mut found);
                 }
-                if is_key(behind_mark(begin.as_str())) || self.has_body(text, &found[first + 1..index]) {
+                if is_key(after_begin_mark(begin.as_str())) || self.has_body(text, &found[first + 1..index]) {
                     firsts.push(first);
                 } else {
                     found[first..index].fill(None);
@@ -165,7 +165,7 @@ impl PrivateKeys {
 }
 
 /// Returns the text after a BEGIN mark on the same line.
-fn behind_mark(begin: &str) -> &str {
+fn after_begin_mark(begin: &str) -> &str {
     begin.split_once("KEY").map_or("", |(_, rest)| rest)
 }
 

@@ -11,7 +11,7 @@
 
 /// Matches of a pattern that are not secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unless {
+pub(crate) enum Exception {
     /// None: the pattern is sufficient.
     Never,
     /// Words, paths, and names in source code.
@@ -53,20 +53,20 @@ pub(crate) struct RedactionRule {
     pub(crate) form: &'static str,
     /// Minimum Shannon entropy of the secret, in bits per byte. This excludes little more than `xxxx…`.
     pub(crate) entropy: f64,
-    pub(crate) unless: Unless,
+    pub(crate) exception: Exception,
     #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for the test that each row has one"))]
     pub(crate) source: &'static str,
 }
 
 macro_rules! rules {
-    ($($name:literal [$($keyword:literal),+] $(before $before:literal)? $form:literal, $entropy:literal, $unless:ident, $source:literal;)*) => {
+    ($($name:literal [$($keyword:literal),+] $(before $before:literal)? $form:literal, $entropy:literal, $exception:ident, $source:literal;)*) => {
         &[$(RedactionRule {
             name: $name,
             keywords: &[$($keyword),+],
             before: 0 $(+ $before)?,
             form: $form,
             entropy: $entropy,
-            unless: Unless::$unless,
+            exception: Exception::$exception,
             source: $source,
         }),*]
     };

@@ -98,7 +98,7 @@ fn recorded() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn no_kind_of_secret_survives_and_what_stands_around_it_does() {
+fn every_secret_kind_is_redacted_and_its_context_kept() {
     let cases = recorded();
     assert!(cases.len() > 70);
     for (text, secrets) in cases {
@@ -149,7 +149,7 @@ fn no_judgement_on_words_lets_a_known_form_pass() {
 }
 
 #[test]
-fn what_only_looks_random_is_left_alone() {
+fn random_looking_text_is_not_redacted() {
     let text = include_str!("../tests/data/no_secrets.txt");
     for (line, redacted) in text.lines().zip(Redactor::standard().redact(text).as_str().lines()) {
         assert_eq!(redacted, line);
@@ -258,7 +258,7 @@ fn marks_of_keys_in_code_stay() {
 }
 
 #[test]
-fn private_keys_are_found_behind_line_prefixes() {
+fn private_keys_are_found_after_line_prefixes() {
     let prefixes: [fn(usize) -> String; 8] = [
         |at| format!("  {at}: "),
         |at| format!("{at}-"),

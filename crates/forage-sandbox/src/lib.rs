@@ -5,25 +5,25 @@
 //! every file beneath a root's handle. The kernel enforces this second layer for the calling thread and for
 //! all threads and processes that it starts afterwards. You must therefore set up the sandbox before any of
 //! them starts, and you can't remove it again. If a command must do work outside of the sandbox, give it to a
-//! thread that was started earlier ([`Outside`]).
+//! thread that was started earlier ([`UnsandboxedWorker`]).
 //!
 //! ```no_run
 //! use forage_sandbox::{Access, restrict};
 //!
-//! let mut access = Access::of_the_system();
+//! let mut access = Access::minimal();
 //! access.read.push("src".into());
 //! let level = restrict(&access);
-//! assert!(std::fs::read_dir("/home").is_err() || !level.stands());
+//! assert!(std::fs::read_dir("/home").is_err() || !level.is_enforced());
 //! ```
 
-mod outside;
 mod program;
+mod unsandboxed_worker;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use outside::{Outside, Starter};
 use program::Loader;
+pub use unsandboxed_worker::{Starter, UnsandboxedWorker};
 
 /// The accesses that the process keeps. Everything else is refused. Paths that don't exist are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Access {
 
 impl Access {
     /// The minimal accesses of any process. They don't include loading libraries or running programs.
-    pub fn of_the_system() -> Self {
+    pub fn minimal() -> Self {
         Self { read: paths(PROCESSORS), write: paths(DEVICES), ..Self::default() }
     }
 
@@ -204,7 +204,7 @@ impl Level {
     }
 
     /// Returns true if at least some restrictions are enforced.
-    pub fn stands(&self) -> bool {
+    pub fn is_enforced(&self) -> bool {
         !matches!(self, Self::None { .. })
     }
 
@@ -245,7 +245,7 @@ pub fn restrict(access: &Access) -> Level {
 
 /// Determines the level that [`restrict`] would reach on this system, by trying it on a temporary thread.
 pub fn probe() -> Level {
-    let access = Access::of_the_system();
+    let access = Access::minimal();
     std::thread::spawn(move || restrict(&access))
         .join()
         .unwrap_or_else(|_| Level::None { reason: "the attempt failed".to_owned() })

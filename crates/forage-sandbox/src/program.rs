@@ -38,8 +38,8 @@ fn loader_in(head: &[u8]) -> Option<Loader> {
         Some(field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     };
     let (table, size, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
-    for nth in 0..count {
-        let entry = usize::try_from(table.checked_add(nth * size)?).ok()?;
+    for index in 0..count {
+        let entry = usize::try_from(table.checked_add(index * size)?).ok()?;
         if number(entry, 4)? == PT_INTERP {
             let (at, length) = (number(entry + 0x08, 8)?, number(entry + 0x20, 8)?);
             let (at, length) = (usize::try_from(at).ok()?, usize::try_from(length).ok()?);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_wrong_is_a_script_and_no_panic() {
+    fn truncated_elf_is_treated_as_a_script() {
         let mut program = b"\x7fELF\x02\x01".to_vec();
         program.resize(64, 0);
         assert_eq!(loader_in(&program), Some(Loader::None), "no segments");

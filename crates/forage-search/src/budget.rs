@@ -66,7 +66,7 @@ impl PatternMemory {
     /// Computes the memory of a regex with an automaton of this many bytes. The regex has four automata: the
     /// matcher and the interruptible search each have one per direction. A thread has a cache for each, and
     /// simulates two of them if their lazy automata give up.
-    pub(crate) fn of_regex(automaton: u64, budget: &PatternBudget) -> Self {
+    pub(crate) fn for_regex(automaton: u64, budget: &PatternBudget) -> Self {
         let caches = budget.cache_bytes(automaton) as u64 * limits::CACHES_PER_PATTERN as u64;
         Self { automata: 4 * automaton, per_thread: 2 * automaton + caches }
     }
@@ -197,7 +197,7 @@ mod tests {
     fn large_patterns_run_on_fewer_threads() {
         let budget = PatternBudget::new(1, 64);
         let threads = |megabytes: u64| {
-            let memory = PatternMemory::of_regex(megabytes * MEGABYTE / 4, &budget);
+            let memory = PatternMemory::for_regex(megabytes * MEGABYTE / 4, &budget);
             let _reserved = budget.reserve(memory, &Stop::never()).unwrap();
             budget.threads(64)
         };

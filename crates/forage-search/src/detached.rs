@@ -44,7 +44,7 @@ fn run_on<T: Send + 'static>(
         return Some(work());
     };
     loop {
-        match result.recv_timeout(limits::LOOK) {
+        match result.recv_timeout(limits::RESULT_POLL_INTERVAL) {
             Ok(value) => return Some(value),
             Err(RecvTimeoutError::Timeout) if stop.check().is_some() => return None,
             Err(RecvTimeoutError::Timeout) => {}

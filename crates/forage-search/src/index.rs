@@ -28,4 +28,4 @@ pub use plan::TrigramQuery;
 pub(crate) use segment::FilePart;
 pub use segment::{Content, PartEnd, ReadAt, Segment, TrigramIndexError};
 pub use trigrams::{Trigram, Trigrams};
-pub use verify::{Reread, Verification, reread, verify};
+pub use verify::{ScrubOutcome, Verification, scrub_file, verify};

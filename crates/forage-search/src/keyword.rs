@@ -37,7 +37,7 @@ use crate::limits;
 use crate::pattern::{Case, Pattern, PatternOptions};
 use crate::scan::{ScanScope, ScanText, ScanWorker, with_text};
 use account::Printed;
-use file::{Gathering, TermFinder};
+use file::{CollectLimits, TermFinder};
 use second_pass::SecondPass;
 
 /// How to handle terms that match more than fits.
@@ -260,7 +260,7 @@ pub fn gather(
     let walk_options = &WalkOptions { threads, ..walk_options.clone() };
     let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();
     let counts_all = bounds.breadth != Breadth::Requirement;
-    let gathering = Gathering {
+    let gathering = CollectLimits {
         term_bytes: bounds.term_bytes,
         context: bounds.context,
         counts_all,
@@ -300,7 +300,7 @@ pub fn gather(
             root,
             start,
             patterns: &patterns,
-            gathering: Gathering { cuts_lines: true, ..gathering },
+            gathering: CollectLimits { cuts_lines: true, ..gathering },
             max_file_bytes: bounds.max_file_bytes,
             threads: walk_options.thread_count(),
             stop,
@@ -324,7 +324,7 @@ struct TermScan<'a> {
     valid: u64,
     counters: &'a [Counter],
     bounds: &'a KeywordOptions,
-    gathering: Gathering,
+    gathering: CollectLimits,
     stop: &'a Stop,
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn search_reader(
         .heap_limit(Some(limits::PIECE_BYTES))
         .build();
     let mut adapter = Adapter { sink, binary: false };
-    let watched = WatchedText { text, stop, keys: keys.as_deref_mut() };
+    let watched = InterruptibleText { text, stop, keys: keys.as_deref_mut() };
     let result = searcher.search_reader(matcher, watched, &mut adapter);
     keys.into_iter().for_each(KeyBlocks::end);
     if adapter.binary {
@@ -111,13 +111,13 @@ impl<L: MatchingLines> Matcher for LineMatcher<'_, L> {
 }
 
 /// A reader that returns an error when the call must stop, and that looks for private keys in the text.
-struct WatchedText<'a, R> {
+struct InterruptibleText<'a, R> {
     text: R,
     stop: &'a Stop,
     keys: Option<&'a mut KeyBlocks>,
 }
 
-impl<R: Read> Read for WatchedText<'_, R> {
+impl<R: Read> Read for InterruptibleText<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.check().is_some() {
             // We can't use `Interrupted`, because callers retry after that.

@@ -68,7 +68,7 @@ pub use error::PatternError;
 pub use event::{CutLine, EventKind, FileEvents, SearchEvent, Span, word_bytes};
 pub use forage_syntax::CodePattern;
 pub use lines::LineMatches;
-pub use options::{Delivered, ScanOptions};
+pub use options::{ResumePoint, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
 pub use scan::{Decoding, FileBytes, FileReading, FileScan, search};

@@ -46,7 +46,7 @@ pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 pub const CLASS_WORK: u64 = 64 << 10;
 
 /// Time between two deadline checks while a call waits for uninterruptible work.
-pub const LOOK: Duration = Duration::from_millis(10);
+pub const RESULT_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Maximum work of expanding classes on the calling thread, in units of `size::class_work`: about two
 /// milliseconds. More work than this runs on a helper thread so that the call can time out.
@@ -172,7 +172,7 @@ pub const SHALLOW_LINES: usize = 2;
 pub const FIRST_FILE_TIME: Duration = Duration::from_millis(100);
 
 /// Share of the lines of a file, or of the files, from which a term counts as being on nearly every line.
-pub const NEARLY_EVERY: f64 = 0.5;
+pub const BROAD_TERM_SHARE: f64 = 0.5;
 
 /// Maximum number of terms of a keyword search. Each term is one bit of a 64-bit mask.
 pub const TERMS: usize = 64;
@@ -246,7 +246,7 @@ pub const INDEX_HEAD_START: Duration = Duration::from_millis(2);
 pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(7), 4);
 
 /// Time between two deadline checks while waiting for the index.
-pub const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Maximum size in bytes of a file in an index. Every search must read a larger file than this.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;
@@ -281,17 +281,17 @@ pub const DIFFERENT_FILES_NAMED: usize = 100;
 
 /// Bytes of a file held in memory at once while it is scrubbed. A background task does not need more than
 /// this.
-pub const REREAD_BYTES: usize = 256 << 10;
+pub const SCRUB_BYTES: usize = 256 << 10;
 
 /// Time between two scrubbing steps of a server, which read files again to check the index. With
-/// [`REREAD_STEPS`] steps for all files this takes twelve hours, so even a busy server should finish within a
+/// [`SCRUB_STEPS`] steps for all files this takes twelve hours, so even a busy server should finish within a
 /// day.
-pub const BETWEEN_REREADS: Duration = Duration::from_secs(60);
-/// See [`BETWEEN_REREADS`].
-pub const REREAD_STEPS: u64 = 720;
+pub const SCRUB_INTERVAL: Duration = Duration::from_secs(60);
+/// See [`SCRUB_INTERVAL`].
+pub const SCRUB_STEPS: u64 = 720;
 
 /// Bytes after which a scrubbing step ends: a megabyte per second, or 90 GB per day.
-pub const REREAD_BYTES_PER_STEP: u64 = 64 << 20;
+pub const SCRUB_BYTES_PER_STEP: u64 = 64 << 20;
 
 /// Maximum number of stored texts that a thread searches before it passes its results on.
 pub const STORED_PIECE: usize = 2_048;

@@ -70,8 +70,8 @@ pub(crate) struct LineFinder<'p> {
     engine: LineEngine<'p>,
     /// If true, finds the lines that do not match.
     invert: bool,
-    /// See [`Pattern::is_of_bytes`].
-    is_of_bytes: bool,
+    /// See [`Pattern::matches_bytes`].
+    matches_bytes: bool,
 }
 
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl<'p> LineFinder<'p> {
                 LineEngine::WholeText(Box::new(finder))
             }
         };
-        Self { engine, invert: false, is_of_bytes: pattern.is_of_bytes() }
+        Self { engine, invert: false, matches_bytes: pattern.matches_bytes() }
     }
 
     /// With `invert`, makes the finder find the lines that do not match.
@@ -441,7 +441,7 @@ impl TextSearch for LineFinder<'_> {
     }
 
     fn encoding(&self, head: &[u8]) -> Encoding {
-        if self.is_of_bytes { Encoding::by_mark(head) } else { Encoding::detect(head) }
+        if self.matches_bytes { Encoding::by_mark(head) } else { Encoding::detect(head) }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct ScanOptions {
     /// Maximum number of matches kept per line.
     pub max_spans: usize,
     /// The position at which an earlier answer ended and this one continues.
-    pub after: Option<Delivered>,
+    pub after: Option<ResumePoint>,
     /// An index that rules out files without reading them.
     pub index: Option<Arc<Index>>,
     /// Search these texts in place of the files of the tree.
@@ -44,7 +44,7 @@ pub struct ScanOptions {
 
 /// The position at which an earlier answer ended: a file, and the lines of it that the answer contained.
 #[derive(Clone, Debug)]
-pub enum Delivered {
+pub enum ResumePoint {
     /// All matching lines up to this number with their context; neither is repeated.
     Matches(RelPath, u64),
     /// All lines up to this number; the rest of the last match's context follows.
@@ -62,7 +62,7 @@ impl ScanOptions {
     /// none.
     pub(crate) fn matches_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
-            Some(Delivered::Matches(place, line)) if place == path => *line,
+            Some(ResumePoint::Matches(place, line)) if place == path => *line,
             _ => 0,
         }
     }
@@ -70,7 +70,7 @@ impl ScanOptions {
     /// The last line of a file that an earlier answer contained; 0 if there is none.
     pub(crate) fn lines_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
-            Some(Delivered::Lines(place, line)) if place == path => *line,
+            Some(ResumePoint::Lines(place, line)) if place == path => *line,
             _ => 0,
         }
     }

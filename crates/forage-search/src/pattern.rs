@@ -270,7 +270,7 @@ impl Pattern {
     /// Returns true if the pattern names bytes that are not text, for example `(?-u:\xff)`. Files should then
     /// be searched without decoding.
     #[must_use]
-    pub fn is_of_bytes(&self) -> bool {
+    pub fn matches_bytes(&self) -> bool {
         !self.hir.properties().is_utf8()
     }
 
@@ -436,7 +436,7 @@ impl ParsedPattern {
         look()?;
         let bytes = automaton_bytes(&hir, compiling, stop)?;
         let cache_bytes = self.budget.cache_bytes(bytes);
-        let mut memory = vec![self.budget.reserve(PatternMemory::of_regex(bytes, &self.budget), stop)?];
+        let mut memory = vec![self.budget.reserve(PatternMemory::for_regex(bytes, &self.budget), stop)?];
         let compiling =
             (bytes > limits::UNMEASURED_AUTOMATON_BYTES).then(|| compile_large(stop)).transpose()?;
         let matcher = self.matcher(cache_bytes)?;
@@ -566,7 +566,7 @@ fn is_smart_insensitive(ast: &Ast) -> bool {
         upper: bool,
     }
     impl Letters {
-        fn see(&mut self, c: char) {
+        fn record(&mut self, c: char) {
             self.any = true;
             self.upper |= c.is_uppercase();
         }
@@ -581,17 +581,17 @@ fn is_smart_insensitive(ast: &Ast) -> bool {
 
         fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
             if let Ast::Literal(literal) = ast {
-                self.see(literal.c);
+                self.record(literal.c);
             }
             Ok(())
         }
 
         fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
             match item {
-                ast::ClassSetItem::Literal(literal) => self.see(literal.c),
+                ast::ClassSetItem::Literal(literal) => self.record(literal.c),
                 ast::ClassSetItem::Range(range) => {
-                    self.see(range.start.c);
-                    self.see(range.end.c);
+                    self.record(range.start.c);
+                    self.record(range.end.c);
                 }
                 _ => {}
             }

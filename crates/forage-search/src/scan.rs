@@ -59,7 +59,7 @@ impl<S> ScanWorker<'_, S> {
             return None;
         }
         let state = file.state()?;
-        let stretches = self.index.as_ref()?.stretches(entry, self.choice, state)?;
+        let stretches = self.index.as_ref()?.ranges(entry, self.choice, state)?;
         let bytes: u64 = stretches.iter().map(|stretch| stretch.bytes.end - stretch.bytes.start).sum();
         // We also compare the state of the entry, which takes into account that some file systems have
         // unreliable states.
@@ -457,7 +457,7 @@ impl FileScan<'_> {
     /// # Errors
     ///
     /// Returns an error if the file can't be opened.
-    pub fn again<T>(
+    pub fn revisit<T>(
         &self,
         path: &RelPath,
         visit: impl FnOnce(FileBytes<'_>) -> T,
@@ -589,11 +589,11 @@ struct PieceSink<'a> {
     delivered: u64,
     before_context: u64,
     /// Context lines after that match. We don't know yet which of them are context of the next match.
-    held: Vec<HeldContext>,
+    held: Vec<PendingContext>,
 }
 
 /// A context line that is held until the next match.
-struct HeldContext {
+struct PendingContext {
     number: u64,
     start: u64,
     line: Vec<u8>,
@@ -606,7 +606,7 @@ impl LineSink for PieceSink<'_> {
         }
         // After the delivered lines, only the next match decides which lines are its context.
         if kind == EventKind::Context && self.delivered > 0 && self.builder.file.matches == 0 {
-            self.held.push(HeldContext { number, start, line: line.to_vec() });
+            self.held.push(PendingContext { number, start, line: line.to_vec() });
             return true;
         }
         for held in std::mem::take(&mut self.held) {

@@ -131,7 +131,7 @@ fn locate_names(text: &str, definitions: &mut [Definition]) {
 }
 
 /// A definition and its position in the text.
-struct Found<'tree> {
+struct LocatedDefinition<'tree> {
     named: Named<'tree>,
     node: Node<'tree>,
     kind: &'static str,
@@ -147,7 +147,7 @@ struct Found<'tree> {
 struct Walk<'tree> {
     language: &'static Language,
     text: &'tree str,
-    found: Vec<Found<'tree>>,
+    found: Vec<LocatedDefinition<'tree>>,
     comments: Vec<RangeInclusive<u32>>,
     /// Lines of the outermost error nodes.
     errors: Vec<RangeInclusive<u32>>,
@@ -178,7 +178,7 @@ impl Braces {
 
     /// Finds the end of a definition's body and its row. If the grammar could not read a type, there is no
     /// body node, so we take the brace on the line of its name.
-    fn end_of(&self, found: &Found<'_>) -> Option<(usize, usize)> {
+    fn end_of(&self, found: &LocatedDefinition<'_>) -> Option<(usize, usize)> {
         let body = found.node.child_by_field_name("body");
         let (_, (row, end, end_row)) = match body {
             Some(body) => self.pairs.get_key_value(&body.start_byte()),
@@ -192,7 +192,7 @@ impl Braces {
 
 /// Adjacent comments and attributes before a definition.
 #[derive(Clone, Copy)]
-struct Lead {
+struct LeadingTrivia {
     first_row: usize,
     last_row: usize,
     column: usize,
@@ -204,7 +204,7 @@ struct Lead {
 #[derive(Clone, Copy, Default)]
 struct Level {
     /// The comments and attributes directly before the next child.
-    lead: Option<Lead>,
+    lead: Option<LeadingTrivia>,
     /// The first row of the lead of the wrapper that has these children. This lead belongs to the definition
     /// in the wrapper.
     wrapper: Option<usize>,
@@ -269,8 +269,9 @@ impl<'tree> Walk<'tree> {
         if kind.is_leading && !is_definition {
             if is_first_in_line(self.text, node) {
                 let (column, is_extra) = (node.start_position().column, node.is_extra());
-                let new = Lead { first_row: first, last_row: last, column, is_extra };
-                level.lead = Some(joined.map_or(new, |lead| Lead { last_row: last, is_extra, ..lead }));
+                let new = LeadingTrivia { first_row: first, last_row: last, column, is_extra };
+                level.lead =
+                    Some(joined.map_or(new, |lead| LeadingTrivia { last_row: last, is_extra, ..lead }));
             }
             return Level { is_local: level.is_local, ..Level::default() };
         }
@@ -288,7 +289,7 @@ impl<'tree> Walk<'tree> {
         }
         // If a node continues after its definition, it isn't a scope, because the rest of it isn't part of
         // the definition.
-        let is_scope = |found: &&Found<'_>| found.bytes.end >= node.end_byte();
+        let is_scope = |found: &&LocatedDefinition<'_>| found.bytes.end >= node.end_byte();
         let scope = self.found.get(before).filter(is_scope).map(|found| found.category);
         Level {
             // Comments before a node lead the first definition in it, unless the node is itself a definition.
@@ -336,7 +337,7 @@ impl<'tree> Walk<'tree> {
             let first = named.first.unwrap_or(node);
             let last = named.last.unwrap_or(first);
             let start_row = if first == node { start_row } else { first.start_position().row };
-            self.found.push(Found {
+            self.found.push(LocatedDefinition {
                 bytes: first.start_byte()..last.end_byte(),
                 has_error: first.has_error() || last.has_error(),
                 end_row: self.last_row(last),

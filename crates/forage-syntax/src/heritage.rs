@@ -6,7 +6,7 @@
 use tree_sitter::Node;
 
 use crate::language::child;
-use crate::uses::Around;
+use crate::uses::AncestorContext;
 
 /// Nodes that contain the types that are extended or implemented.
 const CLAUSES: &[&str] = &[
@@ -44,7 +44,7 @@ const ARGUMENTS_BYTES: usize = 1 << 10;
 
 /// A node and its ancestors.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a, 'tree> {
+pub(crate) struct NodeContext<'a, 'tree> {
     pub(crate) language: &'static str,
     pub(crate) text: &'a str,
     pub(crate) node: Node<'tree>,
@@ -53,7 +53,7 @@ pub(crate) struct Place<'a, 'tree> {
     pub(crate) path: &'a [(Node<'tree>, Option<&'a str>)],
 }
 
-impl<'tree> Place<'_, 'tree> {
+impl<'tree> NodeContext<'_, 'tree> {
     fn text_of(&self, node: Node<'_>) -> &str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
@@ -149,34 +149,34 @@ impl<'tree> Place<'_, 'tree> {
 
     /// Classifies a node within a clause that isn't an extended type, e.g. type arguments, arguments of a
     /// constructor, or a call that creates the class. `None` if the node may be an extended type.
-    pub(crate) fn aside(&self) -> Option<Around> {
+    pub(crate) fn aside(&self) -> Option<AncestorContext> {
         let kind = self.node.kind();
         let holds = |words: &[&str]| words.iter().any(|word| kind.contains(word));
         match (self.parent_kind(), kind) {
-            (_, "call" | "call_expression" | "keywords" | "use_list") => return Some(Around::Code),
+            (_, "call" | "call_expression" | "keywords" | "use_list") => return Some(AncestorContext::Code),
             // A metaclass isn't extended: the class is an instance of it.
             (_, "keyword_argument") => {
                 let is_metaclass = self.text_of(self.node).starts_with("metaclass");
-                return Some(if is_metaclass { Around::Type } else { Around::Code });
+                return Some(if is_metaclass { AncestorContext::Type } else { AncestorContext::Code });
             }
-            (_, "removed_trait_bound" | "suppressed_constraint") => return Some(Around::Type),
+            (_, "removed_trait_bound" | "suppressed_constraint") => return Some(AncestorContext::Type),
             ("generic_type", _) if self.path.last().is_some_and(|(it, _)| !self.is_first_named_of(*it)) => {
-                return Some(Around::Type);
+                return Some(AncestorContext::Type);
             }
             ("explicit_delegation", _)
                 if self.path.last().is_some_and(|(it, _)| !self.is_first_named_of(*it)) =>
             {
-                return Some(Around::Code);
+                return Some(AncestorContext::Code);
             }
-            ("element_reference", _) if self.field != Some("object") => return Some(Around::Code),
+            ("element_reference", _) if self.field != Some("object") => return Some(AncestorContext::Code),
             _ => {}
         }
         if matches!(self.field, Some("subscript" | "return_type")) {
-            return Some(Around::Type);
+            return Some(AncestorContext::Type);
         }
         let is_aside = holds(&["annotation", "argument", "body", "block", "parameter"]);
         let is_type = holds(&["type_", "template", "parameter", "parameterized"]);
-        is_aside.then_some(if is_type { Around::Type } else { Around::Code })
+        is_aside.then_some(if is_type { AncestorContext::Type } else { AncestorContext::Code })
     }
 }
 

@@ -260,9 +260,9 @@ impl<'tree> Site<'_, 'tree> {
         siblings.skip_while(move |sibling| sibling.start_byte() < end)
     }
 
-    /// Returns the kind of the parent node, or of its `nth` ancestor.
-    pub(crate) fn parent_kind(&self, nth: usize) -> &'tree str {
-        self.parents.iter().rev().nth(nth).map_or("", Node::kind)
+    /// Returns the kind of the parent node, or of its `index` ancestor.
+    pub(crate) fn parent_kind(&self, index: usize) -> &'tree str {
+        self.parents.iter().rev().nth(index).map_or("", Node::kind)
     }
 }
 

@@ -134,7 +134,7 @@ impl CodePattern {
     /// Returns true if this pattern covers the language of a path, so that the file can match.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {
-        self.of_path(path).is_some()
+        self.for_path(path).is_some()
     }
 
     /// Finds the byte ranges of all matches in a file, ordered by start. Note that they may overlap.
@@ -143,7 +143,7 @@ impl CodePattern {
     ///
     /// Returns an error if the text is too large, or parsing was stopped.
     pub fn find_all(&self, path: &str, text: &str, stop: &Stop) -> Result<Vec<Range<usize>>, ParseError> {
-        let Some((language, pattern)) = self.of_path(path) else { return Ok(Vec::new()) };
+        let Some((language, pattern)) = self.for_path(path) else { return Ok(Vec::new()) };
         if !text.contains(&*pattern.fixed_string()) {
             return Ok(Vec::new());
         }
@@ -160,7 +160,7 @@ impl CodePattern {
         Ok(found)
     }
 
-    fn of_path(&self, path: &str) -> Option<&(SupportLang, Pattern)> {
+    fn for_path(&self, path: &str) -> Option<&(SupportLang, Pattern)> {
         let language = SupportLang::from_path(path)?;
         self.patterns.iter().find(|(other, _)| *other == language)
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::definitions::Definition;
-use crate::heritage::{Place, is_implemented_by_tokens, is_qualifier};
+use crate::heritage::{NodeContext, is_implemented_by_tokens, is_qualifier};
 use crate::language::{Category, Language};
 use crate::limits;
 use crate::receiver::{Receiver, Receivers};
@@ -131,7 +131,7 @@ const NAMES: &[&str] = &["command_name", "identifier", "sym_lit", "variable_expr
 
 /// The classification of a leaf by its ancestors.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Around {
+pub(crate) enum AncestorContext {
     Code,
     Comment,
     String,
@@ -157,16 +157,17 @@ pub(crate) fn uses(
     let mut cursor = tree.walk();
     // The ancestors of the next node, with their fields in their own parents.
     let mut path: Vec<(Node<'_>, Option<&str>)> = Vec::new();
-    let mut around = vec![Around::Code];
+    let mut around = vec![AncestorContext::Code];
     loop {
         let node = cursor.node();
         let has_name = text.get(node.byte_range()).is_some_and(|text| text.contains(name));
-        let outer = around.last().copied().unwrap_or(Around::Code);
+        let outer = around.last().copied().unwrap_or(AncestorContext::Code);
         let (node_field, language) = (cursor.field_name(), language.name());
-        let inner = of_node(&Place { language, text, node, field: node_field, path: &path }, outer);
+        let inner = classify(&NodeContext { language, text, node, field: node_field, path: &path }, outer);
         // In a string, only parts such as escapes may have nodes. The text between them has none. We must not
         // descend into it, or we would miss names there.
-        let is_text = matches!(inner, Around::Comment | Around::String) && !holds_code(node);
+        let is_text =
+            matches!(inner, AncestorContext::Comment | AncestorContext::String) && !holds_code(node);
         if has_name && node.child_count() > 0 && path.len() < limits::DEPTH && !is_text {
             path.push((node, node_field));
             around.push(inner);
@@ -181,15 +182,15 @@ pub(crate) fn uses(
                 let kind = match inner {
                     // A qualified name ends with the name, so we compare ends.
                     _ if named.contains(&range.end) || is_clause_name(&cursor, &path) => UseKind::Definition,
-                    Around::Comment => UseKind::Comment,
-                    Around::String => UseKind::String,
-                    Around::Implementation if is_qualifier(text, range.end) => UseKind::Type,
-                    Around::Implementation => UseKind::Implementation,
+                    AncestorContext::Comment => UseKind::Comment,
+                    AncestorContext::String => UseKind::String,
+                    AncestorContext::Implementation if is_qualifier(text, range.end) => UseKind::Type,
+                    AncestorContext::Implementation => UseKind::Implementation,
                     _ if is_macro && is_implemented_by_tokens(text, at, range.end) => UseKind::Implementation,
-                    Around::Import => UseKind::Import,
+                    AncestorContext::Import => UseKind::Import,
                     _ if is_called(&cursor, &path, text) => UseKind::Call,
-                    Around::Type => UseKind::Type,
-                    Around::Code => UseKind::Code,
+                    AncestorContext::Type => UseKind::Type,
+                    AncestorContext::Code => UseKind::Code,
                 };
                 let line = text[node.start_byte()..at].matches('\n').count() + node.start_position().row + 1;
                 let is_code = !matches!(kind, UseKind::Comment | UseKind::String);
@@ -222,33 +223,33 @@ fn holds_code(node: Node<'_>) -> bool {
 }
 
 /// Classifies the leaves of a node.
-fn of_node(place: &Place<'_, '_>, outer: Around) -> Around {
-    let Place { node, field, path, .. } = *place;
+fn classify(place: &NodeContext<'_, '_>, outer: AncestorContext) -> AncestorContext {
+    let NodeContext { node, field, path, .. } = *place;
     let kind = node.kind();
     let holds = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     if holds(CODE_IN_TEXT) {
-        return Around::Code;
+        return AncestorContext::Code;
     }
-    if outer == Around::Comment || kind.contains("comment") {
-        return Around::Comment;
+    if outer == AncestorContext::Comment || kind.contains("comment") {
+        return AncestorContext::Comment;
     }
     let is_string =
         node.is_named() && holds(&["string", "heredoc", "char_literal", "regex", "quoted_content"]);
-    if outer == Around::Import {
+    if outer == AncestorContext::Import {
         return outer;
     }
-    if outer == Around::String || is_string {
-        return Around::String;
+    if outer == AncestorContext::String || is_string {
+        return AncestorContext::String;
     }
     let parent = path.last().map_or("", |(parent, _)| parent.kind());
     if place.is_heritage() {
-        return Around::Implementation;
+        return AncestorContext::Implementation;
     }
-    if let Some(aside) = place.aside().filter(|_| outer == Around::Implementation) {
+    if let Some(aside) = place.aside().filter(|_| outer == AncestorContext::Implementation) {
         return aside;
     }
     if node.is_named() && IMPORTS.iter().any(|import| kind.contains(import)) && kind != "import_meta" {
-        return Around::Import;
+        return AncestorContext::Import;
     }
     let is_type =
         holds(&["type_identifier", "type_annotation", "type_arguments", "type_parameter", "type_constraint"])
@@ -256,9 +257,9 @@ fn of_node(place: &Place<'_, '_>, outer: Around) -> Around {
             || kind == "type"
             || field == Some("type") && !parent.contains("new") && !parent.contains("creation");
     match outer {
-        Around::Implementation => outer,
-        _ if is_type => Around::Type,
-        _ if holds(&["body", "block", "arguments"]) => Around::Code,
+        AncestorContext::Implementation => outer,
+        _ if is_type => AncestorContext::Type,
+        _ if holds(&["body", "block", "arguments"]) => AncestorContext::Code,
         _ => outer,
     }
 }

@@ -115,9 +115,9 @@ fn deep_and_long_texts_end() -> Result<(), TestCaseError> {
             // We give up on some of these after the time that a file may take.
             let started = std::time::Instant::now();
             let _ = parsed(language, &text, Some("a"), &Stop::never());
-            let most = forage_syntax::limits::PARSE_TIME * 10;
+            let max = forage_syntax::limits::PARSE_TIME * 10;
             prop_assert!(
-                started.elapsed() < most,
+                started.elapsed() < max,
                 "{} {}: {:?}",
                 language.name(),
                 &text[..2],

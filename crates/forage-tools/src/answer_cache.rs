@@ -41,7 +41,7 @@ pub struct CacheKey(String);
 impl CacheKey {
     /// Hashes a request. `prompt_version` represents how the answer will be parsed; the prompt's text itself
     /// is part of the request.
-    pub(crate) fn of(model: &str, prompt_version: u32, request: &ChatRequest) -> Self {
+    pub(crate) fn for_request(model: &str, prompt_version: u32, request: &ChatRequest) -> Self {
         let mut digest = Digest::new(&SHA256);
         // Prefix each part with its length, so that no two lists of parts have the same bytes.
         let mut add = |part: &str| {
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn everything_that_determines_an_answer_changes_the_key() {
-        let base = CacheKey::of("acme/small", 1, &request("user"));
-        assert_eq!(base, CacheKey::of("acme/small", 1, &request("user")));
+        let base = CacheKey::for_request("acme/small", 1, &request("user"));
+        assert_eq!(base, CacheKey::for_request("acme/small", 1, &request("user")));
         assert_eq!(base.as_str().len(), 64);
         let mut schema = request("user");
         schema.answer_schema = Some(AnswerSchema { name: "a", ask: "", schema: json!({"enum": ["F1"]}) });
@@ -101,15 +101,15 @@ mod tests {
         let mut system = request("user");
         system.system = Redacted::trusted("another system");
         let others = [
-            CacheKey::of("acme/large", 1, &request("user")),
-            CacheKey::of("acme/small", 2, &request("user")),
-            CacheKey::of("acme/small", 1, &request("user ")),
-            CacheKey::of("acme/small", 1, &schema),
-            CacheKey::of("acme/small", 1, &other_schema),
-            CacheKey::of("acme/small", 1, &limit),
-            CacheKey::of("acme/small", 1, &system),
+            CacheKey::for_request("acme/large", 1, &request("user")),
+            CacheKey::for_request("acme/small", 2, &request("user")),
+            CacheKey::for_request("acme/small", 1, &request("user ")),
+            CacheKey::for_request("acme/small", 1, &schema),
+            CacheKey::for_request("acme/small", 1, &other_schema),
+            CacheKey::for_request("acme/small", 1, &limit),
+            CacheKey::for_request("acme/small", 1, &system),
             // The boundary between model and version moved by one character.
-            CacheKey::of("acme/small1", 1, &request("user")),
+            CacheKey::for_request("acme/small1", 1, &request("user")),
         ];
         let distinct: std::collections::HashSet<_> = others.iter().chain([&base]).collect();
         assert_eq!(distinct.len(), others.len() + 1);

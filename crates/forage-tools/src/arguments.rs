@@ -6,15 +6,15 @@
 //! affect the results, and note this in the answer. An unknown argument that narrows the search must be an
 //! error: without it we would answer another question.
 
-pub(crate) mod foreign;
+pub(crate) mod aliases;
 mod text;
 
 use forage_fs::{Globs, RelPath, Root};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use self::foreign::{Foreign, ForeignNames};
-pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
+pub use self::aliases::{ArgumentAlias, ArgumentAliases};
+pub(crate) use self::aliases::{flag, has_value, take_flag, take_number};
 pub use self::text::read_arguments;
 use crate::error::ToolError;
 use crate::limits;
@@ -32,13 +32,13 @@ pub(crate) struct ArgumentDefinition<'a> {
     /// The configured names of all tools.
     pub(crate) names: &'a ToolNames,
     pub(crate) schema: &'a Value,
-    pub(crate) foreign: &'a [ForeignNames],
+    pub(crate) foreign: &'a [ArgumentAliases],
     pub(crate) adapt: Adapt,
 }
 
 impl<'a> ArgumentDefinition<'a> {
     /// Creates the definition of the tool `T` with this schema.
-    pub(crate) fn of<T: Tool>(schema: &'a Value, names: &'a ToolNames) -> Self {
+    pub(crate) fn for_tool<T: Tool>(schema: &'a Value, names: &'a ToolNames) -> Self {
         Self { tool: names.called(T::NAME), names, schema, foreign: T::FOREIGN, adapt: T::adapt }
     }
 
@@ -104,7 +104,7 @@ pub(crate) fn named(
     };
     let mut notes = Vec::new();
     (definition.adapt)(&mut fields)?;
-    foreign::translate(definition, &mut fields, &mut notes)?;
+    aliases::translate(definition, &mut fields, &mut notes)?;
     // An empty value means "not given" for an argument that has a default.
     fields.retain(|name, value| match value {
         Value::Null => false,
@@ -238,12 +238,12 @@ impl<'a> Clamp<'a> {
         value: Option<i64>,
         default: u64,
         least: u64,
-        most: u64,
+        max: u64,
     ) -> u64 {
         let Some(value) = value else { return default };
-        let clamped = u64::try_from(value).unwrap_or(0).clamp(least, most);
+        let clamped = u64::try_from(value).unwrap_or(0).clamp(least, max);
         if i64::try_from(clamped) != Ok(value) {
-            self.note(argument, value, least, most);
+            self.note(argument, value, least, max);
         }
         clamped
     }
@@ -260,12 +260,12 @@ impl<'a> Clamp<'a> {
     }
 
     /// Warns that a number was clamped to the nearer limit.
-    pub(crate) fn note(&mut self, argument: &str, value: impl Into<i128>, least: u64, most: u64) {
+    pub(crate) fn note(&mut self, argument: &str, value: impl Into<i128>, least: u64, max: u64) {
         let value: i128 = value.into();
-        let used = value.clamp(least.into(), most.into());
+        let used = value.clamp(least.into(), max.into());
         let argument = self.names.argument(self.tool, argument);
         self.warnings
-            .push(format!("`{argument}`: {value} is not between {least} and {most}; {used} was used"));
+            .push(format!("`{argument}`: {value} is not between {least} and {max}; {used} was used"));
     }
 }
 
@@ -288,10 +288,10 @@ pub(crate) fn globs_at(
     }
     let bytes: usize = all.iter().map(String::len).sum();
     if all.len() > limits::GLOBS || bytes > limits::GLOBS_BYTES {
-        let (most, most_bytes) = (grouped(limits::GLOBS as u64), grouped(limits::GLOBS_BYTES as u64));
+        let (max, most_bytes) = (grouped(limits::GLOBS as u64), grouped(limits::GLOBS_BYTES as u64));
         let found = count(all.len() as u64, "glob");
         let problem = format!(
-            "it has {found} of {} bytes, over the limit of {most} globs and {most_bytes} bytes; use fewer, broader \
+            "it has {found} of {} bytes, over the limit of {max} globs and {most_bytes} bytes; use fewer, broader \
              globs",
             grouped(bytes as u64)
         );
@@ -405,10 +405,10 @@ mod tests {
             "required": ["pattern"],
         });
         let foreign = [
-            (&["query"][..], Foreign::Same("pattern")),
-            (&["include"][..], Foreign::Same("file_pattern")),
-            (&["case_sensitive"][..], Foreign::Opposite("ignore_case")),
-            (&["multiline"][..], Foreign::Missing("search for one of the lines")),
+            (&["query"][..], ArgumentAlias::Rename("pattern")),
+            (&["include"][..], ArgumentAlias::Rename("file_pattern")),
+            (&["case_sensitive"][..], ArgumentAlias::Negate("ignore_case")),
+            (&["multiline"][..], ArgumentAlias::Unsupported("search for one of the lines")),
         ];
         let definition = ArgumentDefinition {
             tool: "tool",
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_add_is_left_out_with_a_note() {
+    fn arguments_added_by_clients_are_dropped_with_a_note() {
         let cases = [
             (json!({"pattern": "x", "wait_for_previous": true}), "ignored: `wait_for_previous`"),
             (json!({"pattern": "x", "reason": "y", "depth": 2}), "ignored: `reason`, `depth`"),

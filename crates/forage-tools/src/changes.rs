@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{FileSet, Globs, RelPath, Root, WalkOptions};
-use forage_git::{ChangeKind, ChangeSet, Comparison, NoHistory, ObjectError, Repository, RevisionError};
+use forage_git::{ChangeKind, ChangeSet, Comparison, HistoryError, ObjectError, Repository, RevisionError};
 
 use crate::error::ToolError;
 use crate::limits;
@@ -45,7 +45,7 @@ impl ChangedFiles {
     pub fn read(root: &Arc<Root>, range: &str, stop: &Stop) -> Result<Self, ToolError> {
         let refused = |problem: String| ToolError::argument(CHANGED, problem);
         let mut repository = Repository::open(root, stop).map_err(|error| match error {
-            NoHistory::NoRepository => {
+            HistoryError::NoRepository => {
                 refused(format!("{} has no git repository at its top", root.path().display()))
             }
             error => refused(error.to_string()),

@@ -26,7 +26,7 @@ use crate::sanitize::sanitize_line;
 use crate::shown_earlier::ShownEarlier;
 use crate::telemetry::{CallObservers, Telemetry};
 use crate::text::{count, grouped};
-use crate::tools::GatheredUses;
+use crate::tools::UsesCache;
 
 /// How `keyword_search` chooses the relevant files.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl FilterSettings {
 
     /// Describes where a model could have been configured and why no provider has one, for the error without
     /// models.
-    pub(crate) fn what_was_looked_for(&self) -> String {
+    pub(crate) fn describe_discovery(&self) -> String {
         format!("{} {}", self.looked_for, self.models.passed_over()).trim().to_owned()
     }
 }
@@ -185,7 +185,7 @@ impl WaitingFor {
     }
 
     /// Returns the party that the call waits for.
-    pub fn whom(&self) -> Option<String> {
+    pub fn party(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -204,8 +204,8 @@ pub struct CallProgress {
 impl CallProgress {
     /// Describes the current activity and its progress. `else_doing` is the description of a call that
     /// neither waits nor reads files for the ranked index.
-    pub fn said(&self, else_doing: &str) -> String {
-        if let Some(model) = self.waiting.whom() {
+    pub fn describe(&self, else_doing: &str) -> String {
+        if let Some(model) = self.waiting.party() {
             return format!("waiting for {}", sanitize_line(&model));
         }
         let (read, all) = (&self.ranked.read, &self.ranked.all);
@@ -296,7 +296,7 @@ impl LookupSettings {
 
     /// Creates the settings for a collection. The text of a point is always fetched, even if it is not among
     /// the fields to show.
-    pub fn of(mut retriever: Retriever, limit: u64) -> Self {
+    pub fn new(mut retriever: Retriever, limit: u64) -> Self {
         let text_field = retriever.text_field.clone().unwrap_or_else(|| Self::TEXT_FIELD.to_owned());
         if !retriever.fields.contains(&text_field) {
             retriever.fields.push(text_field.clone());
@@ -318,7 +318,7 @@ impl Default for LookupSettings {
 }
 
 /// Reasons why there is no ranked index.
-pub(crate) enum NotRanked {
+pub(crate) enum RankUnavailable {
     /// It is not up to date with the tree yet. Contains the number of missing files that are indexed by now
     /// and their total, if known.
     NotYet(Option<(u64, u64)>),
@@ -364,7 +364,7 @@ pub struct Context {
     pub shown_earlier: Option<Arc<ShownEarlier>>,
     /// Caches the files that mention a name while the caller pages through its uses. `None` for a caller that
     /// asks once.
-    pub gathered_uses: Option<Arc<GatheredUses>>,
+    pub gathered_uses: Option<Arc<UsesCache>>,
     /// Cached outlines of parsed files.
     pub outlines: Arc<OutlineCache>,
     /// Removes secrets from answers: from lines, names and messages, in text and records. All rules are on by
@@ -424,11 +424,11 @@ impl Context {
 
     /// Returns the index of a root, if there is one.
     pub fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
-        self.indexes.as_ref()?.of(root)
+        self.indexes.as_ref()?.open(root)
     }
 
     /// Updates the ranked index of a root to match its tree. `call` is the stop signal of the call.
-    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<Ranked, NotRanked> {
+    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<Ranked, RankUnavailable> {
         let within = match self.waits_for_ranking() {
             // The deadline of `call` would end this wait too early.
             true => self.stop.within(self.indexing_time),
@@ -446,15 +446,15 @@ impl Context {
         self.indexing_time > self.timeout
     }
 
-    fn ranked_within(&self, root: &Arc<Root>, stop: &Stop) -> Result<Ranked, NotRanked> {
+    fn ranked_within(&self, root: &Arc<Root>, stop: &Stop) -> Result<Ranked, RankUnavailable> {
         let effort = self.effort(stop);
         let kept = self.indexes.as_ref().and_then(|indexes| indexes.ranked(root, &effort));
         kept.unwrap_or_else(|| Ranked::in_memory(root, &effort)).map_err(|error| match error {
-            UpdateError::Open(error) => NotRanked::Never(error.into()),
-            UpdateError::Cancelled => NotRanked::Never(ToolError::Cancelled),
-            UpdateError::Unfinished { done, all } => NotRanked::NotYet(Some((done, all))),
-            UpdateError::NoTime | UpdateError::Busy => NotRanked::NotYet(None),
-            error => NotRanked::Never(ToolError::index(&error, error.hint())),
+            UpdateError::Open(error) => RankUnavailable::Never(error.into()),
+            UpdateError::Cancelled => RankUnavailable::Never(ToolError::Cancelled),
+            UpdateError::Unfinished { done, all } => RankUnavailable::NotYet(Some((done, all))),
+            UpdateError::NoTime | UpdateError::Busy => RankUnavailable::NotYet(None),
+            error => RankUnavailable::Never(ToolError::index(&error, error.hint())),
         })
     }
 
@@ -501,19 +501,19 @@ mod tests {
     #[test]
     fn progress_says_what_is_done_and_of_how_much() {
         let progress = CallProgress::default();
-        assert_eq!(progress.said("searching"), "searching");
+        assert_eq!(progress.describe("searching"), "searching");
         progress.visited.store(2051, Ordering::Relaxed);
-        assert_eq!(progress.said("searching"), "searching: 2,051 files visited");
+        assert_eq!(progress.describe("searching"), "searching: 2,051 files visited");
         progress.ranked.all.store(3000, Ordering::Relaxed);
         progress.ranked.read.store(1200, Ordering::Relaxed);
-        assert_eq!(progress.said("searching"), "reading files for the ranked index: 1,200 of 3,000");
+        assert_eq!(progress.describe("searching"), "reading files for the ranked index: 1,200 of 3,000");
         progress.waiting.set(Some("acme/small\u{1b}[2J".to_owned()));
         assert!(
-            progress.said("searching").starts_with("waiting for acme/small")
-                && !progress.said("").contains('\u{1b}')
+            progress.describe("searching").starts_with("waiting for acme/small")
+                && !progress.describe("").contains('\u{1b}')
         );
         progress.waiting.set(None);
         progress.ranked.read.store(3000, Ordering::Relaxed);
-        assert_eq!(progress.said("searching"), "searching: 2,051 files visited");
+        assert_eq!(progress.describe("searching"), "searching: 2,051 files visited");
     }
 }

@@ -73,7 +73,7 @@ const HASH_BYTES: usize = 7;
 
 /// A cursor whose file we have not found yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SealedCursor {
+pub(crate) struct UnresolvedCursor {
     bytes: [u8; BYTES],
     fingerprint: u64,
 }
@@ -95,7 +95,7 @@ impl Cursor {
     }
 }
 
-impl SealedCursor {
+impl UnresolvedCursor {
     pub(crate) fn parse(text: &str, fingerprint: u64) -> Result<Self, ToolError> {
         let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
         let Some(bytes) = bytes else {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn reads_as(text: &str, fingerprint: u64, cursor: &Cursor) -> bool {
-        SealedCursor::parse(text, fingerprint).is_ok_and(|sealed| sealed.at(&cursor.path).is_some())
+        UnresolvedCursor::parse(text, fingerprint).is_ok_and(|sealed| sealed.at(&cursor.path).is_some())
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         for cursor in cursors.map(|(path, line, distance)| place(path, line, distance)) {
             let text = cursor.encode(7);
             assert_eq!(text.len(), 16);
-            assert_eq!(SealedCursor::parse(&text, 7).unwrap().at(&cursor.path), Some(cursor.clone()));
+            assert_eq!(UnresolvedCursor::parse(&text, 7).unwrap().at(&cursor.path), Some(cursor.clone()));
             assert!(!reads_as(&text, 8, &cursor));
             assert!(!reads_as(&text, 7, &place("a/b", 0, 0)));
         }

@@ -203,7 +203,7 @@ pub enum ErrorCode {
 
 impl ToolError {
     /// Formats the error of a call of `tool` with the next step, in the reader's terms.
-    pub fn told(&self, tool: &str, names: &ToolNames) -> String {
+    pub fn message(&self, tool: &str, names: &ToolNames) -> String {
         let is_of_argument =
             matches!(self.code(), ErrorCode::Argument | ErrorCode::Pattern | ErrorCode::Path);
         let text = self.to_string();

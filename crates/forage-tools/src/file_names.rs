@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{EntryKind, Globs, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::arguments::{globs_at, split};
-use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
+use crate::output_redactor::OutputRedactor;
 use crate::place::PathTarget;
 use crate::text::{absolute, quoted};
 
@@ -24,7 +24,7 @@ pub(crate) struct FileName {
 
 /// How similar a path is to a name, the most similar first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Nearness {
+pub(crate) enum PathSimilarity {
     /// The whole name matches.
     Whole,
     /// The name without its extension matches.
@@ -49,7 +49,7 @@ impl FileName {
     }
 
     /// Compares a path below its root with the name. Returns `None` if they are not similar.
-    pub(crate) fn nearness(&self, path: &str) -> Option<Nearness> {
+    pub(crate) fn nearness(&self, path: &str) -> Option<PathSimilarity> {
         let wanted = self.folded.as_str();
         let path = folded(path);
         let (_, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -60,25 +60,23 @@ impl FileName {
             let ends =
                 path.strip_suffix(wanted).is_some_and(|before| before.is_empty() || before.ends_with('/'));
             return match ends {
-                true => Some(Nearness::Whole),
-                false if path.contains(wanted) => Some(Nearness::InPath),
+                true => Some(PathSimilarity::Whole),
+                false if path.contains(wanted) => Some(PathSimilarity::InPath),
                 // The file may be in another directory.
-                false => {
-                    of_name(last, name).filter(|nearness| *nearness < Nearness::Scattered).map(|nearness| {
-                        match path.contains(directory) {
-                            true => nearness.max(Nearness::Within),
-                            false => nearness.max(Nearness::InPath),
-                        }
-                    })
-                }
+                false => compare_names(last, name)
+                    .filter(|nearness| *nearness < PathSimilarity::Scattered)
+                    .map(|nearness| match path.contains(directory) {
+                        true => nearness.max(PathSimilarity::Within),
+                        false => nearness.max(PathSimilarity::InPath),
+                    }),
             };
         }
         let by_words = || {
             let is_there = wanted.split_whitespace().all(|word| path.contains(word));
-            is_there.then_some(Nearness::InPath)
+            is_there.then_some(PathSimilarity::InPath)
         };
-        let by_name = of_name(wanted, name);
-        by_name.filter(|nearness| *nearness < Nearness::InPath).or_else(by_words).or(by_name)
+        let by_name = compare_names(wanted, name);
+        by_name.filter(|nearness| *nearness < PathSimilarity::InPath).or_else(by_words).or(by_name)
     }
 }
 
@@ -89,41 +87,41 @@ fn folded(name: &str) -> String {
 }
 
 /// Compares two names, which must both be [`folded`].
-fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
+fn compare_names(wanted: &str, name: &str) -> Option<PathSimilarity> {
     // A leading dot belongs to the stem, as in `.env`.
     let stem = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name, |(at, _)| &name[..at]);
     if name == wanted {
-        return Some(Nearness::Whole);
+        return Some(PathSimilarity::Whole);
     }
     if stem == wanted {
-        return Some(Nearness::Stem);
+        return Some(PathSimilarity::Stem);
     }
     if let Some(at) = name.find(wanted) {
         let is_part = name[..at].ends_with(['_', '-', '.', ' ']);
         return Some(match at {
-            0 => Nearness::Beginning,
-            _ if is_part => Nearness::Part,
-            _ => Nearness::Within,
+            0 => PathSimilarity::Beginning,
+            _ if is_part => PathSimilarity::Part,
+            _ => PathSimilarity::Within,
         });
     }
     let length = wanted.chars().count();
-    let most = (length / limits::CHARACTERS_BY_EDIT).max(usize::from(length > 2));
-    let edits = |other: &str| match other.chars().count().abs_diff(length) > most {
+    let max = (length / limits::CHARACTERS_BY_EDIT).max(usize::from(length > 2));
+    let edits = |other: &str| match other.chars().count().abs_diff(length) > max {
         true => usize::MAX,
         false => strsim::damerau_levenshtein(other, wanted),
     };
     // We also try the stem without underscores, for example for `__main__.py`.
     let least = [stem, name, stem.trim_matches('_')].into_iter().map(edits).min().unwrap_or(usize::MAX);
-    if least <= most {
-        return Some(Nearness::Edits(least));
+    if least <= max {
+        return Some(PathSimilarity::Edits(least));
     }
     let mut characters = name.chars();
     let is_scattered = length > 2 && wanted.chars().all(|wanted| characters.any(|c| c == wanted));
-    is_scattered.then_some(Nearness::Scattered)
+    is_scattered.then_some(PathSimilarity::Scattered)
 }
 
 /// A path with its similarity.
-pub(crate) type NearPath = (Nearness, RelPath, EntryKind);
+pub(crate) type SimilarPath = (PathSimilarity, RelPath, EntryKind);
 
 /// Finds entries with similar names below `start`, and sorts them by similarity. A name that merely contains
 /// the characters is returned only if there is nothing better.
@@ -133,10 +131,10 @@ pub(crate) fn near(
     name: &FileName,
     options: &WalkOptions,
     stop: &Stop,
-) -> Result<(Vec<NearPath>, WalkReport), ToolError> {
+) -> Result<(Vec<SimilarPath>, WalkReport), ToolError> {
     // A name may also be that of a directory or a link.
     let options = context.known_to_index(root, WalkOptions { all_entries: true, ..options.clone() });
-    let mut found: Vec<NearPath> = Vec::new();
+    let mut found: Vec<SimilarPath> = Vec::new();
     let report = walk(
         root,
         start,
@@ -145,7 +143,7 @@ pub(crate) fn near(
         || (),
         |(), entry, _| match name.nearness(&String::from_utf8_lossy(entry.path.as_bytes())) {
             Some(nearness) => {
-                WalkStep::Item((nearness, entry.path.clone(), entry.kind), size_of::<NearPath>())
+                WalkStep::Item((nearness, entry.path.clone(), entry.kind), size_of::<SimilarPath>())
             }
             None => WalkStep::Nothing,
         },
@@ -154,8 +152,8 @@ pub(crate) fn near(
             if found.len() < limits::NEAR_PATHS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     )?;
-    if found.iter().any(|(nearness, ..)| *nearness < Nearness::Scattered) {
-        found.retain(|(nearness, ..)| *nearness < Nearness::Scattered);
+    if found.iter().any(|(nearness, ..)| *nearness < PathSimilarity::Scattered) {
+        found.retain(|(nearness, ..)| *nearness < PathSimilarity::Scattered);
     }
     found.sort_by(|(near, path, _), (other, other_path, _)| {
         let length = |path: &RelPath| (path.depth(), path.as_bytes().len());
@@ -196,8 +194,8 @@ pub(crate) fn fits_elsewhere(
         },
     )
     .ok()?;
-    let mut hidden = Hidden::default();
-    let path = Border::new(&context.redactor, &mut hidden).path(&first?).0;
+    let mut hidden = RedactionReport::default();
+    let path = OutputRedactor::new(&context.redactor, &mut hidden).path(&first?).0;
     Some(format!(
         "`{argument}` with `/` starts at {}; did you mean `{meant}`, which matches {path}?",
         start.display()
@@ -272,19 +270,19 @@ pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolErr
     // `path#name` asks for a definition in a file.
     let name = FileName::new(path.rsplit_once('#').map_or(path, |(path, _)| path));
     let stop = context.stop.within(limits::NEAREST_TIME);
-    let mut hidden = Hidden::default();
-    let mut border = Border::new(&context.redactor, &mut hidden);
+    let mut hidden = RedactionReport::default();
+    let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
     let mut nearest = Vec::new();
     for root in context.roots.all() {
         let options = context.walk_options();
         let Ok((found, _)) = near(context, (root, &RelPath::root()), &name, &options, &stop) else {
             continue;
         };
-        let sure = found.into_iter().filter(|(nearness, ..)| *nearness < Nearness::Scattered);
+        let sure = found.into_iter().filter(|(nearness, ..)| *nearness < PathSimilarity::Scattered);
         let is_main = Arc::ptr_eq(root, context.roots.main());
         nearest.extend(sure.take(limits::NEAREST_PATHS).map(|(nearness, path, _)| {
             let mut shown = if is_main { path.display().into_owned() } else { absolute(root, &path) };
-            border.name(&mut shown);
+            redactor.name(&mut shown);
             (nearness, shown)
         }));
     }
@@ -307,28 +305,28 @@ mod tests {
     #[test]
     fn names_are_near_by_what_is_wrong_with_them() {
         let cases = [
-            ("main.rs", "src/main.rs", Some(Nearness::Whole)),
-            ("Main", "src/main.rs", Some(Nearness::Stem)),
-            ("mai", "src/main.rs", Some(Nearness::Beginning)),
-            ("line", "src/command_line.rs", Some(Nearness::Part)),
-            ("mmand", "src/command_line.rs", Some(Nearness::Within)),
-            ("mian", "src/main.rs", Some(Nearness::Edits(1))),
-            ("src", "src/main.rs", Some(Nearness::InPath)),
-            ("src line", "src/command_line.rs", Some(Nearness::InPath)),
-            ("src/main.rs", "crates/a/src/main.rs", Some(Nearness::Whole)),
-            ("lib/main.rs", "crates/a/src/main.rs", Some(Nearness::InPath)),
-            ("a/lib/main.rs", "a/src/main.rs", Some(Nearness::InPath)),
-            ("cmdln", "src/command_line.rs", Some(Nearness::Scattered)),
-            (".env", "a/.env.example", Some(Nearness::Stem)),
+            ("main.rs", "src/main.rs", Some(PathSimilarity::Whole)),
+            ("Main", "src/main.rs", Some(PathSimilarity::Stem)),
+            ("mai", "src/main.rs", Some(PathSimilarity::Beginning)),
+            ("line", "src/command_line.rs", Some(PathSimilarity::Part)),
+            ("mmand", "src/command_line.rs", Some(PathSimilarity::Within)),
+            ("mian", "src/main.rs", Some(PathSimilarity::Edits(1))),
+            ("src", "src/main.rs", Some(PathSimilarity::InPath)),
+            ("src line", "src/command_line.rs", Some(PathSimilarity::InPath)),
+            ("src/main.rs", "crates/a/src/main.rs", Some(PathSimilarity::Whole)),
+            ("lib/main.rs", "crates/a/src/main.rs", Some(PathSimilarity::InPath)),
+            ("a/lib/main.rs", "a/src/main.rs", Some(PathSimilarity::InPath)),
+            ("cmdln", "src/command_line.rs", Some(PathSimilarity::Scattered)),
+            (".env", "a/.env.example", Some(PathSimilarity::Stem)),
             ("xyz", "src/main.rs", None),
             ("", "src/main.rs", None),
             ("ab", "a_b.rs", None),
             // This name is decomposed, and the path is composed.
-            ("cafe\u{301}", "src/CAF\u{c9}.rs", Some(Nearness::Stem)),
+            ("cafe\u{301}", "src/CAF\u{c9}.rs", Some(PathSimilarity::Stem)),
             (
                 "\u{d559}\u{c810}",
                 "\u{1112}\u{1161}\u{11a8}\u{110c}\u{1165}\u{11b7}\u{110b}.md",
-                Some(Nearness::Beginning),
+                Some(PathSimilarity::Beginning),
             ),
         ];
         for (name, path, expected) in cases {

@@ -101,9 +101,9 @@ pub(crate) fn whole_text(
         .read_into(&mut bytes, limits::READ_DECODE_BYTES)
         .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
     if contents != Contents::Whole {
-        let most = grouped(limits::READ_DECODE_BYTES as u64);
+        let max = grouped(limits::READ_DECODE_BYTES as u64);
         let problem = format!(
-            "it has {} bytes, over the limit of {most} for finding definitions; read lines",
+            "it has {} bytes, over the limit of {max} for finding definitions; read lines",
             grouped(size)
         );
         return Err(ToolError::argument("path", problem));
@@ -113,9 +113,9 @@ pub(crate) fn whole_text(
         DecodedText::Text { bytes, encoding } => {
             let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
             if lines > limits::READ_DECODE_LINES {
-                let (lines, most) = (grouped(lines), grouped(limits::READ_DECODE_LINES));
+                let (lines, max) = (grouped(lines), grouped(limits::READ_DECODE_LINES));
                 let problem = format!(
-                    "it has {lines} lines, over the limit of {most} for finding definitions; read lines"
+                    "it has {lines} lines, over the limit of {max} for finding definitions; read lines"
                 );
                 return Err(ToolError::argument("path", problem));
             }

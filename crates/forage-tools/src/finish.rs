@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Render as _, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize;
 use crate::text::absolute;
 use crate::tool::Tool;
 use forage_fs::{RelPath, Root};
 
 /// A running call.
-pub(crate) struct Begun {
+pub(crate) struct RunningCall {
     at: Instant,
     /// The root that the call is about; `None` for a tool that is not about files.
     root: Option<Arc<Root>>,
@@ -21,14 +21,14 @@ pub(crate) struct Begun {
     is_other: bool,
 }
 
-impl Begun {
+impl RunningCall {
     /// Starts the clock of a call about this root.
-    pub(crate) fn at(root: Option<&Arc<Root>>, is_other: bool) -> Self {
+    pub(crate) fn start(root: Option<&Arc<Root>>, is_other: bool) -> Self {
         Self { at: Instant::now(), root: root.cloned(), is_other }
     }
 
     /// Adds the common facts to the outcome and redacts it. `notes` come from argument parsing.
-    pub(crate) fn complete<T: Tool>(
+    pub(crate) fn finish<T: Tool>(
         self,
         outcome: &mut ToolOutcome<T::Response>,
         context: &Context,
@@ -45,14 +45,14 @@ impl Begun {
         }
         let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
-        let mut border = Border::new(&context.redactor, &mut outcome.hidden);
-        outcome.response.redact(&mut border);
+        let mut redactor = OutputRedactor::new(&context.redactor, &mut outcome.hidden);
+        outcome.response.redact(&mut redactor);
         if let Some(root) = self.root.as_ref().filter(|_| self.is_other) {
             outcome.response.name_whole_paths(root);
         }
-        outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
+        outcome.warnings.iter_mut().for_each(|warning| redactor.text(warning));
         for name in &mut outcome.noise_directories {
-            border.name(name);
+            redactor.name(name);
         }
     }
 }

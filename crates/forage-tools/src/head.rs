@@ -95,7 +95,11 @@ pub struct AnswerHead {
 
 impl AnswerHead {
     /// Summarizes an outcome and its text.
-    pub(crate) fn of<R: Render>(outcome: &ToolOutcome<R>, text_cut: bool, shown: Vec<ShownFile>) -> Self {
+    pub(crate) fn from_outcome<R: Render>(
+        outcome: &ToolOutcome<R>,
+        text_cut: bool,
+        shown: Vec<ShownFile>,
+    ) -> Self {
         let mut head = Self { text_cut, shown, ..Self::default() };
         let (mut searched, mut absent) = (None, Vec::new());
         absent.push(head.add(outcome, &mut searched));
@@ -184,7 +188,7 @@ impl AnswerHead {
                 }
             };
             // If roots are nested, we choose the innermost one.
-            let found = roots.iter().enumerate().filter_map(|(nth, root)| Some((nth, below(root)?)));
+            let found = roots.iter().enumerate().filter_map(|(index, root)| Some((index, below(root)?)));
             if let Some((root, path)) = found.min_by_key(|(_, path)| path.len()) {
                 (file.root, file.path) = (root, path);
             }

@@ -14,7 +14,7 @@ use forage_search::index::Index;
 pub trait Indexes: Send + Sync {
     /// Returns the index of a root, if there is one. A search waits for the result. A call may ask several
     /// times, so an implementation should keep the index open.
-    fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>>;
+    fn open(&self, root: &Arc<Root>) -> Option<Arc<Index>>;
 
     /// Updates the ranked index of a root to match its tree. Returns `None` if this never stores ranked
     /// indexes. The caller then builds one in memory.

@@ -112,7 +112,7 @@ pub struct CallHead {
 
 impl CallHead {
     /// Creates a record with only the tool and the status.
-    pub fn of(surface: &str, tool: &str, status: CallStatus) -> Self {
+    pub fn new(surface: &str, tool: &str, status: CallStatus) -> Self {
         Self {
             began_us: 0,
             elapsed_us: 0,
@@ -150,7 +150,7 @@ pub struct AskedTool<'a> {
 
 impl<'a> AskedTool<'a> {
     /// Creates the record of a tool call with its arguments.
-    pub fn of(tool: &'a dyn AnyTool, arguments: Option<&'a Value>) -> Self {
+    pub fn new(tool: &'a dyn AnyTool, arguments: Option<&'a Value>) -> Self {
         Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.egress() != Egress::None }
     }
 }
@@ -180,8 +180,8 @@ pub(crate) fn head(
         let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
         head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });
     }
-    let told = result.err().map(|error| error.told(tool, &context.names)).unwrap_or_default();
-    let text = result.map_or(told.as_str(), |answer| answer.text.as_str());
+    let message = result.err().map(|error| error.message(tool, &context.names)).unwrap_or_default();
+    let text = result.map_or(message.as_str(), |answer| answer.text.as_str());
     let observers = &context.observers;
     CallHead {
         began_us: since_1970(began),
@@ -194,13 +194,13 @@ pub(crate) fn head(
         base: context.roots.base().display().into_owned(),
         code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
         error: error
-            .map(|_| clip(&context.without_secrets(&sanitize_line(&told)), limits::JOURNAL_ERROR_BYTES)),
+            .map(|_| clip(&context.without_secrets(&sanitize_line(&message)), limits::JOURNAL_ERROR_BYTES)),
         bytes: text.len() as u64,
         digest: digest(text),
         head,
         models,
         trace: observers.trace.clone(),
-        ..CallHead::of(observers.surface, tool, status)
+        ..CallHead::new(observers.surface, tool, status)
     }
 }
 

@@ -15,7 +15,7 @@
 //! # // One crate alone.
 //! # let root = forage_fs::Root::open("src".as_ref(), &Default::default(), forage_fs::SecretPolicy::standard(&[]))?;
 //! # let roots = forage_fs::Roots::new(vec![root], forage_fs::RelPath::root())?;
-//! # let workspace = Workspace::of(forage_tools::Context::new(roots));
+//! # let workspace = Workspace::from_context(forage_tools::Context::new(roots));
 //! let found = workspace.grep(GrepRequest::new(r"pub struct \w+").file_pattern("*.rs"))?.response;
 //! for file in &found.files {
 //!     println!("{}: {} of {} matches", file.path, file.match_count, found.match_count);
@@ -41,7 +41,6 @@
 
 mod answer_cache;
 mod arguments;
-mod border;
 mod changes;
 mod context;
 mod correction;
@@ -51,25 +50,26 @@ mod file_names;
 mod file_text;
 mod finish;
 mod head;
+pub mod index_manager;
 mod indexes;
 pub mod journal;
-pub mod kept;
 pub mod limits;
 mod lines;
 mod models;
+mod multi_root;
 mod names;
 mod noise;
 mod notes;
 mod other_readings;
 mod outcome;
 mod outlines;
+mod output_redactor;
 mod place;
 pub mod records;
 pub mod registry;
 mod revision;
 mod sanitize;
 pub mod schema;
-mod several;
 mod shown;
 mod shown_earlier;
 pub mod telemetry;
@@ -83,7 +83,7 @@ mod why;
 mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
-pub use arguments::{Foreign, ForeignNames, read_arguments};
+pub use arguments::{ArgumentAlias, ArgumentAliases, read_arguments};
 pub use changes::ChangedFiles;
 pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,
@@ -97,14 +97,14 @@ pub use head::{AnswerHead, FunnelStep};
 pub use indexes::{Indexes, Ranked};
 pub use journal::{AskedTool, CallHead, CallJournal, CallStatus, TraceParent};
 pub use models::{FoundModels, Models};
-pub use names::{Manner, OTHER_SEARCH, Plain, ToolNames, WITHOUT_MODEL};
+pub use multi_root::{OtherRoot, RootScope};
+pub use names::{OTHER_SEARCH, Phrasing, Plain, ToolNames, WITHOUT_MODEL};
 pub use other_readings::other_readings;
 pub use outcome::{Answer, CallProblem, Limit, ToolOutcome};
 pub use outlines::{OutlineCache, enclosing_definition};
 pub use place::ROOT;
 pub use revision::RevisionFiles;
 pub use sanitize::{sanitize, sanitize_line};
-pub use several::{AboutRoots, OtherRoot};
 pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
 pub use telemetry::{CallObservers, Telemetry};

@@ -189,7 +189,7 @@ pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 pub const CODE_TOKENS: u64 = 4_000;
 
 /// Minimum room in tokens for showing code by default. With less, only one definition would fit.
-pub const CODE_TOKENS_LEAST: u64 = 1_000;
+pub const CODE_TOKENS_MIN: u64 = 1_000;
 
 /// Minimum tokens of code for reading [`CODE_FILES`] files. With less, we read as many as without code.
 pub const CODE_TOKENS_FOR_MANY: u64 = 2_000;
@@ -526,14 +526,14 @@ pub const LOOKUP_COMPARED_BYTES: u64 = 256 << 10;
 
 /// Lines around those shown that we check for signs of a secret, for example a name above its value.
 /// Formatters put the value on the next line, and people may put a comment in between.
-pub const BORDER_LINES: usize = 3;
+pub const REDACTION_CONTEXT_LINES: usize = 3;
 
 /// Bytes of a line before and after the part shown that we check for the same reason. The longest common
 /// tokens have about 2,000, plus a name before them.
-pub const BORDER_LINE_BYTES: usize = 4 << 10;
+pub const REDACTION_CONTEXT_BYTES: usize = 4 << 10;
 
 /// Factor by which we keep more spans of a line than we show, until the line is cut to the part shown.
-pub const BORDER_SPANS: usize = 8;
+pub const REDACTION_SPAN_FACTOR: usize = 8;
 
 /// Minimum bytes of a root's part of a text answer about several roots. Further roots are only named.
 pub const ROOT_BYTES_MIN: usize = 1_500;

@@ -110,10 +110,10 @@ pub(crate) fn fit_steps<D: Copy, const N: usize>(
         let text = with_notes(text, &notes);
         return Fitted { text, is_cut: false, hides_results: false, detail, is_shortened: false };
     }
-    for (nth, (less, note)) in steps.into_iter().enumerate() {
+    for (index, (less, note)) in steps.into_iter().enumerate() {
         notes.insert(0, format!("the answer was too long: {note}"));
         (text, detail) = (body(less), less);
-        if text.len() + notes_bytes(&notes) <= budget || nth + 1 == N {
+        if text.len() + notes_bytes(&notes) <= budget || index + 1 == N {
             break;
         }
         notes.remove(0);

@@ -11,12 +11,12 @@ use forage_base::Hint;
 pub struct ToolNames {
     /// Pairs of a tool's original name and its current one.
     called: Vec<(String, String)>,
-    manner: &'static dyn Manner,
+    phrasing: &'static dyn Phrasing,
 }
 
 /// Phrasing of tools, calls and hints for a kind of reader. For example, a person has commands where an agent
 /// has tools.
-pub trait Manner: Debug + Send + Sync {
+pub trait Phrasing: Debug + Send + Sync {
     /// Formats the name of a tool for a sentence. `id` is its original name, and `name` the current one.
     fn tool(&self, _id: &str, name: &str) -> String {
         name.to_owned()
@@ -40,7 +40,7 @@ pub trait Manner: Debug + Send + Sync {
     }
 
     /// Describes how to continue where the last call ended.
-    fn go_on(&self, cursor: &str) -> String {
+    fn continuation(&self, cursor: &str) -> String {
         format!("repeat the call with cursor=\"{cursor}\"")
     }
 
@@ -53,7 +53,7 @@ pub trait Manner: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Plain;
 
-impl Manner for Plain {
+impl Phrasing for Plain {
     fn hint(&self, hint: Hint) -> &'static str {
         match hint {
             Hint::ListDirectory => "[[; list it with {list_directory}]]",
@@ -75,13 +75,13 @@ pub const OTHER_SEARCH: &str = "[[ {search_index} ranks files for a question as 
 impl ToolNames {
     /// Creates the names from pairs of a tool's original name and its current one.
     pub fn new(named: Vec<(String, String)>) -> Self {
-        Self { called: named, manner: &Plain }
+        Self { called: named, phrasing: &Plain }
     }
 
     /// Sets the phrasing.
     #[must_use]
-    pub fn told(self, manner: &'static dyn Manner) -> Self {
-        Self { manner, ..self }
+    pub fn with_phrasing(self, phrasing: &'static dyn Phrasing) -> Self {
+        Self { phrasing, ..self }
     }
 
     /// Returns the current name of a tool, or its original name if it is not available.
@@ -91,28 +91,28 @@ impl ToolNames {
 
     /// Formats the name of the tool with this original name for a sentence.
     pub fn tool(&self, id: &str) -> String {
-        self.manner.tool(id, self.called(id))
+        self.phrasing.tool(id, self.called(id))
     }
 
     /// Formats the name of an argument for a sentence. `id` is the original name of its tool.
     pub fn argument(&self, id: &str, argument: &str) -> String {
-        self.manner.argument(id, argument)
+        self.phrasing.argument(id, argument)
     }
 
     /// Formats a call that the reader can make, of the tool with this original name.
     pub fn call(&self, id: &str, arguments: &[(&str, String)]) -> String {
-        self.manner.call(id, self.called(id), arguments)
+        self.phrasing.call(id, self.called(id), arguments)
     }
 
     /// Describes how to continue where the last call ended.
-    pub(crate) fn go_on(&self, cursor: &str) -> String {
-        self.manner.go_on(cursor)
+    pub(crate) fn continuation(&self, cursor: &str) -> String {
+        self.phrasing.continuation(cursor)
     }
 
     /// Formats the hint that follows an error message, with a separator in front. `None` becomes an empty
     /// text.
     pub fn hint(&self, hint: Option<Hint>) -> String {
-        hint.map(|hint| self.fill(self.manner.hint(hint))).unwrap_or_default()
+        hint.map(|hint| self.fill(self.phrasing.hint(hint))).unwrap_or_default()
     }
 
     /// Returns true if the tool with this original name is available.
@@ -130,14 +130,14 @@ impl ToolNames {
     pub fn fill(&self, template: &str) -> String {
         let mut text = String::with_capacity(template.len());
         let mut rest = template;
-        while let Some((before, behind)) = rest.split_once("[[") {
-            let (part, behind) = behind.split_once("]]").unwrap_or((behind, ""));
+        while let Some((before, after)) = rest.split_once("[[") {
+            let (part, after) = after.split_once("]]").unwrap_or((after, ""));
             self.put(before, &mut text);
             let mut optional = String::new();
             if self.put(part, &mut optional) {
                 text.push_str(&optional);
             }
-            rest = behind;
+            rest = after;
         }
         self.put(rest, &mut text);
         text
@@ -146,25 +146,25 @@ impl ToolNames {
     /// Appends a part without optional parts. Returns true if all tools that it names are available.
     fn put(&self, part: &str, text: &mut String) -> bool {
         let (mut rest, mut are_offered) = (part, true);
-        while let Some((before, behind)) = rest.split_once('{') {
+        while let Some((before, after)) = rest.split_once('{') {
             text.push_str(before);
-            let named = behind.split('}').next().unwrap_or_default();
+            let named = after.split('}').next().unwrap_or_default();
             let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.');
             // This brace does not begin a name, e.g. in `x{1,3}`.
-            if named.is_empty() || !named.bytes().all(is_letter) || named.len() == behind.len() {
+            if named.is_empty() || !named.bytes().all(is_letter) || named.len() == after.len() {
                 text.push('{');
-                rest = behind;
+                rest = after;
                 continue;
             }
             let (id, argument) = named.split_once('.').map_or((named, None), |(id, it)| (id, Some(it)));
             let offered = self.called.iter().find(|(own, _)| *own == id);
             are_offered &= offered.is_some();
             match (argument, offered) {
-                (Some(argument), _) => text.push_str(&self.manner.argument(id, argument)),
-                (None, Some((_, name))) => text.push_str(&self.manner.tool(id, name)),
+                (Some(argument), _) => text.push_str(&self.phrasing.argument(id, argument)),
+                (None, Some((_, name))) => text.push_str(&self.phrasing.tool(id, name)),
                 (None, None) => text.push_str(id),
             }
-            rest = &behind[named.len() + 1..];
+            rest = &after[named.len() + 1..];
         }
         text.push_str(rest);
         are_offered
@@ -176,7 +176,7 @@ mod tests {
     use super::ToolNames;
 
     #[test]
-    fn what_names_a_tool_that_is_not_offered_is_left_out() {
+    fn text_about_unavailable_tools_is_omitted() {
         let names = ToolNames::new(vec![
             ("grep_search".to_owned(), "mcp__x__grep_search".to_owned()),
             ("read_file".to_owned(), "read_file".to_owned()),

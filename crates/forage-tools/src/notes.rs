@@ -1,9 +1,9 @@
 //! The notes at the end of a text answer.
 
-use crate::border;
 use crate::limits;
 use crate::noise;
 use crate::outcome::{Limit, ToolOutcome};
+use crate::output_redactor;
 use crate::sanitize::sanitize;
 use crate::text::{clip, count};
 
@@ -26,7 +26,7 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
         notes.push(format!("searched {}", count(files, "file")));
     }
     notes.extend(noise::note(&outcome.noise_directories, &outcome.names.fill(outcome.included_by)));
-    notes.extend(border::note(&outcome.hidden));
+    notes.extend(output_redactor::note(&outcome.hidden));
     let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
     notes.extend(shown.map(|warning| format!("warning: {warning}")));
     let more = outcome.warnings.len().saturating_sub(limits::WARNINGS_SHOWN);
@@ -37,21 +37,21 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
         notes.push(format!("root: {root}"));
     }
     if let Some(cursor) = &outcome.next_cursor {
-        notes.push(format!("{MORE}{}", outcome.names.go_on(cursor)));
+        notes.push(format!("{MORE}{}", outcome.names.continuation(cursor)));
     }
     notes
 }
 
 /// Computes how many of `all` items fit into an answer, at least one. If `fits` is true for a number, it must
 /// be true for all smaller ones.
-pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn max_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize {
     if all <= 1 || fits(all) {
         return all;
     }
-    let (mut least, mut most) = (1, all - 1);
-    while least < most {
-        let middle = least + (most - least).div_ceil(2);
-        if fits(middle) { least = middle } else { most = middle - 1 }
+    let (mut least, mut max) = (1, all - 1);
+    while least < max {
+        let middle = least + (max - least).div_ceil(2);
+        if fits(middle) { least = middle } else { max = middle - 1 }
     }
     least
 }

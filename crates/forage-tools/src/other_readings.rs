@@ -111,7 +111,7 @@ fn words(pattern: &str) -> Vec<String> {
 
 /// The matches of a reading.
 #[derive(Default)]
-struct Found {
+struct ReadingMatches {
     lines: u64,
     files: u64,
     first: String,
@@ -153,7 +153,7 @@ fn find(
     pattern: &Pattern,
     index: Option<&Arc<Index>>,
     stop: &Stop,
-) -> (Found, bool) {
+) -> (ReadingMatches, bool) {
     let scan = ScanOptions {
         line_bytes: Some(limits::GREP_LINE_CHARACTERS),
         max_file_bytes: context.max_file_bytes,
@@ -162,7 +162,7 @@ fn find(
         exhaustive: true,
         ..ScanOptions::default()
     };
-    let mut found = Found::default();
+    let mut found = ReadingMatches::default();
     let report = search(root, start, walk, pattern, &scan, stop, |file: FileEvents| {
         found.lines += file.matches;
         found.files += 1;
@@ -203,7 +203,7 @@ pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, st
     ranking.files.iter().map(|file| context.without_secrets(&sanitize_line(&file.path))).collect()
 }
 
-fn sentence(context: &Context, reading: &Reading, found: &Found, is_whole: bool) -> String {
+fn sentence(context: &Context, reading: &Reading, found: &ReadingMatches, is_whole: bool) -> String {
     let at_least = if is_whole { "" } else { "at least " };
     let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
     let description = context.names.fill(reading.description);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_read_in_the_ways_in_which_it_can_be_meant() {
+    fn alternative_readings_of_a_pattern() {
         let regex = PatternOptions::default();
         assert_eq!(
             described(r"Start\|useThing", &regex),

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use forage_base::Stopped;
 use forage_fs::{Root, Skipped, WalkReport};
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::border::Border;
 use crate::error::ErrorCode;
 use crate::head::{AnswerHead, Counts};
 use crate::limits;
+use crate::multi_root::{self, OtherRoot};
 use crate::names::ToolNames;
 use crate::noise::noise_of;
+use crate::output_redactor::OutputRedactor;
 use crate::records::records;
-use crate::several::{self, OtherRoot};
 use crate::shown::Rendered;
 use crate::text::clip;
 
@@ -89,7 +89,7 @@ pub struct ToolOutcome<R> {
     /// The root that relative paths of the answer are below, and whether the text should name it.
     pub root: Option<(String, bool)>,
     /// Counts of the secrets that were removed.
-    pub hidden: Hidden,
+    pub hidden: RedactionReport,
     /// The tool names used in the text.
     pub names: Arc<ToolNames>,
     /// Wall time of the call.
@@ -111,7 +111,7 @@ impl<R> ToolOutcome<R> {
             truncated_by: None,
             next_cursor: None,
             root: None,
-            hidden: Hidden::default(),
+            hidden: RedactionReport::default(),
             names: ToolNames::own(),
             elapsed: Duration::ZERO,
             others: Vec::new(),
@@ -141,7 +141,7 @@ impl<R> ToolOutcome<R> {
 pub(crate) trait Render: Sized {
     /// Removes secrets from every string that comes from files or their names. A string that was redacted
     /// when it was read needs no second pass.
-    fn redact(&mut self, border: &mut Border<'_>);
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>);
 
     /// Makes all paths absolute. This is required if they are not below the first root.
     fn name_whole_paths(&mut self, root: &Root);
@@ -186,21 +186,21 @@ pub struct Answer {
     /// Why the call found nothing, if it also did not run to completion. Records contain this as `error`.
     pub problem: Option<CallProblem>,
     /// Counts of the secrets that were removed from text and records.
-    pub hidden: Hidden,
+    pub hidden: RedactionReport,
     /// Summary of the answer, without any text of files.
     pub head: Arc<AnswerHead>,
 }
 
 impl Answer {
     /// Creates the answer of a tool that has only text and no records.
-    pub fn of_text(text: impl Into<String>) -> Self {
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self::with_records(text, Value::Null)
     }
 
     /// Creates the answer of a tool whose records already exist.
     pub fn with_records(text: impl Into<String>, records: Value) -> Self {
         let records = LazyLock::new(Box::new(move || records) as MakeRecords);
-        let hidden = Hidden::default();
+        let hidden = RedactionReport::default();
         let head = Arc::default();
         Self { text: text.into(), records, found: true, truncated_by: None, problem: None, hidden, head }
     }
@@ -216,11 +216,14 @@ impl Answer {
     }
 
     /// Renders an outcome, which must already be redacted.
-    pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
+    pub(crate) fn from_outcome<R: Serialize + Render + Send + 'static>(
+        outcome: ToolOutcome<R>,
+        budget: usize,
+    ) -> Self {
         let Rendered { mut text, is_cut: mut cut, mut hides_results, shown } = match outcome.others.is_empty()
         {
             true => R::render(&outcome, budget),
-            false => several::render(&outcome, budget),
+            false => multi_root::render(&outcome, budget),
         };
         // Every renderer should stay within its budget. This is a hard limit in case a repository contains
         // something unexpected.
@@ -250,10 +253,11 @@ impl Answer {
             };
             CallProblem { text: text.to_owned(), code }
         });
-        let head = Arc::new(AnswerHead::of(&outcome, hides_results, shown));
+        let head = Arc::new(AnswerHead::from_outcome(&outcome, hides_results, shown));
         let content = R::CONTENT_IN_RECORDS.then(|| text.clone());
-        let told = problem.clone();
-        let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, told)) as MakeRecords);
+        let message = problem.clone();
+        let records =
+            LazyLock::new(Box::new(move || records(&outcome, cut, content, message)) as MakeRecords);
         Self { text, records, found, truncated_by, problem, hidden, head }
     }
 }

@@ -13,10 +13,10 @@ use crate::limits;
 
 /// Caches outlines by the names and contents of their files, so that they never become outdated.
 #[derive(Debug, Default)]
-pub struct OutlineCache(Mutex<KeptOutlines>);
+pub struct OutlineCache(Mutex<CachedOutlines>);
 
 #[derive(Debug, Default)]
-struct KeptOutlines {
+struct CachedOutlines {
     parsed: HashMap<u64, Parsed>,
     /// Number of definitions and uses in all of them.
     entries: usize,
@@ -44,7 +44,8 @@ impl OutlineCache {
     fn get(&self, path: &str, text: &str, name: Option<&str>, stop: &Stop) -> Parsed {
         // The language depends on both the name and the text of the file.
         let file_name = path.rsplit('/').next().unwrap_or(path);
-        let key = Hash64::of(&[file_name.as_bytes(), text.as_bytes(), name.unwrap_or_default().as_bytes()]);
+        let key =
+            Hash64::hash_parts(&[file_name.as_bytes(), text.as_bytes(), name.unwrap_or_default().as_bytes()]);
         if let Some(parsed) = self.lock().parsed.get(&key) {
             return parsed.clone();
         }
@@ -62,12 +63,12 @@ impl OutlineCache {
         parsed
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, KeptOutlines> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedOutlines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl KeptOutlines {
+impl CachedOutlines {
     fn insert(&mut self, key: u64, parsed: &Parsed) {
         let Parsed { outline, uses } = parsed;
         let uses = uses.as_ref().map_or(0, |uses| uses.len());

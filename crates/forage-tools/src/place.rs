@@ -59,7 +59,7 @@ impl Context {
         if let Ok((root, path)) = first.as_ref()
             && is_there(&(Arc::clone(root), path.clone()))
         {
-            return Ok(PathTarget::of(Arc::clone(root), path.clone()));
+            return Ok(PathTarget::new(Arc::clone(root), path.clone()));
         }
         if let Some(named) = text.trim().strip_prefix(ROOT) {
             let place = self.named_root(named).map_err(|problem| ToolError::argument("path", problem))?;
@@ -67,9 +67,9 @@ impl Context {
                 && let Some((bare, lines)) = without_lines(named)
                 && let Some((root, path)) = self.named_root(bare).ok().filter(&is_there)
             {
-                return Ok(PathTarget { lines, ..PathTarget::of(root, path) });
+                return Ok(PathTarget { lines, ..PathTarget::new(root, path) });
             }
-            return Ok(PathTarget::of(place.0, place.1));
+            return Ok(PathTarget::new(place.0, place.1));
         }
         for reading in readings(text) {
             let found = self.below_some_root(&reading.path).find(&is_there);
@@ -81,12 +81,12 @@ impl Context {
                 };
                 let note = format!("the path was read as {shown}{of_root}{}", reading.note);
                 let note = Some(sanitize_line(&note).into_owned());
-                return Ok(PathTarget { lines: reading.lines, note, ..PathTarget::of(root, path) });
+                return Ok(PathTarget { lines: reading.lines, note, ..PathTarget::new(root, path) });
             }
         }
         if let Some(found) = self.revision(text) {
             let (root, path, revision) = found?;
-            return Ok(PathTarget { revision: Some(revision), ..PathTarget::of(root, path) });
+            return Ok(PathTarget { revision: Some(revision), ..PathTarget::new(root, path) });
         }
         if let Some((directory, globs)) = without_globs(text.trim())
             && Globs::new(&[globs]).is_ok()
@@ -100,10 +100,10 @@ impl Context {
             let note = Some(format!("the path has globs, so it was read as the glob \"{shown}\""));
             // A match may be a directory.
             let globs = Some(format!("{globs},{globs}/**"));
-            return Ok(PathTarget { globs, note, ..PathTarget::of(root, path) });
+            return Ok(PathTarget { globs, note, ..PathTarget::new(root, path) });
         }
         let (root, path) = first?;
-        Ok(PathTarget::of(root, path))
+        Ok(PathTarget::new(root, path))
     }
 
     /// Resolves a root's name followed by a path in that root. The name is the last component of the root's
@@ -118,12 +118,12 @@ impl Context {
         for root in self.roots.all() {
             let own = root.path().display().to_string();
             let starts = std::iter::once(0).chain(own.match_indices('/').map(|(at, _)| at + 1));
-            let behind = |at: usize| {
+            let after = |at: usize| {
                 let rest = text.strip_prefix(&own[at..]).filter(|_| at < own.len())?;
                 let is_whole = rest.is_empty() || rest.starts_with('/');
                 is_whole.then_some((own.len() - at, root, rest.trim_start_matches('/')))
             };
-            found.extend(starts.filter_map(behind).max_by_key(|(length, ..)| *length));
+            found.extend(starts.filter_map(after).max_by_key(|(length, ..)| *length));
         }
         let longest = found.iter().map(|(length, ..)| *length).max();
         found.retain(|(length, ..)| Some(*length) == longest);
@@ -153,7 +153,8 @@ impl Context {
         let itself = self.roots.find(text).ok();
         // `from_bytes` does not resolve the escapes of a quoted path.
         let bytes = (!text.starts_with('"')).then_some(text.as_bytes());
-        let standing = bytes.and_then(|bytes| RelPath::from_bytes(bytes, self.roots.standing()).ok());
+        let standing =
+            bytes.and_then(|bytes| RelPath::from_bytes(bytes, self.roots.working_directory()).ok());
         let standing = standing.map(|path| (Arc::clone(self.roots.main()), path));
         let relative = bytes.and_then(|bytes| RelPath::from_bytes(bytes, &RelPath::root()).ok());
         let others = self.roots.all().iter().skip(1);
@@ -232,7 +233,7 @@ impl PathTarget {
         if self.globs.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
     }
 
-    fn of(root: Arc<Root>, path: RelPath) -> Self {
+    fn new(root: Arc<Root>, path: RelPath) -> Self {
         Self { root, path, lines: None, globs: None, note: None, revision: None }
     }
 }
@@ -278,16 +279,16 @@ fn readings(text: &str) -> Vec<PathReading> {
 /// Splits a path from the lines after it, e.g. `path:12`, `path:12-20`, `path:12:5`, `path#L12-L20`.
 fn without_lines(text: &str) -> Option<(&str, Option<RangeInclusive<i64>>)> {
     let at = text.rfind("#L").or_else(|| text.find(':').filter(|&at| at > 0))?;
-    let (path, behind) = (&text[..at], text[at..].trim_start_matches([':', '#']));
+    let (path, after) = (&text[..at], text[at..].trim_start_matches([':', '#']));
     let number =
         |part: &str| part.trim_start_matches(['L', 'l']).parse::<i64>().ok().filter(|&line| line > 0);
-    let first = behind.split([':', '-', ',']).next().and_then(number)?;
-    let last = match behind.contains('-') {
-        true => behind.split('-').nth(1).and_then(|part| number(part.split(':').next()?)),
+    let first = after.split([':', '-', ',']).next().and_then(number)?;
+    let last = match after.contains('-') {
+        true => after.split('-').nth(1).and_then(|part| number(part.split(':').next()?)),
         false => None,
     };
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, 'L' | 'l' | ':' | '-' | ',');
-    behind.chars().all(is_number).then(|| (path, Some(first..=last.unwrap_or(i64::MAX))))
+    after.chars().all(is_number).then(|| (path, Some(first..=last.unwrap_or(i64::MAX))))
 }
 
 /// Splits a path into the directory before the first glob, and the globs below it.
@@ -307,7 +308,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_behind_a_path_are_told_from_its_name() {
+    fn line_suffix_is_distinguished_from_the_path() {
         let to_the_end = |first| Some(first..=i64::MAX);
         let cases = [
             ("src/a.rs:12", Some(("src/a.rs", to_the_end(12)))),

@@ -12,14 +12,14 @@ use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
 use crate::file_names::with_nearest;
-use crate::finish::{Begun, internal};
+use crate::finish::{RunningCall, internal};
 use crate::limits;
+use crate::multi_root::{self, RootScope};
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
 use crate::records::{answer_schema, loose_schema};
 use crate::sanitize::sanitize_line;
 use crate::schema;
-use crate::several::{self, AboutRoots};
 use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
@@ -30,7 +30,7 @@ use crate::tools::{
 
 struct RegistryEntry<T> {
     /// Replaces the tool's own name and description.
-    wording: Option<Worded>,
+    wording: Option<RenamedTool>,
     /// Created on first use.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
@@ -46,9 +46,9 @@ impl<T: Tool> RegistryEntry<T> {
     }
 
     fn call_as_written(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
         let (request, notes) = arguments::parse(&definition, request)?;
-        Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
+        Ok(Answer::from_outcome(call_with::<T>(context, request, notes)?, context.text_bytes))
     }
 }
 
@@ -65,7 +65,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         self.wording.as_ref().is_some_and(|wording| wording.is_named)
     }
 
-    fn worded(&self, wording: Worded) -> Option<Arc<dyn AnyTool>> {
+    fn worded(&self, wording: RenamedTool) -> Option<Arc<dyn AnyTool>> {
         Some(Arc::new(Self { wording: Some(wording), ..Self::new() }))
     }
 
@@ -122,11 +122,11 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
     }
 
     fn is_about_roots(&self) -> bool {
-        T::ABOUT != AboutRoots::Nothing
+        T::ABOUT != RootScope::None
     }
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
         let corrected = correction::corrected(&definition, request, error)?;
         // The placeholder itself would be rejected, so we can't check this request.
         if correction::has_placeholder(&corrected) {
@@ -184,24 +184,24 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         request: Value,
         receive: RecordReceiver<'_>,
     ) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
+        let definition = ArgumentDefinition::for_tool::<T>(self.schema(), &context.names);
         let (request, notes) = arguments::parse(&definition, request)?;
         let outcome = catch_unwind(AssertUnwindSafe(|| T::each(context, request, receive)));
         let mut outcome =
             outcome.unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))?;
         outcome.warnings.splice(0..0, notes);
-        Ok(Answer::of(outcome, context.text_bytes))
+        Ok(Answer::from_outcome(outcome, context.text_bytes))
     }
 }
 
 /// Formats the message to a model for a rejected call: the problem, and the corrected call if there is one.
 pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
-    let mut told = error.told(tool.id(), &context.names);
+    let mut message = error.message(tool.id(), &context.names);
     if let Some(corrected) = tool.corrected(context, request, error) {
-        told += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
+        message += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
     }
     // The message may quote the arguments, and these may contain secrets.
-    clip(&context.without_secrets(&told), limits::ERROR_BYTES)
+    clip(&context.without_secrets(&message), limits::ERROR_BYTES)
 }
 
 /// Runs a call with a typed request. Use [`AnyTool::call`] for a request in JSON. The outcome is redacted but
@@ -221,7 +221,7 @@ pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutco
 /// Fails if the arguments don't fit the tool's schema.
 pub fn request<T: Tool>(context: &Context, arguments: Value) -> Result<T::Request, ToolError> {
     let schema = schema::portable::<T::Request>();
-    let definition = ArgumentDefinition::of::<T>(&schema, &context.names);
+    let definition = ArgumentDefinition::for_tool::<T>(&schema, &context.names);
     Ok(arguments::parse(&definition, arguments)?.0)
 }
 
@@ -236,7 +236,7 @@ pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer,
 
 /// Renders the outcome of [`call`], limited to the context's `text_bytes`.
 pub fn render<T: Tool>(context: &Context, outcome: ToolOutcome<T::Response>) -> Answer {
-    Answer::of(outcome, context.text_bytes)
+    Answer::from_outcome(outcome, context.text_bytes)
 }
 
 /// Dispatches a call. `notes` come from argument parsing.
@@ -247,17 +247,17 @@ fn call_with<T: Tool>(
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let path = T::path(&request).map(str::to_owned);
     let root = match T::ABOUT {
-        AboutRoots::Nothing => None,
-        _ => match several::chosen::<T>(context, path.as_deref())? {
-            None => return several::each::<T>(context, &request, notes),
+        RootScope::None => None,
+        _ => match multi_root::chosen::<T>(context, path.as_deref())? {
+            None => return multi_root::each::<T>(context, &request, notes),
             root => root,
         },
     };
     let is_other = root.as_ref().is_some_and(|root| !context.is_first(root));
-    let begun = Begun::at(root.as_ref(), is_other);
+    let running = RunningCall::start(root.as_ref(), is_other);
     let outcome = run::<T>(context, request);
     let mut outcome = outcome.map_err(|error| with_nearest(context, path.as_deref(), error))?;
-    begun.complete::<T>(&mut outcome, context, notes);
+    running.finish::<T>(&mut outcome, context, notes);
     Ok(outcome)
 }
 
@@ -287,16 +287,19 @@ macro_rules! tools {
 tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, KeywordLookup, SearchHistory,];
 
 /// The names in the registry, without any configuration.
-static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
+static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::from_tools(TOOLS)));
 
 impl ToolNames {
     /// Collects the current names of `tools`.
-    pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
-        Self::written(tools, |tool| tool.name().to_owned())
+    pub fn from_tools<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
+        Self::from_tools_with(tools, |tool| tool.name().to_owned())
     }
 
     /// Like [`Self::of`], but converts each name by `write`, because clients put a prefix in front of names.
-    pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&dyn AnyTool) -> String) -> Self {
+    pub fn from_tools_with<T: AsRef<dyn AnyTool>>(
+        tools: &[T],
+        write: impl Fn(&dyn AnyTool) -> String,
+    ) -> Self {
         let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool));
         Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
     }
@@ -309,7 +312,7 @@ impl ToolNames {
 
 /// The user's name and description for a tool.
 #[derive(Clone, Debug, Default)]
-pub struct Wording {
+pub struct ToolOverride {
     /// The tool's original name.
     pub tool: &'static str,
     /// The user's name. `None` keeps the original one.
@@ -329,7 +332,7 @@ pub struct ToolSelection {
     pub prefix: String,
     /// The user's names and descriptions. If `keyword_search` is off, `keyword_lookup` takes over this name,
     /// as in its requirement, unless the user has named it.
-    pub wordings: Vec<Wording>,
+    pub wordings: Vec<ToolOverride>,
 }
 
 /// Returns the configuration key of a tool's setting.
@@ -357,11 +360,11 @@ impl ToolSelection {
 
     /// Renames one tool.
     pub fn call(mut self, tool: &'static str, name: &str) -> Self {
-        self.wordings.push(Wording { tool, name: Some(name.to_owned()), description: None });
+        self.wordings.push(ToolOverride { tool, name: Some(name.to_owned()), description: None });
         self
     }
 
-    fn wording(&self, tool: &str) -> Option<&Wording> {
+    fn wording(&self, tool: &str) -> Option<&ToolOverride> {
         self.wordings.iter().find(|wording| wording.tool == tool)
     }
 
@@ -421,7 +424,7 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
         }
         // A process selects its tools only once, so these values may live as long as the process.
         let description = description.unwrap_or_else(|| tool.description().to_owned());
-        match tool.worded(Worded { name, is_named, description }) {
+        match tool.worded(RenamedTool { name, is_named, description }) {
             Some(worded) => &**Box::leak(Box::new(worded)),
             None => tool,
         }
@@ -429,9 +432,9 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A name and description that replace a tool's own. [`Wording`] is the corresponding setting.
+/// A name and description that replace a tool's own. [`ToolOverride`] is the corresponding setting.
 #[derive(Clone, Debug)]
-pub struct Worded {
+pub struct RenamedTool {
     /// The name that callers use.
     pub name: String,
     /// Whether the user chose the name.
@@ -443,7 +446,7 @@ pub struct Worded {
 /// Shares a tool of the registry. Returns `None` for any other tool.
 pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
     let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
-    tool.worded(Worded { name, is_named: tool.is_named(), description })
+    tool.worded(RenamedTool { name, is_named: tool.is_named(), description })
 }
 
 /// Looks up the tool with this original name or alias.

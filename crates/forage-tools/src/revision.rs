@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{OpenError, RelPath, Root, SkipReason};
-use forage_git::{FileMode, NoHistory, ObjectError, ObjectId, Repository, StoredEntry};
+use forage_git::{FileMode, HistoryError, ObjectError, ObjectId, Repository, StoredEntry};
 use forage_search::{ReadStored, StoredTexts};
 
 use crate::context::Context;
@@ -60,7 +60,7 @@ impl Context {
             Err(error) => {
                 // If there is a repository that we can't read, the text may still name a revision. We then
                 // report the real problem, not a missing path.
-                let is_hidden = error != NoHistory::NoRepository && is_like_a_revision(&root, name, path);
+                let is_hidden = error != HistoryError::NoRepository && is_like_a_revision(&root, name, path);
                 return (is_meant || is_hidden)
                     .then(|| Err(refused(format!("{rest} can't be read: {error}"))));
             }

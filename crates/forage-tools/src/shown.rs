@@ -57,7 +57,7 @@ pub(crate) struct ShownFiles(Vec<ShownFile>);
 impl ShownFiles {
     /// Adds only the path of a file, with the number of its matches.
     pub(crate) fn named(&mut self, path: &str, matches: u64) {
-        self.of(path, ShownKind::Named).matches += matches;
+        self.entry(path, ShownKind::Named).matches += matches;
     }
 
     /// Adds lines that a search found.
@@ -76,7 +76,7 @@ impl ShownFiles {
     }
 
     fn add(&mut self, path: &str, kind: ShownKind, range: (u64, u64)) -> &mut ShownFile {
-        let file = self.of(path, kind);
+        let file = self.entry(path, kind);
         match file.ranges.last_mut() {
             Some(last) if last.1 + 1 == range.0 => last.1 = range.1,
             _ => file.ranges.push(range),
@@ -85,7 +85,7 @@ impl ShownFiles {
     }
 
     /// Returns the last entry if it is for this file, and otherwise adds another entry.
-    fn of(&mut self, path: &str, kind: ShownKind) -> &mut ShownFile {
+    fn entry(&mut self, path: &str, kind: ShownKind) -> &mut ShownFile {
         if self.0.last().is_none_or(|last| last.path != path) {
             let path = path.to_owned();
             self.0.push(ShownFile { root: 0, path, kind, ranges: Vec::new(), matches: 0 });
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_and_each_line_is_listed_once_in_the_order_of_the_text() {
+    fn shown_files_and_lines_are_listed_once() {
         let mut shown = ShownFiles::default();
         shown.line("b", 7, true);
         shown.line("b", 8, false);
@@ -140,10 +140,10 @@ mod tests {
         shown.line("b", 5, true);
         shown.line("b", 8, true);
         shown.named("c", 4);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             shown.into_files().into_iter().map(|it| (it.path, it.kind, it.ranges, it.matches)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("b".to_owned(), ShownKind::Lines, vec![(5, 5), (7, 8)], 3),
                 ("a".to_owned(), ShownKind::Lines, vec![(3, 3)], 1),

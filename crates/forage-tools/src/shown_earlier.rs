@@ -26,7 +26,7 @@ struct ShownText {
 
 impl ShownEarlier {
     /// Lists the lines of a file that were displayed while it had this text, in order.
-    pub(crate) fn of(&self, root: &Path, path: &str, text: &str) -> Vec<RangeInclusive<u32>> {
+    pub(crate) fn lines(&self, root: &Path, path: &str, text: &str) -> Vec<RangeInclusive<u32>> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match files.get(&(root.to_owned(), path.to_owned())) {
             Some(file) if file.hash == text_hash(text) => file.lines.clone(),
@@ -53,7 +53,7 @@ impl ShownEarlier {
 
 /// Hashes a file's text, to detect changes.
 pub(crate) fn text_hash(text: &str) -> u64 {
-    Hash64::of(&[text.as_bytes()])
+    Hash64::hash_parts(&[text.as_bytes()])
 }
 
 /// Sorts and merges ranges.

@@ -14,8 +14,8 @@ use crate::error::ToolError;
 use crate::journal::{self, AskedTool};
 use crate::outcome::{Answer, Limit};
 use crate::tool::AnyTool;
-pub use target::{CallCounts, CallObservers, Telemetry, add_usage, of_model};
-use target::{NotedInCall, milliseconds};
+pub use target::{CallCounts, CallObservers, Telemetry, add_usage, model_report};
+use target::{CallTelemetry, milliseconds};
 
 /// Makes a call and reports it under the tool's advertised name.
 ///
@@ -24,7 +24,7 @@ use target::{NotedInCall, milliseconds};
 /// Fails with the error of the call.
 pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
     let arguments = context.observers.journal.is_some().then(|| request.clone());
-    let asked = AskedTool::of(tool, arguments.as_ref());
+    let asked = AskedTool::new(tool, arguments.as_ref());
     watched(&asked, context, |context| tool.call(context, request))
 }
 
@@ -44,7 +44,7 @@ pub fn watched(
         return call(context);
     }
     let (began, at) = (SystemTime::now(), Instant::now());
-    let noted = Arc::<NotedInCall>::default();
+    let noted = Arc::<CallTelemetry>::default();
     let result = match to.telemetry.is_some() || asked.asks_models {
         true => {
             let mut inner = context.clone();

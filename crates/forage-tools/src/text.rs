@@ -73,14 +73,14 @@ pub(crate) fn quoted_name(name: &str) -> String {
     }
 }
 
-/// Cuts a line to at most `most` visible characters, and adds a mark if anything was cut.
-pub(crate) fn clip_line(line: &str, most: usize) -> String {
-    around_place(line, most, None)
+/// Cuts a line to at most `max` visible characters, and adds a mark if anything was cut.
+pub(crate) fn clip_line(line: &str, max: usize) -> String {
+    around_place(line, max, None)
 }
 
 /// Like [`clip_line`], but keeps the part of the line around `place`.
-pub(crate) fn around_place(line: &str, most: usize, place: Option<&Range<usize>>) -> String {
-    let part = shown_part(line.as_bytes(), most, place);
+pub(crate) fn around_place(line: &str, max: usize, place: Option<&Range<usize>>) -> String {
+    let part = shown_part(line.as_bytes(), max, place);
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     format!("{}{}{}", mark(part.start > 0), &line[part.clone()], mark(part.end < line.len()))
 }

@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::arguments::ForeignNames;
+use crate::arguments::ArgumentAliases;
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::multi_root::RootScope;
 use crate::outcome::{Answer, Render, ToolOutcome};
 use crate::records::common_schema;
-use crate::registry::Worded;
-use crate::several::AboutRoots;
+use crate::registry::RenamedTool;
 
 /// Defines builder methods that set the optional arguments of a request. Each is named like its field.
 macro_rules! setters {
@@ -66,7 +66,7 @@ pub trait Tool {
     /// Whether a call reads only one file or lists one directory, so that it need not queue after searches.
     const IS_QUICK: bool = false;
     /// The roots that a call without a root applies to.
-    const ABOUT: AboutRoots = AboutRoots::Named;
+    const ABOUT: RootScope = RootScope::Single;
     /// How a caller can include directories of dependencies and caches.
     const INCLUDES_NOISE: &'static str = "[[{grep_search} with {grep_search.include_ignored} searches them]]";
     /// Arguments that we accept but do not advertise, because each advertised one costs tokens in every
@@ -75,7 +75,7 @@ pub trait Tool {
     /// Arguments for paged answers, which [`Tool::each`] must reject.
     const OF_PAGES: &'static [&'static str] = &[];
     /// Names that other tools use for these arguments.
-    const FOREIGN: &'static [ForeignNames] = &[];
+    const FOREIGN: &'static [ArgumentAliases] = &[];
     /// The request type.
     type Request: Clone + DeserializeOwned + JsonSchema + Sync;
     /// The response type.
@@ -93,8 +93,11 @@ pub trait Tool {
         None
     }
     /// Returns the request's field for the maximum number of results and the default maximum. A tool must
-    /// implement this if it is called for [`AboutRoots::Each`] root.
-    fn most<'a>(_request: &'a mut Self::Request, _context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    /// implement this if it is called for [`RootScope::PerRoot`] root.
+    fn max_results<'a>(
+        _request: &'a mut Self::Request,
+        _context: &Context,
+    ) -> Option<(&'a mut Option<i64>, u64)> {
         None
     }
     /// Runs a call.
@@ -190,7 +193,7 @@ pub trait AnyTool: Send + Sync {
     }
     /// Creates the same tool with another name and description. Returns `None` for a tool that is not in the
     /// registry.
-    fn worded(&self, _wording: Worded) -> Option<Arc<dyn AnyTool>> {
+    fn worded(&self, _wording: RenamedTool) -> Option<Arc<dyn AnyTool>> {
         None
     }
     /// Corrects a rejected request, if there is an unambiguous correction.

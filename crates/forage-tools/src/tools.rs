@@ -12,8 +12,8 @@ mod search_history;
 pub(crate) mod search_index;
 
 pub use grep_search::{
-    GatheredUses, GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepReceiver, GrepRequest, GrepResponse,
-    GrepSearch, GrepWithin, rest::GrepDirectory,
+    GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepReceiver, GrepRequest, GrepResponse, GrepSearch,
+    GrepWithin, UsesCache, remaining::GrepDirectory,
 };
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,

@@ -12,9 +12,9 @@ use forage_search::{FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::border::Border;
 use crate::context::Context;
 use crate::limits;
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count};
 
@@ -45,7 +45,7 @@ impl From<String> for HiddenMatches {
 
 /// Matches in files that a search excludes by default.
 #[derive(Debug, Default)]
-struct Unseen {
+struct ExcludedMatches {
     matches: u64,
     files: u64,
     example: String,
@@ -115,8 +115,8 @@ impl CallVerdict {
     }
 
     /// Redacts the sentences, because names of rules and files come from the repository.
-    pub(crate) fn redact(&mut self, border: &mut Border<'_>) {
-        self.hidden_matches.iter_mut().for_each(|line| border.text(&mut line.text));
+    pub(crate) fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
+        self.hidden_matches.iter_mut().for_each(|line| redactor.text(&mut line.text));
     }
 
     /// Describes the verdict for an answer without hits, with `before` and `after` around the list. If the
@@ -167,7 +167,7 @@ pub fn hidden_matches(
     pattern: &Pattern,
     report: &WalkReport,
 ) -> Vec<HiddenMatches> {
-    let verdict = unseen_matches(context, root, start, walk, pattern, Some(report), &context.stop);
+    let verdict = excluded_matches(context, root, start, walk, pattern, Some(report), &context.stop);
     let mut lines = verdict.hidden_matches;
     if verdict.is_partial {
         lines.push("not all ignored and hidden files could be checked for matches".to_owned().into());
@@ -177,7 +177,7 @@ pub fn hidden_matches(
 
 /// Searches the hidden files, within limits and the call's own deadline. `searched` is the report of a search
 /// for the same pattern that found nothing in all other files. Without it, we search them again.
-pub(crate) fn unseen_matches(
+pub(crate) fn excluded_matches(
     context: &Context,
     root: &Arc<Root>,
     start: &RelPath,
@@ -201,7 +201,7 @@ pub(crate) fn unseen_matches(
         ..ScanOptions::default()
     };
     let stop = stop.within(limits::VERDICT_TIME);
-    let mut by_rule: BTreeMap<Arc<str>, Unseen> = BTreeMap::new();
+    let mut by_rule: BTreeMap<Arc<str>, ExcludedMatches> = BTreeMap::new();
     let mut files = 0;
     let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
         files += 1;
@@ -220,7 +220,7 @@ pub(crate) fn unseen_matches(
     if let Some(searched) = searched {
         not_read.merge(&unread(searched));
     }
-    let describe = |(rule, unseen): (&Arc<str>, &Unseen)| {
+    let describe = |(rule, unseen): (&Arc<str>, &ExcludedMatches)| {
         let matches = count(unseen.matches, "matching line");
         let at_least = if partial { "at least " } else { "" };
         let (shown, example) = (clip(rule, limits::QUOTED_BYTES), clip(&unseen.example, limits::NOTE_BYTES));

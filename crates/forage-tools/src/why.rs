@@ -123,8 +123,8 @@ impl PathExplanation {
         (self.searched, self.lines) = (true, Some(lines));
         self.indexed = is_indexed(context, root, place, options);
         let bytes = root.open_file(place)?.size();
-        let most = forage_rank::limits::FILE_BYTES as u64;
-        self.ranked_bytes = (bytes > most).then_some(most);
+        let max = forage_rank::limits::FILE_BYTES as u64;
+        self.ranked_bytes = (bytes > max).then_some(max);
         Ok(())
     }
 

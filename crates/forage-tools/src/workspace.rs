@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::kept::{self, IndexMode, IndexStoreError, KeptIndexes, Lifetime};
+use crate::index_manager::{self, IndexManager, IndexMode, IndexStoreError, Lifetime};
 use crate::outcome::ToolOutcome;
 use crate::registry;
 use crate::tool::Tool;
@@ -60,14 +60,14 @@ pub enum WorkspaceError {
 #[derive(Clone)]
 pub struct Workspace {
     context: Context,
-    kept: Option<Arc<KeptIndexes>>,
+    kept: Option<Arc<IndexManager>>,
 }
 
 impl Workspace {
     /// Opens the project around a directory. This is the enclosing git repository, so that we never search a
     /// part of a repository as if it were the whole, or else the directory itself. A repository at or above
     /// the user's home directory is ignored. If you want to open one directory whatever encloses it, open a
-    /// [`Root`] and use [`Workspace::of`].
+    /// [`Root`] and use [`Workspace::from_context`].
     ///
     /// This writes nothing to disk. Without [`Workspace::keep_indexes`], each search reads every file and
     /// each ranking builds its index in memory.
@@ -103,7 +103,7 @@ impl Workspace {
         directories: impl IntoIterator<Item = impl AsRef<Path>>,
         allow_broad: bool,
     ) -> Result<Self, WorkspaceError> {
-        let policy = RootPolicy { home: kept::home(), allow_broad };
+        let policy = RootPolicy { home: index_manager::home(), allow_broad };
         let open = |directory: &Path| Root::open_project(directory, &policy, SecretPolicy::standard(&[]));
         let opened: Vec<_> =
             directories.into_iter().map(|directory| open(directory.as_ref())).collect::<Result<_, _>>()?;
@@ -111,11 +111,11 @@ impl Workspace {
         // Relative paths are below the project. We try the given directory only if a path does not exist
         // there.
         let roots = Roots::new(opened.into_iter().map(|(root, _)| root).collect(), RelPath::root())?;
-        Ok(Self::of(Context::new(roots.standing_in(standing))))
+        Ok(Self::from_context(Context::new(roots.with_working_directory(standing))))
     }
 
     /// Creates a workspace from an existing context.
-    pub fn of(context: Context) -> Self {
+    pub fn from_context(context: Context) -> Self {
         Self { context, kept: None }
     }
 
@@ -161,8 +161,8 @@ impl Workspace {
         directory: impl Into<PrivatePlace>,
         lifetime: Lifetime,
     ) -> Result<Self, WorkspaceError> {
-        let kept = KeptIndexes::new(directory, IndexMode::Auto, lifetime, self.context.timeout);
-        match kept::for_roots(&kept, &self.context.roots) {
+        let kept = IndexManager::new(directory, IndexMode::Auto, lifetime, self.context.timeout);
+        match index_manager::for_roots(&kept, &self.context.roots) {
             Some(indexes) => self.context.indexes = Some(indexes),
             None => return Err(WorkspaceError::IndexesInside(kept.path().to_owned())),
         }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_tools::{Context, registry, telemetry};
-use forage_ui::{CallRecord, CallSink, KeptCalls};
+use forage_ui::{CallRecord, CallSink, RecentCalls};
 use serde_json::{Value, json};
 
 /// Receives calls like a journal file: a thread collects them every two milliseconds and serializes them.
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         bytes
     });
-    let kept = KeptCalls::new("mcp", "0", Some(Box::new(handed)));
+    let kept = RecentCalls::new("mcp", "0", Some(Box::new(handed)));
     let mut with = without.clone();
     with.observers.journal = Some(Arc::new(kept));
     for (tool, arguments, pairs) in [
@@ -67,9 +67,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             answered.map(|_| began.elapsed())
         };
         let (mut plain, mut differences) = (Vec::new(), Vec::new());
-        for nth in 0..pairs {
+        for index in 0..pairs {
             // We alternate the order because the second call has warmer caches.
-            let (off, on) = match nth % 2 {
+            let (off, on) = match index % 2 {
                 0 => (time(&without, &arguments)?, time(&with, &arguments)?),
                 _ => {
                     let on = time(&with, &arguments)?;

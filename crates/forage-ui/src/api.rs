@@ -9,14 +9,14 @@ use forage_tools::journal::digest;
 use forage_tools::{CallHead, Context, ErrorCode, TreeBounds, registry, tree_files};
 use serde_json::{Value, json};
 
+use super::call_history::CallHistory;
 use super::limits;
 use super::look::PageHost;
 use super::query::Query;
-use super::seen::SeenCalls;
 
 /// The state that requests need: the calls, and the host program.
 pub(crate) struct Api {
-    pub(crate) gathered: Arc<SeenCalls>,
+    pub(crate) gathered: Arc<CallHistory>,
     pub(crate) look: Arc<dyn PageHost>,
 }
 
@@ -82,20 +82,20 @@ impl Api {
                  answer",
             ));
         }
-        let context = self.look.again(head).map_err(Refusal::failed)?;
+        let context = self.look.context_for_call(head).map_err(Refusal::failed)?;
         let arguments = head.arguments.clone();
         let answer = tool
             .call(&context, arguments)
-            .map_err(|error| Refusal::failed(error.told(tool.id(), &context.names)))?;
+            .map_err(|error| Refusal::failed(error.message(tool.id(), &context.names)))?;
         let (same, note) = likeness(head, &answer.text);
         Ok(json!({ "id": id, "text": answer.text, "bytes": answer.text.len(), "same": same, "note": note }))
     }
 
     fn map(&self, query: &Query) -> Answered {
-        let context = self.beneath(query)?;
+        let context = self.context_below(query)?;
         let bounds = TreeBounds { files: limits::MAP_FILES, unsearched: limits::MAP_UNSEARCHED };
         let tree = tree_files(&context, context.roots.main(), bounds);
-        tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.told("", &context.names)))
+        tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.message("", &context.names)))
     }
 
     /// Calls a tool for the page and returns its records.
@@ -109,17 +109,17 @@ impl Api {
                 .map_err(|error| Refusal::request(format!("`arguments` is not JSON: {error}")))?,
             None => json!({}),
         };
-        let context = self.beneath(query)?;
+        let context = self.context_below(query)?;
         let answer = tool.call(&context, arguments).map_err(|error| Refusal {
             code: error.code(),
-            ..Refusal::failed(error.told(name, &context.names))
+            ..Refusal::failed(error.message(name, &context.names))
         })?;
         Ok(answer.records().clone())
     }
 
     /// Opens a context beneath the requested root. We must allow only roots that calls were about, and the
     /// one in which the page was started.
-    fn beneath(&self, query: &Query) -> Result<Context, Refusal> {
+    fn context_below(&self, query: &Query) -> Result<Context, Refusal> {
         let own = self.look.own_root();
         let root = match query.get("root") {
             Some(root) => root.to_owned(),
@@ -128,7 +128,7 @@ impl Api {
         if own.as_ref() != Some(&root) && !self.gathered.has_root(&root) {
             return Err(Refusal::missing("no call was about this root"));
         }
-        self.look.beneath(&root).map_err(Refusal::failed)
+        self.look.context_below(&root).map_err(Refusal::failed)
     }
 }
 

@@ -9,19 +9,19 @@ use forage_tools::{AnswerHead, CallHead, CallStatus};
 use same_file::Handle;
 use serde_json::{Value, json};
 
+use super::call_history::{CallHistory, CallSource};
 use super::limits;
 use super::record::{CallRecord, ProcessRecord, timestamp};
-use super::seen::{CallSource, SeenCalls};
 
 /// Reads a file that the user named, and detects its format.
 ///
 /// # Errors
 ///
 /// Fails with a sentence for the user if the file has no known format or can't be read.
-pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(), String> {
-    let told = |error: io::Error| format!("{name} can't be read: {error}");
+pub(crate) fn read(gathered: &CallHistory, mut file: File, name: &str) -> Result<(), String> {
+    let reported = |error: io::Error| format!("{name} can't be read: {error}");
     let mut text = String::new();
-    let read = (&mut file).take(limits::FILE_BYTES).read_to_string(&mut text).map_err(told)?;
+    let read = (&mut file).take(limits::FILE_BYTES).read_to_string(&mut text).map_err(reported)?;
     if read as u64 == limits::FILE_BYTES {
         return Err(format!("{name} is larger than {} bytes", limits::FILE_BYTES));
     }
@@ -29,7 +29,7 @@ pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(
 }
 
 /// Adds the calls in the text of a file.
-pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
+pub(crate) fn add_text(gathered: &CallHistory, text: &str, name: &str) -> Result<(), String> {
     let first: Option<Value> =
         serde_json::Deserializer::from_str(text).into_iter().next().and_then(Result::ok);
     let Some(first) = first else { return Err(format!("{name} contains no JSON")) };
@@ -71,7 +71,7 @@ pub enum JournalPart {
 
 /// Reads a journal while other processes write it.
 pub(crate) fn follow(
-    gathered: &Arc<SeenCalls>,
+    gathered: &Arc<CallHistory>,
     mut open: impl FnMut(JournalPart) -> Option<File> + Send + 'static,
 ) {
     let inner = Arc::clone(gathered);
@@ -94,7 +94,7 @@ struct FollowedJournal(Option<(Handle, u64)>);
 
 impl FollowedJournal {
     /// Adds the lines that have been written since the last look.
-    fn look(&mut self, gathered: &SeenCalls, open: &mut impl FnMut(JournalPart) -> Option<File>) {
+    fn look(&mut self, gathered: &CallHistory, open: &mut impl FnMut(JournalPart) -> Option<File>) {
         let Some(mut now) = open(JournalPart::Now).and_then(|file| Handle::from_file(file).ok()) else {
             return;
         };
@@ -120,7 +120,7 @@ impl FollowedJournal {
 }
 
 /// Adds the complete lines from offset `at` on. Returns the offset after the last one.
-fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
+fn read_from(gathered: &CallHistory, file: &mut File, mut at: u64) -> u64 {
     if file.seek(SeekFrom::Start(at)).is_err() {
         return at;
     }
@@ -139,7 +139,7 @@ fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
 }
 
 /// Adds a call from a file. We derive its status from its error and its size.
-fn add(gathered: &SeenCalls, process: &str, sequence: u64, mut head: CallHead) {
+fn add(gathered: &CallHistory, process: &str, sequence: u64, mut head: CallHead) {
     head.status = match (&head.error, head.bytes) {
         (Some(_), _) => CallStatus::Error,
         (None, 0) => CallStatus::Nothing,
@@ -148,7 +148,7 @@ fn add(gathered: &SeenCalls, process: &str, sequence: u64, mut head: CallHead) {
     gathered.add_call(CallRecord::new(process, sequence, head), CallSource::File);
 }
 
-fn process_of(gathered: &SeenCalls, name: &str) -> String {
+fn process_of(gathered: &CallHistory, name: &str) -> String {
     let process = format!("file:{name}");
     gathered.add_process(ProcessRecord::new(&process, "ask", timestamp(0)), CallSource::File);
     process
@@ -156,7 +156,7 @@ fn process_of(gathered: &SeenCalls, name: &str) -> String {
 
 /// Adds the calls of a transcript. It has the durations of turns but no times, so we place the turns one
 /// after another from 1970 on.
-fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
+fn add_transcript(gathered: &CallHistory, transcript: &Value, name: &str) {
     let process = process_of(gathered, name);
     if let Some(question) = transcript["question"].as_str() {
         gathered.set_task(&process, question);
@@ -177,7 +177,7 @@ fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
                 bytes: call["bytes"].as_u64().unwrap_or_default(),
                 error: call["error"].as_str().map(str::to_owned),
                 head: Arc::new(answer.unwrap_or_else(|_| only_root())),
-                ..CallHead::of("ask", call["tool"].as_str().unwrap_or_default(), CallStatus::Found)
+                ..CallHead::new("ask", call["tool"].as_str().unwrap_or_default(), CallStatus::Found)
             };
             add(gathered, &process, sequence, head);
         }
@@ -190,7 +190,7 @@ fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
 
 /// Adds the calls of a recording. We find them in its requests. The longest request contains the whole
 /// conversation.
-fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
+fn add_recording(gathered: &CallHistory, text: &str, name: &str) -> Result<(), String> {
     let process = process_of(gathered, name);
     let mut sequence = 0;
     let mut seen = std::collections::HashSet::new();
@@ -206,7 +206,7 @@ fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), Str
             }
             sequence += 1;
             let bytes = results.iter().find(|(of, _)| *of == id).map_or(0, |(_, bytes)| *bytes);
-            let of_tool = CallHead::of("ask", &tool, CallStatus::Found);
+            let of_tool = CallHead::new("ask", &tool, CallStatus::Found);
             let head = CallHead { began_us: sequence * 1000, arguments, bytes, ..of_tool };
             add(gathered, &process, sequence, head);
         }
@@ -278,7 +278,7 @@ mod tests {
         let mut line = json!({
             "type": "call", "id": format!("p-{sequence}"), "process": "p", "sequence": sequence, "began": "",
         });
-        let head = json!(CallHead::of("mcp", "grep_search", CallStatus::Found));
+        let head = json!(CallHead::new("mcp", "grep_search", CallStatus::Found));
         line.as_object_mut().unwrap().extend(head.as_object().unwrap().clone());
         let mut file = File::options().create(true).append(true).open(path).unwrap();
         io::Write::write_all(&mut file, format!("{line}\n").as_bytes()).unwrap();
@@ -286,10 +286,10 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "files of the test")]
-    fn no_call_is_lost_where_a_file_makes_room_however_large_the_next_one_is() {
+    fn journal_rotation_loses_no_call() {
         let directory = tempfile::tempdir().unwrap();
         let (now, before) = (directory.path().join("now"), directory.path().join("before"));
-        let gathered = SeenCalls::new();
+        let gathered = CallHistory::new();
         let mut open = |part| File::open(if part == JournalPart::Now { &now } else { &before }).ok();
         let mut reader = FollowedJournal::default();
         let mut seen = |wanted: &[u64]| {

@@ -8,10 +8,10 @@ use forage_tools::{CallHead, Context};
 use serde_json::{Value, json};
 
 use crate::api::Api;
+use crate::call_history::CallHistory;
 use crate::files;
 use crate::look::PageHost;
 use crate::query::Query;
-use crate::seen::SeenCalls;
 
 const JOURNAL: &str = r#"{"type":"process","process":"1f","surface":"mcp","pid":31,"version":"0.1.0","began":"2026-01-11T08:30:00.123Z"}
 {"type":"call","id":"1f-1","process":"1f","sequence":1,"began":"2026-01-11T08:30:00.123Z","began_us":1,"elapsed_us":2,"surface":"mcp","client":null,"tool":"grep_search","arguments":{"pattern":"a"},"arguments_cut":false,"text_bytes":20000,"names_root":false,"base":".","status":"found","code":null,"error":null,"bytes":7,"digest":"0f","roots":["/p"],"results":1,"results_of":"matches","at_least":false,"files":1,"funnel":[{"step":"visited","files":1}],"skipped":{},"not_entered":[],"hidden_matches":[],"absent":null,"truncated_by":null,"text_cut":false,"has_more":false,"redacted":0,"shown":[{"root":0,"path":"a.rs","kind":"lines","ranges":[[1,2]],"matches":1}],"depends_on_session":false,"models":[],"trace":null}
@@ -26,14 +26,14 @@ const RECORDING: &str = r#"{"format":1,"request":{"body":{"messages":[{"role":"a
 fn any_file_is_shown_or_refused() {
     let seeds = forage_fuzz::seeds([JOURNAL, TRANSCRIPT, RECORDING]);
     for (seed, calls) in [(JOURNAL, 1), (TRANSCRIPT, 1), (RECORDING, 3)] {
-        let gathered = SeenCalls::new();
+        let gathered = CallHistory::new();
         files::add_text(&gathered, seed, "seed").unwrap();
         assert_eq!(gathered.calls().len(), calls, "{seed}");
         let task = (seed == TRANSCRIPT).then_some("q");
         assert_eq!(json!(gathered.after(0))["processes"][0]["task"], json!(task));
     }
     target!(&seeds, |bytes| {
-        let gathered = SeenCalls::new();
+        let gathered = CallHistory::new();
         let shown = files::add_text(&gathered, &String::from_utf8_lossy(bytes), "any");
         let news = json!(gathered.after(0));
         let calls = news["calls"].as_array().unwrap();
@@ -51,11 +51,11 @@ fn any_file_is_shown_or_refused() {
 struct Blind;
 
 impl PageHost for Blind {
-    fn again(&self, _: &CallHead) -> Result<Context, String> {
+    fn context_for_call(&self, _: &CallHead) -> Result<Context, String> {
         Err("blind".to_owned())
     }
 
-    fn beneath(&self, _: &str) -> Result<Context, String> {
+    fn context_below(&self, _: &str) -> Result<Context, String> {
         Err("blind".to_owned())
     }
 
@@ -74,7 +74,7 @@ impl PageHost for Blind {
 
 #[test]
 fn any_question_is_answered() {
-    let gathered = Arc::new(SeenCalls::new());
+    let gathered = Arc::new(CallHistory::new());
     files::add_text(&gathered, JOURNAL, "seed").unwrap();
     let api = Api { gathered, look: Arc::new(Blind) };
     let seeds = forage_fuzz::seeds([

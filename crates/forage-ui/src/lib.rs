@@ -1,25 +1,25 @@
 //! Records agents' calls and shows them on a local page. The process that answers a call keeps it in memory
 //! and passes it to other processes of the same user.
 //!
-//! A process that answers calls sets a [`KeptCalls`] as the journal of its contexts, and opens a
+//! A process that answers calls sets a [`RecentCalls`] as the journal of its contexts, and opens a
 //! [`CallSocket`] from which the same user reads the calls. [`serve`] serves the page for all running
 //! processes and for files. We never keep or pass on text of files. If a user asks for the text of an answer,
 //! we repeat the call.
 
 mod api;
+mod call_history;
 mod connections;
 mod files;
 #[cfg(test)]
 mod fuzz;
-mod kept;
 pub mod limits;
 mod look;
 pub mod otlp;
 #[cfg(unix)]
 mod processes;
 mod query;
+mod recent_calls;
 pub mod record;
-mod seen;
 mod server;
 #[cfg(unix)]
 mod socket;
@@ -30,26 +30,26 @@ use std::sync::Arc;
 use forage_fs::PrivatePlace;
 
 use self::api::Api;
-use self::seen::SeenCalls;
+use self::call_history::CallHistory;
 
 pub use self::files::JournalPart;
-pub use self::kept::{CallSink, KeptCalls};
 pub use self::look::PageHost;
+pub use self::recent_calls::{CallSink, RecentCalls};
 pub use self::record::{CallRecord, ProcessRecord};
 pub use self::server::PageError;
 #[cfg(unix)]
 pub use self::socket::{CallSocket, SocketError};
 
 /// The calls that the page shows.
-pub struct Shown(Arc<SeenCalls>);
+pub struct PageCalls(Arc<CallHistory>);
 
-impl Default for Shown {
+impl Default for PageCalls {
     fn default() -> Self {
-        Self(Arc::new(SeenCalls::new()))
+        Self(Arc::new(CallHistory::new()))
     }
 }
 
-impl Shown {
+impl PageCalls {
     /// Adds the calls of a transcript, a recording or a journal.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Shown {
 ///
 /// Returns [`PageError`] if the port, a token or the server is not available.
 pub fn serve(
-    shown: &Shown,
+    shown: &PageCalls,
     look: Arc<dyn PageHost>,
     port: u16,
     listening: impl FnOnce(&str),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Maximum calls that a process keeps in memory.
-pub const KEPT_CALLS: usize = 500;
+pub const RECENT_CALLS: usize = 500;
 
 /// Maximum calls that the page reads from one file. If there are more, it reads the last ones.
 pub(crate) const FILE_CALLS: usize = 20_000;

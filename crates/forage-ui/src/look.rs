@@ -10,14 +10,14 @@ pub trait PageHost: Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails with a sentence that says why there is no context.
-    fn again(&self, call: &CallHead) -> Result<Context, String>;
+    fn context_for_call(&self, call: &CallHead) -> Result<Context, String>;
 
     /// Creates the context for the page's own calls beneath a root.
     ///
     /// # Errors
     ///
     /// Fails with a sentence that says why there is no context.
-    fn beneath(&self, root: &str) -> Result<Context, String>;
+    fn context_below(&self, root: &str) -> Result<Context, String>;
 
     /// Returns the default root, for use if no call has named one.
     fn own_root(&self) -> Option<String>;

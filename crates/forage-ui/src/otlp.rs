@@ -38,7 +38,7 @@ fn span(call: &CallRecord) -> Value {
         true => format!("tools/call {}", head.tool),
         false => format!("execute_tool {}", head.tool),
     };
-    let mut told = vec![
+    let mut pairs = vec![
         ("gen_ai.operation.name", json!("execute_tool")),
         ("gen_ai.tool.name", json!(head.tool)),
         ("gen_ai.tool.type", json!("function")),
@@ -51,13 +51,13 @@ fn span(call: &CallRecord) -> Value {
         ("forage.bytes", json!(head.bytes)),
     ];
     if is_mcp {
-        told.push(("mcp.method.name", json!("tools/call")));
+        pairs.push(("mcp.method.name", json!("tools/call")));
     }
     if let Some(client) = &head.client {
-        told.push(("forage.client", json!(client)));
+        pairs.push(("forage.client", json!(client)));
     }
     if let Some(limit) = head.head.truncated_by {
-        told.push(("forage.truncated_by", json!(limit)));
+        pairs.push(("forage.truncated_by", json!(limit)));
     }
     // A tool error is still a successful answer at the protocol level.
     let failed = match head.status {
@@ -69,11 +69,12 @@ fn span(call: &CallRecord) -> Value {
     };
     let mut status = json!({});
     if let Some(kind) = failed {
-        told.push(("error.type", json!(kind)));
-        told.extend(head.code.as_ref().map(|code| ("forage.code", json!(code))));
+        pairs.push(("error.type", json!(kind)));
+        pairs.extend(head.code.as_ref().map(|code| ("forage.code", json!(code))));
         status = json!({ "code": FAILED, "message": head.error.as_deref().unwrap_or_default() });
     }
-    let hash = |salt: &str, of: &str| format!("{:016x}", Hash64::of(&[salt.as_bytes(), of.as_bytes()]));
+    let hash =
+        |salt: &str, of: &str| format!("{:016x}", Hash64::hash_parts(&[salt.as_bytes(), of.as_bytes()]));
     let (trace_id, parent, flags) = match &head.trace {
         Some(trace) => (trace.trace_id.clone(), trace.parent_id.clone(), KNOWS_ITS_PARENT | PARENT_IS_REMOTE),
         // If no caller has given a trace, all calls of one process form one trace.
@@ -89,7 +90,7 @@ fn span(call: &CallRecord) -> Value {
         "kind": if is_mcp { SERVER } else { INTERNAL },
         "startTimeUnixNano": nanoseconds(head.began_us),
         "endTimeUnixNano": nanoseconds(end),
-        "attributes": attributes(&told),
+        "attributes": attributes(&pairs),
         "status": status,
     })
 }
@@ -99,12 +100,12 @@ fn nanoseconds(us: u64) -> String {
     (u128::from(us) * 1000).to_string()
 }
 
-fn attributes(told: &[(&str, Value)]) -> Vec<Value> {
+fn attributes(pairs: &[(&str, Value)]) -> Vec<Value> {
     let value = |value: &Value| match value {
         Value::Number(number) => json!({ "intValue": number.to_string() }),
         Value::Bool(value) => json!({ "boolValue": value }),
         Value::String(text) => json!({ "stringValue": text }),
         other => json!({ "stringValue": other.to_string() }),
     };
-    told.iter().map(|(key, it)| json!({ "key": key, "value": value(it) })).collect()
+    pairs.iter().map(|(key, it)| json!({ "key": key, "value": value(it) })).collect()
 }

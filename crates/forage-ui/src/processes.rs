@@ -7,7 +7,7 @@ use std::thread;
 
 use forage_fs::PrivatePlace;
 
-use super::seen::{CallSource, SeenCalls};
+use super::call_history::{CallHistory, CallSource};
 use super::{limits, socket};
 
 /// Sockets that we are reading or were reading a moment ago.
@@ -21,7 +21,7 @@ impl ReadSockets {
 }
 
 /// Looks for processes for as long as this process runs, and reads their calls.
-pub(crate) fn watch(gathered: &Arc<SeenCalls>, place: PrivatePlace) {
+pub(crate) fn watch(gathered: &Arc<CallHistory>, place: PrivatePlace) {
     let (inner, read) = (Arc::clone(gathered), ReadSockets::default());
     let look = move || {
         let mut has_complained = false;
@@ -50,7 +50,7 @@ pub(crate) fn watch(gathered: &Arc<SeenCalls>, place: PrivatePlace) {
     }
 }
 
-fn begin(gathered: &Arc<SeenCalls>, path: PathBuf, read: &ReadSockets) {
+fn begin(gathered: &Arc<CallHistory>, path: PathBuf, read: &ReadSockets) {
     let (gathered, reading, own) = (Arc::clone(gathered), read.clone(), path.clone());
     let follow = move || {
         follow(&gathered, &own);
@@ -64,7 +64,7 @@ fn begin(gathered: &Arc<SeenCalls>, path: PathBuf, read: &ReadSockets) {
 }
 
 /// Reads the calls of one process until it ends.
-fn follow(gathered: &SeenCalls, path: &Path) {
+fn follow(gathered: &CallHistory, path: &Path) {
     let mut process = None;
     let _ = socket::read(path, |line| {
         process = gathered.take_line(line, CallSource::Socket).or(process.take());

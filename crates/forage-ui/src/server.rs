@@ -141,7 +141,7 @@ impl PageServer {
 
     async fn answer(&self, request: &Request<Incoming>, permit: &ConnectionPermit) -> Response<Full<Bytes>> {
         let query = Query::parse(request.uri().query().unwrap_or_default());
-        if let Err(refusal) = self.let_in(request, &query) {
+        if let Err(refusal) = self.authorize(request, &query) {
             return self.refused(&refusal);
         }
         permit.authenticate();
@@ -177,9 +177,9 @@ impl PageServer {
         // We subscribe before we read, so that no change in between is missed.
         let mut news = gathered.subscribe();
         news.mark_unchanged();
-        let told = gathered.after(after);
-        if number("wait").is_none() || told.has_calls() {
-            return json!(told);
+        let answer = gathered.after(after);
+        if number("wait").is_none() || answer.has_calls() {
+            return json!(answer);
         }
         // A process that has started or ended also counts as a change.
         let _ = tokio::time::timeout(limits::NEWS_WAIT, news.changed()).await;
@@ -188,7 +188,7 @@ impl PageServer {
 
     /// Admits a request only if it is a GET, names this machine as its host, comes from our page or no page
     /// at all, and carries the token.
-    fn let_in(&self, request: &Request<Incoming>, query: &Query) -> Result<(), Refusal> {
+    fn authorize(&self, request: &Request<Incoming>, query: &Query) -> Result<(), Refusal> {
         if request.method() != Method::GET {
             return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "only GET is supported"));
         }
@@ -219,17 +219,17 @@ impl PageServer {
         match serde_json::to_vec(value) {
             Ok(text) => self.with_headers(Response::new(Full::new(text.into())), "application/json"),
             Err(error) => {
-                let told = refusal(StatusCode::INTERNAL_SERVER_ERROR, &format!("internal error: {error}"));
-                self.refused(&told)
+                let answer = refusal(StatusCode::INTERNAL_SERVER_ERROR, &format!("internal error: {error}"));
+                self.refused(&answer)
             }
         }
     }
 
-    fn refused(&self, told: &Refusal) -> Response<Full<Bytes>> {
-        let record = json!({ "type": "error", "error": told.problem, "code": told.code });
+    fn refused(&self, answer: &Refusal) -> Response<Full<Bytes>> {
+        let record = json!({ "type": "error", "error": answer.problem, "code": answer.code });
         let mut response =
             self.with_headers(Response::new(Full::new(record.to_string().into())), "application/json");
-        *response.status_mut() = StatusCode::from_u16(told.status).unwrap_or(StatusCode::BAD_REQUEST);
+        *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_REQUEST);
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
         }

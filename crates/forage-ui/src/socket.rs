@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use thiserror::Error;
 
-use super::kept::KeptCalls;
 use super::limits;
+use super::recent_calls::RecentCalls;
 
 /// The extension of socket files.
 const EXTENSION: &str = "sock";
@@ -37,7 +37,7 @@ pub enum SocketError {
 /// The socket. Dropping this closes it.
 pub struct CallSocket {
     path: PathBuf,
-    kept: Arc<KeptCalls>,
+    kept: Arc<RecentCalls>,
 }
 
 impl CallSocket {
@@ -46,7 +46,7 @@ impl CallSocket {
     /// # Errors
     ///
     /// Returns a [`SocketError`] if the directory or the socket can't be created.
-    pub fn open(place: &PrivatePlace, kept: Arc<KeptCalls>) -> Result<Self, SocketError> {
+    pub fn open(place: &PrivatePlace, kept: Arc<RecentCalls>) -> Result<Self, SocketError> {
         let directory = place.create()?;
         let path = directory.path().join(format!("{}.{EXTENSION}", kept.process().process));
         let failed = |source| SocketError::Bind { directory: directory.path().to_owned(), source };
@@ -76,7 +76,7 @@ impl Drop for CallSocket {
     }
 }
 
-fn accept(listener: &UnixListener, kept: &Arc<KeptCalls>) {
+fn accept(listener: &UnixListener, kept: &Arc<RecentCalls>) {
     let readers = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
@@ -88,7 +88,7 @@ fn accept(listener: &UnixListener, kept: &Arc<KeptCalls>) {
         let (kept, held) = (Arc::clone(kept), Arc::clone(&readers));
         let served = std::thread::Builder::new().name("calls".to_owned()).spawn(move || {
             // An error means that the reader has gone.
-            let _ = tell(stream, &kept);
+            let _ = send_calls(stream, &kept);
             held.fetch_sub(1, Ordering::AcqRel);
         });
         if served.is_err() {
@@ -112,18 +112,18 @@ fn is_own(stream: &UnixStream) -> bool {
     }
 }
 
-fn tell(mut stream: UnixStream, kept: &KeptCalls) -> io::Result<()> {
+fn send_calls(mut stream: UnixStream, kept: &RecentCalls) -> io::Result<()> {
     stream.set_write_timeout(Some(limits::WRITE_TIME))?;
     stream.write_all(line(kept.process())?.as_bytes())?;
-    let mut told = 0;
-    while let Some(calls) = kept.next(told, limits::READER_WAIT) {
+    let mut sent = 0;
+    while let Some(calls) = kept.next(sent, limits::READER_WAIT) {
         if calls.is_empty() {
             // Without new calls, only a write shows whether the reader has gone.
             stream.write_all(b"\n")?;
         }
         for call in calls {
             stream.write_all(line(&*call)?.as_bytes())?;
-            told = call.sequence;
+            sent = call.sequence;
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
             workspace,
             tool_set: ToolSet::All,
             output: OutputForm::Text,
-            manner: &forage_tools::Plain,
+            phrasing: &forage_tools::Plain,
             metrics: ServerMetrics::new(),
             observer: None,
             journal: None,

@@ -15,15 +15,15 @@ use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of entries, which take about 2 MB in total. The oldest are evicted first.
-const MOST_ENTRIES: usize = 500;
+const MAX_ENTRIES: usize = 500;
 
 /// Maximum age of an entry. The evidence is part of the key, so an old answer is not stale. But a provider
 /// may change the model that a name refers to, and users do not expect traces of a search to stay forever.
-const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Maximum size in bytes of an entry. An answer has a few hundred bytes. This limit rejects, for example, the
 /// output of a model that repeats its prompt.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 
 /// Age at which a temporary file counts as abandoned, e.g. by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
@@ -55,13 +55,13 @@ impl FileCache {
     }
 
     fn read(&self, key: &CacheKey) -> Option<CacheEntry> {
-        let bytes = self.place.open().ok()??.read(name(key), MOST_BYTES as u64).ok()??;
+        let bytes = self.place.open().ok()??.read(name(key), MAX_BYTES as u64).ok()??;
         let entry: CacheEntry = serde_json::from_slice(&bytes).ok()?;
         (entry.version == VERSION && entry.models == self.models).then_some(entry)
     }
 
     fn write(&self, key: &CacheKey, entry: &CacheEntry) -> Result<(), PrivateError> {
-        let Some(bytes) = serde_json::to_vec(entry).ok().filter(|bytes| bytes.len() <= MOST_BYTES) else {
+        let Some(bytes) = serde_json::to_vec(entry).ok().filter(|bytes| bytes.len() <= MAX_BYTES) else {
             return Ok(());
         };
         let directory = self.place.create()?;
@@ -83,14 +83,14 @@ fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
         let age = now.duration_since(file.modified).unwrap_or_default();
         let is_entry = Path::new(&file.name).extension().is_some_and(|extension| extension == ENTRY);
         match is_entry {
-            true if age <= MOST_AGE => entries.push((age, file.name)),
+            true if age <= MAX_AGE => entries.push((age, file.name)),
             true => drop(directory.remove(file.name)?),
             false if file.is_temporary() && age > ABANDONED => drop(directory.remove(file.name)?),
             false => {}
         }
     }
     entries.sort();
-    entries.iter().skip(MOST_ENTRIES).try_for_each(|(_, name)| directory.remove(name).map(drop))
+    entries.iter().skip(MAX_ENTRIES).try_for_each(|(_, name)| directory.remove(name).map(drop))
 }
 
 impl AnswerCache for FileCache {
@@ -99,7 +99,7 @@ impl AnswerCache for FileCache {
         // A creation time in the future means that a clock was wrong. The entry may be of any age, so we must
         // not use it.
         let age = Duration::from_secs(seconds_now().checked_sub(entry.created)?);
-        (age <= MOST_AGE).then_some(CachedAnswer { text: entry.text, age })
+        (age <= MAX_AGE).then_some(CachedAnswer { text: entry.text, age })
     }
 
     fn put(&self, key: &CacheKey, text: &str) {
@@ -163,7 +163,7 @@ mod tests {
         }
 
         fn complete(&self, _: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
-            Ok(ChatAnswer::of_text("test", "same", "a.txt: why"))
+            Ok(ChatAnswer::from_text("test", "same", "a.txt: why"))
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     fn an_entry_is_found_until_it_is_too_old() {
         let fixture = Fixture::new();
         assert!(fixture.is_hit());
-        fixture.change(|entry| entry.created -= MOST_AGE.as_secs() - 60);
+        fixture.change(|entry| entry.created -= MAX_AGE.as_secs() - 60);
         assert!(fixture.is_hit());
         fixture.change(|entry| entry.created -= 120);
         assert!(!fixture.is_hit(), "too old");
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_corrupt_foreign_or_large_entry_is_a_miss_and_replaced() {
-        for text in ["", "{", "null", "{\"version\":1}", &"x".repeat(MOST_BYTES + 1), "\u{0}"] {
+        for text in ["", "{", "null", "{\"version\":1}", &"x".repeat(MAX_BYTES + 1), "\u{0}"] {
             let fixture = Fixture::new();
             let [path] = &fixture.entries()[..] else { panic!("one entry") };
             fs::write(path, text).unwrap();
@@ -280,23 +280,23 @@ mod tests {
         let fixture = Fixture::new();
         let [kept] = &fixture.entries()[..] else { panic!("one entry") };
         let old = SystemTime::now() - Duration::from_secs(60);
-        for number in 0..MOST_ENTRIES + 20 {
+        for number in 0..MAX_ENTRIES + 20 {
             let path = fixture.cache().join(format!("{number}.{ENTRY}"));
             fs::write(&path, "{}").unwrap();
             File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
         }
         let ancient = fixture.cache().join(format!("ancient.{ENTRY}"));
         fs::write(&ancient, "{}").unwrap();
-        let before = SystemTime::now() - MOST_AGE - Duration::from_secs(60);
+        let before = SystemTime::now() - MAX_AGE - Duration::from_secs(60);
         File::options().write(true).open(&ancient).unwrap().set_modified(before).unwrap();
         let other = json!({"query": "another", "search_terms": ["needle"]});
         registry::find("keyword_search").unwrap().call(&fixture.context, other).unwrap();
-        assert_eq!(fixture.entries().len(), MOST_ENTRIES);
+        assert_eq!(fixture.entries().len(), MAX_ENTRIES);
         assert!(kept.exists() && !ancient.exists());
     }
 
     #[test]
-    fn a_directory_that_can_not_be_written_costs_nothing_but_the_cache() {
+    fn unwritable_directory_only_disables_the_cache() {
         let fixture = Fixture::new();
         fs::remove_dir_all(fixture.directory.path().join("cache")).unwrap();
         fs::write(fixture.directory.path().join("cache"), "a file").unwrap();

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::limits::LISTING_BYTES;
 
-pub(crate) use server::{ChildServer, NoAnswer};
+pub(crate) use server::{ChildServer, RequestFailure};
 
 /// Builds the command for a child program.
 #[expect(
@@ -48,17 +48,17 @@ pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(Exi
     let began = Instant::now();
     let mut child = spawn(command)?;
     drop(child.stdin.take());
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let mut streams = 0;
     let stdout = child.stdout.take().map(|it| Box::new(it) as Box<dyn Read + Send>);
     let stderr = child.stderr.take().map(|it| Box::new(it) as Box<dyn Read + Send>);
-    for (nth, mut stream) in [stdout, stderr].into_iter().flatten().enumerate() {
-        let tell = tell.clone();
+    for (index, mut stream) in [stdout, stderr].into_iter().flatten().enumerate() {
+        let sender = sender.clone();
         streams += 1;
         std::thread::spawn(move || {
             let mut text = Vec::new();
             let _ = stream.by_ref().take(LISTING_BYTES).read_to_end(&mut text);
-            let _ = tell.send((nth, text));
+            let _ = sender.send((index, text));
             // We must drain the rest, or the program would block forever on a full pipe.
             let _ = io::copy(&mut stream, &mut io::sink());
         });
@@ -71,7 +71,7 @@ pub(crate) fn output(command: Command, time: Duration) -> io::Result<Option<(Exi
     let status = end(&mut child)?;
     // Don't wait forever here, since a process that has left the group may keep the pipes open.
     let mut texts: Vec<(usize, Vec<u8>)> =
-        (0..streams).map_while(|_| told.recv_timeout(LAST_OUTPUT).ok()).collect();
+        (0..streams).map_while(|_| receiver.recv_timeout(LAST_OUTPUT).ok()).collect();
     texts.sort_unstable();
     let text: Vec<u8> = texts.into_iter().flat_map(|(_, text)| text).collect();
     Ok((!is_late).then(|| (status, String::from_utf8_lossy(&text).into_owned())))

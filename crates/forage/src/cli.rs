@@ -18,13 +18,12 @@ mod keyword;
 mod list;
 mod lookup;
 mod man;
-mod manner;
 mod mcp;
 mod model_arguments;
 mod models;
-mod of_tool;
 mod output;
 mod paint;
+mod phrasing;
 mod progress;
 mod rank;
 mod read;
@@ -37,9 +36,10 @@ mod setup;
 mod signals;
 mod sparse;
 mod telemetry;
-mod told;
+mod tool_command;
 mod tools;
 mod ui;
+mod user_error;
 mod version;
 mod why;
 
@@ -59,7 +59,7 @@ use serde_json::Value;
 use output::Terminal;
 use paint::Painter;
 use setting_options::SettingOptions;
-use told::ToldError;
+use user_error::UserError;
 
 use crate::config::SettingsCommand;
 
@@ -195,7 +195,7 @@ enum Command {
 
 /// Returns all commands. This includes generated ones for tools that have no command of their own.
 fn commands() -> clap::Command {
-    of_tool::add(Cli::command(), TOOLS)
+    tool_command::add(Cli::command(), TOOLS)
 }
 
 /// Lists the global options that take a value.
@@ -219,7 +219,7 @@ impl Invocation {
         let (shown, mut commands) = (commands(), help::arranged(commands()));
         let matches = commands.try_get_matches_from_mut(std::env::args_os());
         let matches = matches.map_err(|error| only_shown(error, &shown))?;
-        let asked = match of_tool::called(&matches, &own, TOOLS) {
+        let asked = match tool_command::called(&matches, &own, TOOLS) {
             Some((tool, request)) => {
                 Global::from_arg_matches(&matches).map(|global| Self::Tool(tool, request, Box::new(global)))
             }
@@ -314,17 +314,19 @@ pub(crate) fn run() -> ExitCode {
         output.painter = Painter::new(global.color, global.hyperlinks.as_ref());
     }
     if global.quiet {
-        output.be_quiet();
-        progress::be_quiet();
+        output.set_quiet();
+        progress::set_quiet();
     }
     // Even after a panic, `--json` must print one document, and the exit status must be 2.
     let result = catch_unwind(AssertUnwindSafe(|| match &asked {
         Invocation::Command(cli) => command(cli, &mut output),
-        Invocation::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
+        Invocation::Tool(tool, request, global) => {
+            tool_command::run(*tool, request.clone(), global, &mut output)
+        }
     }))
     .unwrap_or_else(|_| {
         let text = "internal error; please report it with the output above".to_owned();
-        Err(ToldError { code: ErrorCode::Internal, text }.into())
+        Err(UserError { code: ErrorCode::Internal, text }.into())
     });
     if output.end(result.as_ref().err()).is_err() {
         return ExitCode::from(2);

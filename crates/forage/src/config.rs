@@ -29,7 +29,7 @@ use std::time::Duration;
 use anyhow::bail;
 use forage_base::Hash64;
 use forage_fs::project_around;
-use forage_llm::{Exchanges, ModelRole};
+use forage_llm::{ExchangeMode, ModelRole};
 use forage_redact::Redactor;
 use forage_tools::{
     AnswerCache, AnswerForm, FilterMode, FilterSettings, FoundModels, Models, Program, SearchSettings,
@@ -46,7 +46,7 @@ pub(crate) use journal::call_sockets;
 pub(crate) use mcp::UNUSABLE;
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
-pub(crate) use providers::Market;
+pub(crate) use providers::ProviderCatalog;
 pub(crate) use repository::narrow;
 pub(crate) use sandbox::{Needs, existing};
 pub(crate) use schema::schema;
@@ -96,7 +96,7 @@ pub(crate) struct Config {
     /// address.
     has_address: bool,
     /// Where model answers come from: the network or a recording.
-    pub(super) exchanges: Exchanges,
+    pub(super) exchanges: ExchangeMode,
     /// Notices about the configuration for the user.
     pub(crate) notices: Vec<String>,
 }
@@ -181,7 +181,7 @@ fn defaults(path: &Path) -> Config {
         layers,
         model_name: None,
         has_address: false,
-        exchanges: Exchanges::Live,
+        exchanges: ExchangeMode::Live,
         notices: Vec::new(),
     }
 }
@@ -214,7 +214,7 @@ impl Config {
         let mut model = match (named, name.and_then(|name| name.split_once('/'))) {
             (Some(named), _) => named.clone(),
             (None, Some((provider, id))) if self.is_of_table(provider, id)? => {
-                ModelSetting::of_table(provider, id)
+                ModelSetting::for_table_provider(provider, id)
             }
             // Take the provider of the first configured model. Naming a model must not send text to any other
             // provider.
@@ -371,7 +371,10 @@ impl Config {
         let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
         let settings = &self.settings;
         let models = format!("{:?}", (&settings.models, &self.model_name, settings.table(), addresses));
-        Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", Hash64::of(&[models.as_bytes()]))))))
+        Ok(Some(Arc::new(FileCache::new(
+            place,
+            format!("{:016x}", Hash64::hash_parts(&[models.as_bytes()])),
+        ))))
     }
 
     /// Returns true if `keyword_search` ranks without a model.

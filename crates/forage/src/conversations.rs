@@ -25,7 +25,7 @@ pub(crate) struct Conversations {
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeptConversation {
+struct StoredConversation {
     version: u32,
     /// The name of the file is a hash of the root, and two roots may have the same hash.
     root: String,
@@ -38,7 +38,7 @@ impl Conversations {
     }
 
     fn name(&self) -> String {
-        format!("{:016x}.json", Hash64::of(&[self.root.as_bytes()]))
+        format!("{:016x}.json", Hash64::hash_parts(&[self.root.as_bytes()]))
     }
 
     /// Returns the last exchange and those that it continued, oldest first. The list is empty if no exchange
@@ -51,7 +51,7 @@ impl Conversations {
         }
         let bytes = directory.read(self.name(), CONVERSATION_BYTES as u64)?.unwrap_or_default();
         // A file that can't be parsed is truncated or from another version. We then start a new conversation.
-        let kept = serde_json::from_slice::<KeptConversation>(&bytes).ok();
+        let kept = serde_json::from_slice::<StoredConversation>(&bytes).ok();
         let kept = kept.filter(|kept| kept.version == VERSION && kept.root == self.root);
         Ok(kept.map(|kept| kept.exchanges).unwrap_or_default())
     }
@@ -62,7 +62,7 @@ impl Conversations {
         exchanges.drain(..exchanges.len().saturating_sub(CONVERSATION_EXCHANGES));
         let directory = self.place.create()?;
         loop {
-            let kept = KeptConversation { version: VERSION, root: self.root.clone(), exchanges };
+            let kept = StoredConversation { version: VERSION, root: self.root.clone(), exchanges };
             let bytes = serde_json::to_vec(&kept).unwrap_or_default();
             if bytes.len() <= CONVERSATION_BYTES {
                 directory.replace(self.name(), |file| file.write_all(&bytes))?;
@@ -87,8 +87,8 @@ fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let mut files: Vec<_> = directory.entries()?.into_iter().map(|file| (age(file.modified), file)).collect();
     files.sort_by_key(|(age, _)| *age);
     // Another process may be writing a temporary file, so only its age counts.
-    let is_over = |(nth, (age, file)): &(usize, (Duration, forage_fs::PrivateEntry))| {
-        *age > CONVERSATION_AGE || (*nth >= CONVERSATION_ROOTS && !file.is_temporary())
+    let is_over = |(index, (age, file)): &(usize, (Duration, forage_fs::PrivateEntry))| {
+        *age > CONVERSATION_AGE || (*index >= CONVERSATION_ROOTS && !file.is_temporary())
     };
     let over = files.into_iter().enumerate().filter(is_over);
     over.into_iter().try_for_each(|(_, (_, file))| directory.remove(file.name).map(drop))
@@ -109,17 +109,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_in_number_bytes_and_age_and_for_its_root_alone() {
+    fn stored_conversations_are_bounded_and_per_root() {
         let directory = tempfile::tempdir().unwrap();
         let place = PrivatePlace::below(directory.path()).join("conversations");
         let here = Conversations::new(place.clone(), Path::new("/here"));
         assert_eq!(here.last().unwrap(), []);
         let questions =
             |kept: Vec<EarlierExchange>| kept.into_iter().map(|it| it.question).collect::<Vec<_>>();
-        here.keep((0..12).map(|nth| exchange(&nth.to_string(), 10)).collect()).unwrap();
-        assert_eq!(questions(here.last().unwrap()), (2..12).map(|nth| nth.to_string()).collect::<Vec<_>>());
+        here.keep((0..12).map(|index| exchange(&index.to_string(), 10)).collect()).unwrap();
+        assert_eq!(
+            questions(here.last().unwrap()),
+            (2..12).map(|index| index.to_string()).collect::<Vec<_>>()
+        );
         assert_eq!(Conversations::new(place.clone(), Path::new("/there")).last().unwrap(), []);
-        here.keep((0..3).map(|nth| exchange(&nth.to_string(), 100_000)).collect()).unwrap();
+        here.keep((0..3).map(|index| exchange(&index.to_string(), 100_000)).collect()).unwrap();
         assert_eq!(questions(here.last().unwrap()), ["1", "2"]);
         let file = place.path().join(here.name());
         #[cfg(unix)]

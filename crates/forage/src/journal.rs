@@ -8,7 +8,7 @@ use std::thread;
 
 use forage_fs::PrivatePlace;
 use forage_tools::CallJournal;
-use forage_ui::{CallRecord, CallSink, KeptCalls, ProcessRecord, otlp};
+use forage_ui::{CallRecord, CallSink, ProcessRecord, RecentCalls, otlp};
 use serde_json::json;
 
 use crate::cli::version;
@@ -18,7 +18,7 @@ use crate::rotated_file::RotatedFile;
 
 /// The calls of this process, and the socket over which the same user can read them.
 pub(crate) struct LiveCalls {
-    kept: Arc<KeptCalls>,
+    kept: Arc<RecentCalls>,
     #[cfg(unix)]
     _socket: Option<forage_ui::CallSocket>,
     /// Why `forage ui` can't read the calls, if it should be able to.
@@ -27,7 +27,7 @@ pub(crate) struct LiveCalls {
 
 impl LiveCalls {
     /// Starts to publish the calls over a socket, if `place` is given.
-    pub(crate) fn begin(kept: Arc<KeptCalls>, place: Option<PrivatePlace>) -> Self {
+    pub(crate) fn begin(kept: Arc<RecentCalls>, place: Option<PrivatePlace>) -> Self {
         #[cfg(unix)]
         {
             let opened = place.map(|place| forage_ui::CallSocket::open(&place, Arc::clone(&kept)));

@@ -22,7 +22,7 @@ pub(crate) const SERVER_ID_BYTES: usize = 256;
 
 /// Maximum number of messages in the queue to a server. Once the queue is full, we stop writing to that
 /// server.
-pub(crate) const SERVER_UNTAKEN: usize = 64;
+pub(crate) const SERVER_QUEUE_MESSAGES: usize = 64;
 
 /// Bytes kept of a server's error. The agent shows fewer, but it must redact secrets before it truncates.
 pub(crate) const SERVER_ERROR_BYTES: usize = 20_000;

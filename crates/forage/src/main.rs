@@ -11,7 +11,7 @@ mod config;
 mod conversations;
 mod journal;
 mod limits;
-mod manner;
+mod phrasing;
 mod private_file;
 mod retrieval;
 mod rotated_file;

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_make_room_grows_and_loses_nothing() {
+    fn unrotatable_file_grows_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telemetry.jsonl");
         // This directory is not empty, so a rename can't replace it.
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_fails_nobody_and_is_said_once() {
+    fn unwritable_rotated_file_is_reported_once() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("file"), "").unwrap();
         let (file, said) = heard(&directory.path().join("file/telemetry.jsonl"), ROTATE_BYTES);

@@ -37,11 +37,11 @@ pub(crate) use addition::{Addition, ExtraParts, profile};
 pub(crate) use clients::{CLIENTS, Client, FileFormat, NAME, SetupScope, is_forage};
 pub(crate) use entry::{ServerEntry, expanded};
 pub(crate) use extension::{Extension, extension};
-pub(crate) use extras::{Extra, HookEvent, With, hooks_remark, of as extras_of};
+pub(crate) use extras::{Extra, ExtraKind, HookEvent, extras_of, hooks_remark};
 pub(crate) use launch::{Consent, Environment, Launch, OfferedTools};
 pub(crate) use listing::{Listed, listed};
 pub(crate) use pieces::snippet as extra_snippet;
-pub(crate) use probe::{ProbeCall, ProbeFailure, ProbeStart, Talk, program, talk};
+pub(crate) use probe::{ProbeCall, ProbeFailure, ProbeReport, ProbeStart, program, talk};
 pub(crate) use settings::{EntrySettings, Permission};
 
 use crate::config::ClientDirectories;
@@ -73,7 +73,7 @@ pub(crate) enum ClientState {
 
 /// A client's configuration file and its content.
 #[derive(Debug)]
-pub(crate) struct Site {
+pub(crate) struct ClientConfig {
     pub(crate) client: &'static Client,
     pub(crate) scope: SetupScope,
     pub(crate) path: PathBuf,
@@ -114,7 +114,7 @@ impl FileChange {
     }
 }
 
-impl Site {
+impl ClientConfig {
     /// Inspects a client's file. Returns `None` if the client has no file in this scope, or if its location
     /// is unknown.
     pub(crate) fn find(
@@ -252,7 +252,7 @@ pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension])
     general_snippet(client.format, client.spot(), &entry_with(client, command, extensions))
 }
 
-fn general_snippet(format: FileFormat, spot: Spot<'static>, entry: &Value) -> String {
+fn general_snippet(format: FileFormat, spot: EntryLocation<'static>, entry: &Value) -> String {
     match format {
         FileFormat::Json => jsonc::created(spot.target(), entry),
         FileFormat::Skill => skill::text(entry),
@@ -278,7 +278,7 @@ pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
     let entry = serde_json::json!({ "command": command, "args": ["mcp"] });
     [(FileFormat::Json, "mcpServers"), (FileFormat::Toml, "mcp_servers"), (FileFormat::Yaml, "mcpServers")]
         .map(|(format, section)| {
-            let spot = Spot { section, name: NAME, is_list: false };
+            let spot = EntryLocation { section, name: NAME, is_list: false };
             (format.name(), general_snippet(format, spot, &entry))
         })
 }
@@ -288,7 +288,11 @@ pub(crate) fn http_snippet() -> String {
     let entry = serde_json::json!({
         "type": "http", "url": "http://127.0.0.1:8930/mcp", "headers": { "Authorization": "Bearer TOKEN" },
     });
-    general_snippet(FileFormat::Json, Spot { section: "mcpServers", name: NAME, is_list: false }, &entry)
+    general_snippet(
+        FileFormat::Json,
+        EntryLocation { section: "mcpServers", name: NAME, is_list: false },
+        &entry,
+    )
 }
 
 fn created(client: &Client, entry: &Value) -> String {
@@ -318,14 +322,14 @@ fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> 
 
 /// Where an entry is in a file: `name` within the top-level `section`.
 #[derive(Clone, Copy, Debug)]
-struct Spot<'a> {
+struct EntryLocation<'a> {
     section: &'a str,
     name: &'a str,
     /// True if the section is a list. Its elements then contain their own names.
     is_list: bool,
 }
 
-impl<'a> Spot<'a> {
+impl<'a> EntryLocation<'a> {
     fn target(&'a self) -> JsonTarget<'a> {
         JsonTarget { path: std::slice::from_ref(&self.section), leaf: Leaf::Member(self.name) }
     }
@@ -340,7 +344,7 @@ struct FileContents {
     has_section: bool,
 }
 
-fn contents(file: &Value, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
+fn contents(file: &Value, spot: EntryLocation<'_>) -> Result<FileContents, SetupRefusal> {
     let Some(section) = file.get(spot.section) else { return Ok(FileContents::default()) };
     let all: Vec<(&str, &Value)> = match section {
         Value::Object(entries) if !spot.is_list => {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forage_sandbox::Outside;
+use forage_sandbox::UnsandboxedWorker;
 use forage_tools::Telemetry;
 use forage_tools::journal::since_1970;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
 
 /// The telemetry file. Its directory is not accessible from inside the sandbox, so a thread outside of the
 /// sandbox must write it.
-pub(crate) struct TelemetryFile(Outside<String>);
+pub(crate) struct TelemetryFile(UnsandboxedWorker<String>);
 
 impl TelemetryFile {
     /// Starts the thread, which reopens the file for each line. Returns `None` if the thread can't be
@@ -26,7 +26,7 @@ impl TelemetryFile {
     pub(crate) fn open(path: &Path) -> Option<Self> {
         let file = Arc::new(RotatedFile::new(path, "telemetry.path"));
         let written = Arc::clone(&file);
-        let started = Outside::start("telemetry", move |line: String| written.add(&line));
+        let started = UnsandboxedWorker::start("telemetry", move |line: String| written.add(&line));
         started.inspect_err(|error| file.lose(error)).ok().map(Self)
     }
 }

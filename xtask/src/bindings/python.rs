@@ -154,7 +154,7 @@ impl TypeNames for Python {
         format!("Literal[{word:?}]")
     }
 
-    fn of_root(&self, own: &str) -> String {
+    fn other_root(&self, own: &str) -> String {
         format!("{own}OfRoot")
     }
 }

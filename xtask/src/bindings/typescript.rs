@@ -42,17 +42,17 @@ pub(super) fn declarations(surface: &Surface<'_>) -> String {
     }
     text += WORKSPACE;
     for method in &surface.methods {
-        text += &of_workspace(method);
+        text += &workspace_comment(method);
     }
     text + "}\n"
 }
 
-fn of_workspace(method: &SurfaceMethod<'_>) -> String {
+fn workspace_comment(method: &SurfaceMethod<'_>) -> String {
     let own = pascal(method.name);
     let name = camel(method.name);
     let has_required = fields(method.arguments).any(|(_, _, is_required)| is_required);
     let given = format!("given{}: {own}Arguments", if has_required { "" } else { "?" });
-    let mut text = of_method(method);
+    let mut text = method_comment(method);
     text += &format!("  {name}({given}, options?: CallOptions): Promise<{own}Answer>;\n");
     if let Some(each) = &method.each {
         let takes = |name: &str| fields(each.arguments).any(|(taken, ..)| taken == name);
@@ -74,7 +74,7 @@ fn of_workspace(method: &SurfaceMethod<'_>) -> String {
 }
 
 /// Formats the comment of a method: its purpose, further details, and an example.
-fn of_method(method: &SurfaceMethod<'_>) -> String {
+fn method_comment(method: &SurfaceMethod<'_>) -> String {
     let mut lines = vec![in_camel(method.summary)];
     if !method.details.is_empty() {
         lines.extend([String::new(), in_camel(method.details)]);
@@ -172,7 +172,7 @@ impl TypeNames for TypeScript {
         format!("{word:?}")
     }
 
-    fn of_root(&self, own: &str) -> String {
+    fn other_root(&self, own: &str) -> String {
         format!("Omit<{own}, \"otherRoots\">")
     }
 }

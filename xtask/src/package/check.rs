@@ -41,7 +41,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         step(&bench).map_err(|error| format!("{name}: {error}"))?;
         println!("    {name}: passed");
     }
-    bench.twice()?;
+    bench.check_reproducible()?;
     std::fs::remove_dir_all(&bench.place).map_err(|error| error.to_string())
 }
 
@@ -286,7 +286,7 @@ impl Bench<'_> {
     }
 
     /// Builds the same commit in another directory, and compares every file.
-    fn twice(&self) -> Result<(), String> {
+    fn check_reproducible(&self) -> Result<(), String> {
         let place = self.empty("twice")?;
         let clone = place.join("clone");
         succeed(

@@ -29,7 +29,7 @@ impl Versions {
     }
 
     /// Formats the `package.json` to install. Node itself is not a peer, so it keeps its version.
-    fn of_npm(self, list: &str) -> Result<String, String> {
+    fn package_json(self, list: &str) -> Result<String, String> {
         if self == Self::Pinned {
             return Ok(list.to_owned());
         }
@@ -43,7 +43,7 @@ impl Versions {
     }
 
     /// Formats the `requirements.txt` to install.
-    fn of_python(self, list: &str) -> String {
+    fn requirements_txt(self, list: &str) -> String {
         let newest = |line: &str| line.split("==").next().unwrap_or_default().to_owned();
         match self {
             Self::Pinned => list.to_owned(),
@@ -55,7 +55,7 @@ impl Versions {
 impl Peer {
     /// Returns true if the peer is installed in these versions. The newest packages always count as missing,
     /// because we must look them up each time.
-    pub(super) fn is_there(&self, workspace: &Workspace, versions: Versions) -> bool {
+    pub(super) fn is_installed(&self, workspace: &Workspace, versions: Versions) -> bool {
         match &self.source {
             Source::System { program, .. } => system::has(program, workspace),
             Source::Cargo { program, shown, .. } => {
@@ -133,7 +133,7 @@ impl Peer {
         for old in [&making, &place.join("node_modules")] {
             remove(old)?;
         }
-        write(&making.join("package.json"), &versions.of_npm(&list)?)?;
+        write(&making.join("package.json"), &versions.package_json(&list)?)?;
         let quiet =
             ["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--prefix"];
         run(workspace.program("npm").args(quiet).arg(&making))?;
@@ -156,7 +156,7 @@ impl Peer {
         let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
         let quiet = ["install", "--quiet", "--disable-pip-version-check"];
         let wanted = place.join("wanted.txt");
-        write(&wanted, versions.of_python(&list))?;
+        write(&wanted, versions.requirements_txt(&list))?;
         run(workspace.program(&pip).args(quiet).arg("-r").arg(&wanted))?;
         write(&self.stamped(place), &list)
     }
@@ -185,9 +185,9 @@ mod tests {
         assert_eq!(Versions::Newest.place(peers, "mcp/python-1"), Path::new("p/mcp-newest/python-1"));
         assert_eq!(Versions::Newest.place(peers, "clients"), Path::new("p/clients-newest"));
         let list = r#"{"dependencies": {"a": "1.2.3", "node": "22.1.0"}}"#;
-        let newest: Value = serde_json::from_str(&Versions::Newest.of_npm(list).unwrap()).unwrap();
+        let newest: Value = serde_json::from_str(&Versions::Newest.package_json(list).unwrap()).unwrap();
         assert_eq!(newest["dependencies"], serde_json::json!({"a": "latest", "node": "22.1.0"}));
-        assert_eq!(Versions::Pinned.of_npm(list).as_deref(), Ok(list));
-        assert_eq!(Versions::Newest.of_python("a[x]==1.0\nb==2\n"), "a[x]\nb");
+        assert_eq!(Versions::Pinned.package_json(list).as_deref(), Ok(list));
+        assert_eq!(Versions::Newest.requirements_txt("a[x]==1.0\nb==2\n"), "a[x]\nb");
     }
 }

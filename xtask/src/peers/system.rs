@@ -39,7 +39,7 @@ pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), Stri
     match installed {
         _ if still.is_empty() => Ok(()),
         installed => {
-            let missing: Vec<String> = still.iter().map(Need::told).collect();
+            let missing: Vec<String> = still.iter().map(Need::description).collect();
             let why = installed.err().map(|why| format!("\n({why})")).unwrap_or_default();
             Err(format!(
                 "the tests need programs that are missing here; install them:\n{}{why}",
@@ -50,7 +50,7 @@ pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), Stri
 }
 
 impl Need {
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         format!("  {} (on Debian: apt install {})", self.what, self.packages.join(" "))
     }
 }

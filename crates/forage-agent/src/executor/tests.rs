@@ -155,14 +155,14 @@ fn a_stop_reaches_every_call_and_keeps_the_rest_from_beginning() {
 }
 
 #[test]
-fn who_watches_hears_of_each_call_once() {
+fn observer_sees_each_call_once() {
     let (_directory, context) = context();
     let tool = fake(|_, _| Ok(String::new()));
     let jobs: Vec<Job> =
         (0..6).map(|index| Job { tool: Arc::clone(&tool), arguments: json!(index) }).collect();
     let heard: Mutex<Vec<(bool, usize)>> = Mutex::default();
     let started = |index| heard.lock().unwrap().push((true, index));
-    let ended = |index, _: &Ran| heard.lock().unwrap().push((false, index));
+    let ended = |index, _: &JobOutcome| heard.lock().unwrap().push((false, index));
     run(&jobs, 3, &context, &started, &ended);
     let mut heard = heard.into_inner().unwrap();
     heard.sort_unstable();

@@ -145,12 +145,12 @@ impl MountTable {
 fn unescaped(path: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(path.len());
     let mut rest = path;
-    while let Some((&byte, behind)) = rest.split_first() {
-        let digits = behind.first_chunk::<3>().filter(|_| byte == b'\\');
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.first_chunk::<3>().filter(|_| byte == b'\\');
         let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 8).ok());
         (rest, _) = match code {
-            Some(code) => (&behind[3..], plain.push(code)),
-            None => (behind, plain.push(byte)),
+            Some(code) => (&after[3..], plain.push(code)),
+            None => (after, plain.push(byte)),
         };
     }
     plain

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{HidingDirectories, WalkReport};
+use super::{ExcludingDirectories, WalkReport};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::{SkipReason, Skipped};
@@ -54,7 +54,7 @@ pub(super) struct TaskOutput<T, W> {
     pub(super) visited: u64,
     /// Number of entries listed, for the limit of the walk.
     pub(super) entries: u64,
-    pub(super) hiding: HidingDirectories,
+    pub(super) hiding: ExcludingDirectories,
     pub(super) pruned: Vec<String>,
     /// Links that were left out, which `skipped` counts too.
     pub(super) links: Vec<RelPath>,
@@ -84,7 +84,7 @@ impl<T, W> Default for TaskOutput<T, W> {
             skipped: Skipped::default(),
             visited: 0,
             entries: 0,
-            hiding: HidingDirectories::default(),
+            hiding: ExcludingDirectories::default(),
             pruned: Vec::new(),
             links: Vec::new(),
             warnings: Vec::new(),
@@ -222,11 +222,11 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
         if wake {
             self.changed.notify_all();
         }
-        drop(self.hand_over(state));
+        drop(self.deliver(state));
     }
 
     /// Delivers every result that does not wait for an earlier open task.
-    fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T, W>>) -> MutexGuard<'a, State<T, W>> {
+    fn deliver<'a>(&'a self, mut state: MutexGuard<'a, State<T, W>>) -> MutexGuard<'a, State<T, W>> {
         if state.handing_over {
             return state;
         }
@@ -296,7 +296,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
     /// Builds the report after all workers have ended. Results found before a deadline are delivered first,
     /// up to the first gap.
     fn into_report(self) -> WalkReport {
-        drop(self.hand_over(self.lock()));
+        drop(self.deliver(self.lock()));
         let mut report = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).report;
         report.pruned.sort();
         report

@@ -6,14 +6,14 @@ use crate::skipped::{SkipReason, Skipped};
 
 /// The directories in which a walk left out entries, due to a rule or their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HidingDirectories {
+pub struct ExcludingDirectories {
     /// In path order.
     paths: Vec<RelPath>,
     /// True if there were more than we keep.
     is_partial: bool,
 }
 
-impl HidingDirectories {
+impl ExcludingDirectories {
     /// Returns true if there are no such directories.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && !self.is_partial
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn only_ancestors_lead_to_a_directory() {
-        let mut hiding = HidingDirectories::default();
+        let mut hiding = ExcludingDirectories::default();
         let mut binary = Skipped::default();
         binary.add(SkipReason::Binary);
         hiding.note(&path("other"), &binary);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn overflow_includes_every_directory() {
-        let mut hiding = HidingDirectories::default();
+        let mut hiding = ExcludingDirectories::default();
         (0..=limits::HIDING_DIRECTORIES)
             .for_each(|number| hiding.note(&path(&format!("d{number}")), &hidden()));
         assert!(hiding.leads_to(&path("anything")) && hiding.paths.len() == limits::HIDING_DIRECTORIES);

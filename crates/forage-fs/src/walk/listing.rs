@@ -3,9 +3,9 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::cached_listing::{CachedFile, CachedListing, ListingPart};
 use super::entry::{Entry, FoundEntry, visit_all};
 use super::frontier::{self, WalkFrontier};
-use super::kept::{KeptFile, KeptListing, ListingPart};
 use super::list::{reason_of_link, reason_of_link_by};
 use super::{EntryKind, WalkOptions, WalkReport, WalkStep};
 use crate::limits;
@@ -34,13 +34,13 @@ pub struct FileListing {
 /// The part of a listing that corresponds to one task of a walk.
 #[derive(Debug)]
 struct ListingPiece {
-    directory: Arc<KeptListing>,
+    directory: Arc<CachedListing>,
     /// The index of the part whose files are visited; `None` if the directory is listed.
     batch: Option<usize>,
 }
 
 impl ListingPiece {
-    fn files(&self) -> &[KeptFile] {
+    fn files(&self) -> &[CachedFile] {
         match self.batch.map(|part| &self.directory.parts[part]) {
             Some(ListingPart::Files(files)) => files,
             _ => &[],
@@ -66,7 +66,7 @@ pub struct ListingFilter {
 
 impl FileListing {
     /// Numbers the files below `top`. Returns `None` if resolving all links would take too long.
-    pub(super) fn new(root: &Arc<Root>, top: &Arc<KeptListing>) -> Option<Self> {
+    pub(super) fn new(root: &Arc<Root>, top: &Arc<CachedListing>) -> Option<Self> {
         let mut listing = Self {
             root: Arc::clone(root),
             pieces: Vec::new(),
@@ -79,7 +79,7 @@ impl FileListing {
         listing.count().then_some(listing)
     }
 
-    fn add(&mut self, directory: &Arc<KeptListing>) {
+    fn add(&mut self, directory: &Arc<CachedListing>) {
         let (number, start) = (self.directories.len(), self.pieces.len());
         self.directories.push(start..start);
         self.add_piece(directory, None);
@@ -92,7 +92,7 @@ impl FileListing {
         self.directories[number].end = self.pieces.len();
     }
 
-    fn add_piece(&mut self, directory: &Arc<KeptListing>, batch: Option<usize>) {
+    fn add_piece(&mut self, directory: &Arc<CachedListing>, batch: Option<usize>) {
         let piece = ListingPiece { directory: Arc::clone(directory), batch };
         self.firsts.push(self.files() + piece.files().len() as u32);
         self.pieces.push(piece);
@@ -205,9 +205,9 @@ impl FileListing {
 
     /// Selects the part of the listing that begins at `start`. Returns `None` if this is not a listed
     /// directory, or if a walk from there would give another result.
-    pub fn below(&self, start: &RelPath) -> Option<Below<'_>> {
+    pub fn below(&self, start: &RelPath) -> Option<Subtree<'_>> {
         let pieces = self.directory(start)?;
-        self.pieces[pieces.start].directory.is_start().then_some(Below { listing: self, pieces })
+        self.pieces[pieces.start].directory.is_start().then_some(Subtree { listing: self, pieces })
     }
 }
 
@@ -228,12 +228,12 @@ enum ListingWork {
 
 /// A directory of a listing and everything below it.
 #[derive(Clone, Debug)]
-pub struct Below<'a> {
+pub struct Subtree<'a> {
     listing: &'a FileListing,
     pieces: Range<usize>,
 }
 
-impl Below<'_> {
+impl Subtree<'_> {
     /// Walks like [`super::walk`] with the options of the listing, but visits only the files in `chosen`.
     /// Only threads and progress are taken from `options`.
     pub fn walk<W, T: Send>(
@@ -275,19 +275,19 @@ impl Below<'_> {
 
     fn next_tasks(&self, start: usize, chosen: &ListingFilter) -> Vec<frontier::WalkTask<ListingWork>> {
         let mut tasks = Vec::new();
-        let mut behind = start;
+        let mut after = start;
         for piece in start..self.pieces.end {
             // Pieces without chosen files join the next stretch, so they need no task of their own.
             if piece + 1 == self.pieces.end || has_any(&chosen.visited, &self.listing.numbers(piece)) {
                 let key = self.listing.pieces[piece].key();
-                tasks.push(frontier::WalkTask { key, work: ListingWork::Stretch(behind..piece + 1) });
-                behind = piece + 1;
+                tasks.push(frontier::WalkTask { key, work: ListingWork::Stretch(after..piece + 1) });
+                after = piece + 1;
             }
             if tasks.len() >= TASKS_AT_ONCE {
                 break;
             }
         }
-        tasks.extend(self.rest(behind));
+        tasks.extend(self.rest(after));
         tasks
     }
 

@@ -9,9 +9,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::WalkOptions;
+use super::cached_listing::{CachedFile, CachedListing, ListingPart, RulesFile};
 use super::entry::FoundEntry;
 use super::frontier::{TaskOutput, WalkTask};
-use super::kept::{KeptFile, KeptListing, ListingPart, RulesFile};
 use super::list::{ListPlan, ListWork, NameBuffer, SharedDirectory};
 use super::listing::FileListing;
 use super::worktree::git_info;
@@ -27,14 +27,14 @@ use forage_base::Stop;
 
 /// Adds the directories whose listing contains the state of one of these files, which are given by inode.
 fn mark_containing(
-    kept: &KeptListing,
+    kept: &CachedListing,
     files: &HashSet<u64>,
     pending: &mut BTreeMap<RelPath, PendingChanges>,
 ) {
     if kept.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
         pending.entry(kept.path.clone()).or_default().rules = true;
     }
-    let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
+    let is_one = |file: &CachedFile| file.state.is_some_and(|state| files.contains(&state.inode));
     for part in &kept.parts {
         match part {
             ListingPart::Directory(directory) => mark_containing(directory, files, pending),
@@ -116,7 +116,7 @@ pub(super) struct RuleTree {
     watches: Watches,
     budget: Arc<RuleBudget>,
     pending: BTreeMap<RelPath, PendingChanges>,
-    top: Arc<KeptListing>,
+    top: Arc<CachedListing>,
     listing: Option<Arc<FileListing>>,
 }
 
@@ -224,7 +224,7 @@ impl RuleTree {
 /// The listing of a directory before its pending changes.
 #[derive(Clone, Copy)]
 struct EarlierListing<'a> {
-    kept: &'a Arc<KeptListing>,
+    kept: &'a Arc<CachedListing>,
     /// The pending changes of all directories.
     pending: &'a BTreeMap<RelPath, PendingChanges>,
     /// Those of this directory.
@@ -249,9 +249,9 @@ impl<'a> Lister<'a> {
     /// Applies the pending changes of a directory and its descendants.
     fn renew(
         &mut self,
-        kept: &Arc<KeptListing>,
+        kept: &Arc<CachedListing>,
         pending: &BTreeMap<RelPath, PendingChanges>,
-    ) -> io::Result<Arc<KeptListing>> {
+    ) -> io::Result<Arc<CachedListing>> {
         let is_below = |(path, _): (&RelPath, &PendingChanges)| path.starts_with(&kept.path);
         if !pending.range(&kept.path..).next().is_some_and(is_below) {
             return Ok(Arc::clone(kept));
@@ -264,7 +264,7 @@ impl<'a> Lister<'a> {
     }
 
     /// Removes the states of files that turned out to have another name.
-    fn without_linked(&mut self, top: Arc<KeptListing>) -> io::Result<Arc<KeptListing>> {
+    fn without_linked(&mut self, top: Arc<CachedListing>) -> io::Result<Arc<CachedListing>> {
         let mut pending = BTreeMap::new();
         if !self.linked.is_empty() {
             mark_containing(&top, &self.linked, &mut pending);
@@ -279,7 +279,7 @@ impl<'a> Lister<'a> {
         path: &RelPath,
         place: &Arc<SharedDirectory>,
         before: Option<EarlierListing<'_>>,
-    ) -> io::Result<Arc<KeptListing>> {
+    ) -> io::Result<Arc<CachedListing>> {
         self.directories = self.directories.checked_sub(1).ok_or_else(too_many)?;
         if self.stop.check().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
@@ -287,7 +287,7 @@ impl<'a> Lister<'a> {
         let mut same = before.map(|before| self.same_directories(before)).unwrap_or_default();
         let Ok(directory) = sys::open_directory(self.root.handle(), path) else {
             same.values().for_each(|directory| self.forget(directory));
-            return Ok(Arc::new(KeptListing::odd(path.clone(), Arc::clone(place), Vec::new())));
+            return Ok(Arc::new(CachedListing::odd(path.clone(), Arc::clone(place), Vec::new())));
         };
         let device = sys::identity(&directory).map(|(device, _)| device);
         if device.is_none() || device != self.root.device_with_states() {
@@ -310,7 +310,7 @@ impl<'a> Lister<'a> {
         same.values().for_each(|directory| self.forget(directory));
         let reported =
             [SkipReason::Unreadable, SkipReason::TooDeep].iter().any(|reason| done.skipped.get(*reason) > 0);
-        Ok(Arc::new(KeptListing {
+        Ok(Arc::new(CachedListing {
             path: path.clone(),
             place: Arc::clone(place),
             watches,
@@ -334,7 +334,7 @@ impl<'a> Lister<'a> {
     fn same_directories<'k>(
         &mut self,
         before: EarlierListing<'k>,
-    ) -> HashMap<&'k RelPath, &'k Arc<KeptListing>> {
+    ) -> HashMap<&'k RelPath, &'k Arc<CachedListing>> {
         let EarlierListing { kept, here, .. } = before;
         let mut same = HashMap::new();
         for directory in kept.directories() {
@@ -380,7 +380,7 @@ impl<'a> Lister<'a> {
         tasks: Vec<WalkTask<ListWork<'_>>>,
         directory: Directory,
         before: Option<EarlierListing<'_>>,
-        same: &mut HashMap<&RelPath, &Arc<KeptListing>>,
+        same: &mut HashMap<&RelPath, &Arc<CachedListing>>,
     ) -> io::Result<Vec<ListingPart>> {
         let tasks = tasks.into_iter().map(|task| match task.work {
             ListWork::Visit(batch) => Ok(ListingPart::Files(self.files(&directory, batch.found()))),
@@ -402,8 +402,8 @@ impl<'a> Lister<'a> {
         Ok(parts)
     }
 
-    fn files(&mut self, directory: &Directory, files: impl Iterator<Item = FoundEntry>) -> Arc<[KeptFile]> {
-        let file = |found: FoundEntry| KeptFile {
+    fn files(&mut self, directory: &Directory, files: impl Iterator<Item = FoundEntry>) -> Arc<[CachedFile]> {
+        let file = |found: FoundEntry| CachedFile {
             state: self.state(directory, &found.path),
             name: found.path.file_name().into(),
             hidden_by: found.hidden_by,
@@ -465,7 +465,7 @@ impl<'a> Lister<'a> {
     }
 
     /// Stops watching a directory and its descendants, unless they were moved.
-    fn forget(&mut self, kept: &KeptListing) {
+    fn forget(&mut self, kept: &CachedListing) {
         for number in &kept.watches {
             self.watches.forget(*number, &kept.path);
         }

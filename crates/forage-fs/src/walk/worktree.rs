@@ -22,11 +22,11 @@ pub(super) const LABEL: &str = "another worktree of this repository, which is no
 pub(super) fn is_of_root(root: &Root, path: &RelPath, directory: &Directory) -> bool {
     let Some(below) = os_str(path.as_bytes()) else { return false };
     let at = root.path().join(Path::new(&*below));
-    repository(directory, &at).is_some_and(|repository| Some(repository) == of_root(root))
+    repository(directory, &at).is_some_and(|repository| Some(repository) == root_repository(root))
 }
 
 /// Finds the repository of the root: its own `.git`, or the repository that it is a worktree of.
-pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
+pub(crate) fn root_repository(root: &Root) -> Option<PathBuf> {
     let directory = sys::open_directory(root.handle(), &RelPath::root()).ok()?;
     match sys::node_kind(&directory, GIT).ok()? {
         sys::NodeKind::Directory => Some(root.path().join(".git")),

@@ -22,7 +22,7 @@ use crate::tree::{FileMode, TreeEntryKind};
 type Found = (Vec<FileChange>, Vec<FileChange>, bool);
 
 /// How files of the working tree are compared with the index.
-struct Reading<'a> {
+struct IndexComparison<'a> {
     root: &'a Root,
     /// The time of the index. A file that is not older may have changed since.
     written: (u32, u32),
@@ -36,7 +36,7 @@ impl Repository {
         let (index, written) = self.index()?;
         let root = Arc::clone(self.root());
         let records_modes = GitConfig::read(&root, self.git()).records_modes();
-        let reading = Reading { root: &root, written, records_modes, id_bytes: self.id_bytes() };
+        let reading = IndexComparison { root: &root, written, records_modes, id_bytes: self.id_bytes() };
         let now = reading.versions(&index, self);
         if self.stop().check().is_some() {
             return Err(ObjectError::Stopped.into());
@@ -232,7 +232,7 @@ fn cut((seconds, nanoseconds): (i64, u32)) -> (u32, u32) {
     (seconds as u32, nanoseconds)
 }
 
-impl Reading<'_> {
+impl IndexComparison<'_> {
     /// Determines the versions that files of the index have in the working tree; `None` for a file that is
     /// gone.
     fn versions(&self, index: &GitIndex, repository: &Repository) -> Vec<Option<FileVersion>> {

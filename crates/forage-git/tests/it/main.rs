@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
-use forage_git::{NoHistory, ObjectError, ObjectId, Repository};
+use forage_git::{HistoryError, ObjectError, ObjectId, Repository};
 use tempfile::TempDir;
 
 #[cfg(unix)]
@@ -101,16 +101,16 @@ fn assert_same_log(directory: &Path) {
         assert_eq!(parents.join(" "), lines.next().unwrap());
         assert_eq!(commit.time.to_string(), lines.next().unwrap());
         assert_eq!(commit.message.trim_end(), lines.next().unwrap().trim_end());
-        let told = match commit.parents.first() {
+        let failure_of = match commit.parents.first() {
             Some(parent) => {
                 git(directory, &["diff", "-z", "--no-renames", "--name-only", &parent.to_string(), id])
             }
             None => git(directory, &["ls-tree", "-z", "-r", "--name-only", id]),
         };
-        let told: BTreeSet<&str> = told.split_terminator('\0').collect();
+        let failure_of: BTreeSet<&str> = failure_of.split_terminator('\0').collect();
         let files = repository.changed_files(&commit, 1000).unwrap().unwrap();
-        assert_eq!(files.len(), told.len(), "{id}");
-        assert!(files.iter().all(|path| told.contains(std::str::from_utf8(path).unwrap())), "{id}");
+        assert_eq!(files.len(), failure_of.len(), "{id}");
+        assert!(files.iter().all(|path| failure_of.contains(std::str::from_utf8(path).unwrap())), "{id}");
         let all = git(directory, &["ls-tree", "-z", "-r", "--name-only", id]).split_terminator('\0').count();
         assert_eq!(repository.count_files(&commit, 1000), Ok(all), "{id}");
         assert_eq!(repository.count_files(&commit, all - 1), Ok(all - 1), "{id}");
@@ -120,7 +120,7 @@ fn assert_same_log(directory: &Path) {
             let is_there = directories.split_terminator('\0').any(|directory| directory == path);
             assert_eq!(repository.has_directory(&commit, &parsed), Ok(is_there), "{id} {path}");
         }
-        for path in told.iter().filter(|_| commit.parents.is_empty()) {
+        for path in failure_of.iter().filter(|_| commit.parents.is_empty()) {
             let parsed = RelPath::parse(path, &RelPath::root()).unwrap();
             assert_eq!(repository.has_directory(&commit, &parsed), Ok(false), "{id} {path}");
         }
@@ -186,20 +186,20 @@ fn what_lies_elsewhere_or_is_not_there_is_told() {
     let directory = tempfile::tempdir().unwrap();
     let (at, worktree) = (&directory.path().join("main"), directory.path().join("other"));
     fs::create_dir(at).unwrap();
-    let told = |at: &Path| {
+    let failure_of = |at: &Path| {
         Repository::open(&root(at), &Stop::never()).map(|repository| repository.head()).unwrap_err()
     };
-    assert_eq!(told(at), NoHistory::NoRepository);
+    assert_eq!(failure_of(at), HistoryError::NoRepository);
     git(at, &["init", "-q", "-b", "main", "."]);
-    assert_eq!(told(at), NoHistory::Unborn);
+    assert_eq!(failure_of(at), HistoryError::Unborn);
     write(at, "a", "a");
     commit(at, "First");
     git(at, &["worktree", "add", "-q", "../other", "-b", "other"]);
-    assert_eq!(told(&worktree), NoHistory::Elsewhere);
+    assert_eq!(failure_of(&worktree), HistoryError::Elsewhere);
     fs::write(at.join(".git/HEAD"), "ref: ../../outside\n").unwrap();
-    assert!(matches!(told(at), NoHistory::Unreadable(_)));
+    assert!(matches!(failure_of(at), HistoryError::Unreadable(_)));
     fs::write(at.join(".git/HEAD"), "ref: refs/heads/.invalid\n").unwrap();
-    assert_eq!(told(at), NoHistory::RefFormat);
+    assert_eq!(failure_of(at), HistoryError::RefFormat);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub struct ModelCandidate {
 
 /// A provider that we do not use, or some of its models.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PassedOver {
+pub struct SkippedModels {
     /// The provider's name.
     pub provider: String,
     /// The model ids; empty for the provider as a whole.
@@ -33,7 +33,7 @@ pub struct PassedOver {
     pub reason: String,
 }
 
-impl PassedOver {
+impl SkippedModels {
     /// Returns true if the provider has no key or no address. This is the case for all providers that the
     /// user does not use.
     #[must_use]
@@ -49,21 +49,21 @@ pub struct ModelChoice {
     /// Candidates, best first.
     pub candidates: Vec<ModelCandidate>,
     /// Providers and models that are not candidates, and why.
-    pub passed_over: Vec<PassedOver>,
+    pub passed_over: Vec<SkippedModels>,
     /// Providers whose model lists we need before we can choose. If there are any, the other fields are
     /// incomplete.
     pub needs: Vec<String>,
 }
 
 impl ModelChoice {
-    /// Returns up to `most` candidates in the order in which a call should try them: the first candidate,
+    /// Returns up to `max` candidates in the order in which a call should try them: the first candidate,
     /// then the best one of each other provider, then the rest. Other providers come first because the cause
     /// is usually the provider when a listed model fails.
-    pub fn picks(&self, most: usize) -> Vec<&ModelCandidate> {
+    pub fn picks(&self, max: usize) -> Vec<&ModelCandidate> {
         let mut providers = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) =
             self.candidates.iter().partition(|candidate| providers.insert(candidate.provider.as_str()));
-        first.into_iter().chain(others).take(most).collect()
+        first.into_iter().chain(others).take(max).collect()
     }
 }
 
@@ -81,7 +81,7 @@ pub fn choose(
     let mut chooser = Chooser { table, role, lists, choice, passed: Vec::new(), ignores_caps: false };
     for provider in providers {
         if let Some(obstacle) = &provider.obstacle {
-            chooser.pass_over(provider, obstacle);
+            chooser.skip(provider, obstacle);
         }
     }
     chooser.apply_all(providers);
@@ -124,9 +124,9 @@ struct Chooser<'a> {
 const TYPICAL: Usage = Usage { input_tokens: 40_000, cached_input_tokens: 0, output_tokens: 400 };
 
 impl<'a> Chooser<'a> {
-    fn pass_over(&mut self, provider: &ResolvedModel, reason: &str) {
+    fn skip(&mut self, provider: &ResolvedModel, reason: &str) {
         let entry =
-            PassedOver { provider: provider.name.clone(), models: Vec::new(), reason: reason.to_owned() };
+            SkippedModels { provider: provider.name.clone(), models: Vec::new(), reason: reason.to_owned() };
         if !self.choice.passed_over.contains(&entry) {
             self.choice.passed_over.push(entry);
         }
@@ -195,7 +195,7 @@ impl<'a> Chooser<'a> {
         }
         if !matched && preference.provider != "*" {
             let reason = format!("none of its {count} ids matches {}", patterns(preference));
-            self.pass_over(provider, &reason);
+            self.skip(provider, &reason);
         }
         self.note_missing(preference, provider);
         fits
@@ -209,7 +209,7 @@ impl<'a> Chooser<'a> {
                 return Some(models.iter().map(offer).collect());
             }
             Some(ModelListing::Failed(failure)) if failure.key_refused => {
-                self.pass_over(provider, &failure.why);
+                self.skip(provider, &failure.why);
                 return None;
             }
             Some(ModelListing::Failed(failure)) => format!("its list can't be read ({})", failure.why),
@@ -218,7 +218,7 @@ impl<'a> Chooser<'a> {
         let pinned: Vec<&str> = self.table.pinned(&provider.name).collect();
         if provider.is_local || pinned.is_empty() {
             let rest = if provider.is_local { "" } else { ", and the table has no model id for it" };
-            self.pass_over(provider, &format!("{why}{rest}"));
+            self.skip(provider, &format!("{why}{rest}"));
             return None;
         }
         let offer = |id: &str| Offer { model: ListedModel::new(id), source: format!("pinned id: {why}") };
@@ -275,7 +275,7 @@ impl<'a> Chooser<'a> {
             });
             match same {
                 Some(entry) => entry.models.push(model),
-                None => choice.passed_over.push(PassedOver { provider, models: vec![model], reason }),
+                None => choice.passed_over.push(SkippedModels { provider, models: vec![model], reason }),
             }
         }
         choice
@@ -304,7 +304,7 @@ fn version(id: &str) -> [Vec<u64>; 2] {
 fn cost(fit: &Fit<'_>) -> u64 {
     match (fit.provider.is_free, fit.facts.price) {
         (true, _) => 0,
-        (false, Some(price)) => (price.of(&TYPICAL) * 1e9) as u64,
+        (false, Some(price)) => (price.cost(&TYPICAL) * 1e9) as u64,
         (false, None) => u64::MAX,
     }
 }

@@ -17,7 +17,7 @@ pub struct FactSettings {
     /// Whether a temperature of 0 is accepted.
     temperature: Option<bool>,
     output_limit_field: Option<OutputLimitField>,
-    reasoning_effort: Option<LeastEffort>,
+    reasoning_effort: Option<MinEffort>,
     answer_schema: Option<bool>,
     context_tokens: Option<u64>,
     price: Option<PriceSettings>,
@@ -38,7 +38,7 @@ struct PriceSettings {
 /// The lowest reasoning effort that a model accepts. Empty for models to which we send none.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum LeastEffort {
+enum MinEffort {
     #[serde(rename = "")]
     Unsaid,
     None,
@@ -76,15 +76,15 @@ impl From<PriceSettings> for Price {
     }
 }
 
-impl From<LeastEffort> for Reasoning {
-    fn from(effort: LeastEffort) -> Self {
+impl From<MinEffort> for Reasoning {
+    fn from(effort: MinEffort) -> Self {
         match effort {
-            LeastEffort::Unsaid => Self::AsItIs,
-            LeastEffort::None => Self::Effort("none"),
-            LeastEffort::Minimal => Self::Effort("minimal"),
-            LeastEffort::Low => Self::Effort("low"),
-            LeastEffort::Medium => Self::Effort("medium"),
-            LeastEffort::High => Self::Effort("high"),
+            MinEffort::Unsaid => Self::AsItIs,
+            MinEffort::None => Self::Effort("none"),
+            MinEffort::Minimal => Self::Effort("minimal"),
+            MinEffort::Low => Self::Effort("low"),
+            MinEffort::Medium => Self::Effort("medium"),
+            MinEffort::High => Self::Effort("high"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::ResolvedModel;
 use crate::chat::CallBudget;
 use crate::error::ChatError;
-use crate::recording::Exchanges;
+use crate::recording::ExchangeMode;
 use crate::wire::ListedModel;
 
 /// The result of requesting a model list.
@@ -26,7 +26,7 @@ pub struct ListFailure {
 
 impl ListFailure {
     /// Creates a failure after which the provider's models can still be used.
-    pub fn because(why: impl Into<String>) -> Self {
+    pub fn new(why: impl Into<String>) -> Self {
         Self { key_refused: false, why: why.into() }
     }
 }
@@ -45,12 +45,12 @@ pub trait ModelLister: Sync {
 #[derive(Debug, Default)]
 pub struct WireLister {
     /// Where answers come from.
-    pub exchanges: Exchanges,
+    pub exchanges: ExchangeMode,
 }
 
 impl ModelLister for WireLister {
     fn list(&self, provider: &ResolvedModel, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure> {
-        let endpoint = provider.endpoint_of_list().map_err(ListFailure::because)?;
+        let endpoint = provider.endpoint_of_list().map_err(ListFailure::new)?;
         provider.wire.list_models(&endpoint, &self.exchanges, budget).map_err(|error| failure(&error))
     }
 }
@@ -80,5 +80,5 @@ fn failure(error: &ChatError) -> ListFailure {
             "there was no answer".to_owned()
         }
     };
-    ListFailure::because(why)
+    ListFailure::new(why)
 }

@@ -50,7 +50,7 @@ fn lists(lists: &[(&str, ModelListing)]) -> BTreeMap<String, ModelListing> {
 }
 
 fn silent() -> ModelListing {
-    ModelListing::Failed(ListFailure::because("no answer in time"))
+    ModelListing::Failed(ListFailure::new("no answer in time"))
 }
 
 fn names(choice: &ModelChoice) -> Vec<String> {
@@ -74,7 +74,7 @@ const DOCUMENTS: [&str; 4] =
     ["qwen3-coder-fireworks", "gpt-5-thinking-mini", "gpt5-mini", "claude-sonnet-4.5"];
 
 #[test]
-fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
+fn first_preference_needs_no_other_list() {
     let table = table();
     let providers = providers(&table, &[FIREWORKS, OPENAI]);
     let choice = choose(&table, ModelRole::Filter, &providers, &lists(&[]));
@@ -98,7 +98,7 @@ fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
 }
 
 #[test]
-fn what_the_provider_does_not_list_is_not_chosen() {
+fn unlisted_model_is_not_chosen() {
     let table = table();
     let providers = providers(&table, &[FIREWORKS, OPENAI]);
     let known = lists(&[
@@ -125,7 +125,7 @@ fn what_the_provider_does_not_list_is_not_chosen() {
 }
 
 #[test]
-fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothing() {
+fn unreadable_model_list_keeps_pinned_ids() {
     let table = table();
     let providers = providers(&table, &[OPENAI, FIREWORKS]);
     let choice = choose(
@@ -147,7 +147,7 @@ fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothi
 }
 
 #[test]
-fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
+fn any_available_orders_by_price_below_the_cap() {
     let table = changed(
         "[roles.filter]\nprefer = [{ provider = \"*\", match = [\"*\"], order = \"cheapest\", max_input_price = 1.0 }]\n\
          [providers.ollama]\nenabled = true\n\
@@ -176,16 +176,16 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
 }
 
 #[test]
-fn a_local_server_is_there_only_when_it_is_wanted_and_its_list_can_be_read() {
+fn local_server_is_used_only_if_wanted_and_listable() {
     for variables in [&[][..], &[("OLLAMA_HOST", "0.0.0.0"), ("LM_STUDIO_API_BASE", "http://127.0.0.1:1/v1")]]
     {
         let unasked = providers(&table(), variables);
         let choice = choose(&table(), ModelRole::Filter, &unasked, &lists(&[]));
         assert!(choice.candidates.is_empty() && choice.needs.is_empty(), "{choice:?}");
         for name in ["ollama", "lmstudio"] {
-            let told = why(&choice, name, "");
-            assert!(told.contains(&format!("`[providers.{name}] enabled = true`")), "{told}");
-            assert!(told.contains(&format!("`FORAGE_MODEL={name}/ID`")), "{told}");
+            let reported = why(&choice, name, "");
+            assert!(reported.contains(&format!("`[providers.{name}] enabled = true`")), "{reported}");
+            assert!(reported.contains(&format!("`FORAGE_MODEL={name}/ID`")), "{reported}");
             let named = table().resolve(name, &|_| None).unwrap();
             assert_eq!(named.obstacle, None, "a model of it can be named");
         }
@@ -364,7 +364,7 @@ const GATEWAYS: &[Gateway] = &[
 ];
 
 #[test]
-fn the_order_of_the_requirement_holds_for_whatever_a_gateway_lists() {
+fn gateway_models_keep_the_required_order() {
     let table = table();
     let variables = [("FORAGE_BASE_URL", "http://127.0.0.1:4000/v1")];
     let providers = providers(&table, &variables);
@@ -450,7 +450,7 @@ fn a_price_is_the_models_whoever_serves_it() {
 
 /// The price cap should affect only the order, and must never exclude a model entirely.
 #[test]
-fn a_dear_model_is_taken_when_there_is_no_other_and_its_price_is_shown() {
+fn expensive_model_is_used_without_alternatives() {
     let table = table();
     let providers = providers(&table, &[("FORAGE_BASE_URL", "http://127.0.0.1:4000/v1")]);
     let filter = |ids| choose(&table, ModelRole::Filter, &providers, &lists(&[("custom", listed(ids))]));
@@ -502,7 +502,7 @@ fn every_default_pattern_matches_an_id_of_the_table() {
 }
 
 #[test]
-fn the_built_in_table_is_valid_and_the_requirement_leads_every_role() {
+fn built_in_model_table_is_valid() {
     let table = table();
     table.check().unwrap();
     for role in ModelRole::ALL {
@@ -614,7 +614,7 @@ fn a_key_goes_with_the_address_of_its_own_entry() {
 }
 
 #[test]
-fn what_cant_be_an_address_or_a_key_is_an_obstacle_that_shows_neither() {
+fn invalid_address_or_key_is_never_quoted() {
     let table = table();
     for (variable, value, provider) in [
         ("OPENAI_BASE_URL", "http://hunter2.example.com", "openai"),

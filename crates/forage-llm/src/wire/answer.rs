@@ -41,7 +41,7 @@ pub(super) fn build(
         provider: endpoint.provider().to_owned(),
         model: endpoint.model().to_owned(),
         usage,
-        cost_usd: endpoint.facts().price.zip(usage).map(|(price, usage)| price.of(&usage)),
+        cost_usd: endpoint.facts().price.zip(usage).map(|(price, usage)| price.cost(&usage)),
         finish,
         elapsed,
         state: state.map(|value| ProviderState { wire: wire.name(), model: name, value }),

@@ -15,7 +15,7 @@ use crate::error::ChatError;
 use crate::exchange::{HttpCall, Reply};
 use crate::http::HttpClient;
 use crate::limits::{MAX_ANSWER_BYTES, MAX_STREAM_BYTES};
-use crate::recording::Exchanges;
+use crate::recording::ExchangeMode;
 use crate::wire_name::Wire;
 
 /// A model at an endpoint. `Debug` does not show the key.
@@ -28,7 +28,7 @@ pub struct WireClient {
 
 impl WireClient {
     /// Creates a client of the endpoint. It does not connect before the first call.
-    pub fn new(wire: Wire, endpoint: Endpoint, exchanges: Exchanges) -> Self {
+    pub fn new(wire: Wire, endpoint: Endpoint, exchanges: ExchangeMode) -> Self {
         Self { wire, endpoint, http: HttpClient::new(exchanges) }
     }
 

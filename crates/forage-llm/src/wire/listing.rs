@@ -12,13 +12,13 @@ use crate::error::ChatError;
 use crate::exchange::HttpCall;
 use crate::http::HttpClient;
 use crate::limits::{MAX_LISTED_MODELS, MAX_LISTING_BYTES, MAX_LISTING_PAGES};
-use crate::recording::Exchanges;
+use crate::recording::ExchangeMode;
 use crate::wire_name::Wire;
 
 pub(super) fn list(
     wire: Wire,
     endpoint: &Endpoint,
-    exchanges: &Exchanges,
+    exchanges: &ExchangeMode,
     budget: &CallBudget,
 ) -> Result<Vec<ListedModel>, ChatError> {
     let protocol = protocol(wire);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::protocol::{Events, Fault};
 use crate::limits::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
-use crate::reasoning::SpokenText;
+use crate::reasoning::ReasoningFilter;
 use crate::sse::EventReader;
 
 /// The event that ends an OpenAI stream. It is the only one that is not JSON.
@@ -16,7 +16,7 @@ pub(super) struct StreamReader {
     form: StreamForm,
     lines: EventReader,
     events: Box<dyn Events>,
-    spoken: SpokenText,
+    spoken: ReasoningFilter,
     is_done: bool,
     has_events: bool,
 }
@@ -43,7 +43,7 @@ impl StreamReader {
             form: StreamForm::Unknown,
             lines: EventReader::default(),
             events,
-            spoken: SpokenText::default(),
+            spoken: ReasoningFilter::default(),
             is_done: false,
             has_events: false,
         }

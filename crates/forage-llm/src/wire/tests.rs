@@ -20,7 +20,7 @@ fn names_lead_back_to_their_wires() {
 }
 
 #[test]
-fn a_version_that_the_base_address_has_already_is_not_repeated() {
+fn version_in_the_base_url_is_not_repeated() {
     let base = |url: &str, path| {
         base(&Endpoint::new(EndpointSettings::new("acme", url, "m")).unwrap(), path).to_owned()
     };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use forage_fuzz::peers;
 use forage_llm::{
     ApiKey, CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Endpoint,
-    EndpointSettings, Exchanges, Finish, ToolDefinition, ToolResult, Usage, Wire, complete_first,
+    EndpointSettings, ExchangeMode, Finish, ToolDefinition, ToolResult, Usage, Wire, complete_first,
 };
 use forage_redact::{Redacted, Redactor};
 use serde_json::json;
@@ -184,6 +184,6 @@ fn it_lists_its_models() {
     let Some(aimock) = Aimock::start() else { return };
     let endpoint = Endpoint::without_model(settings(&aimock.base(Wire::OpenAiChat))).unwrap();
     let budget: CallBudget = ample();
-    let listed = Wire::OpenAiChat.list_models(&endpoint, &Exchanges::Live, &budget).unwrap();
+    let listed = Wire::OpenAiChat.list_models(&endpoint, &ExchangeMode::Live, &budget).unwrap();
     assert!(listed.len() > 1 && listed.iter().all(|model| model.created.is_some()), "{listed:?}");
 }

@@ -1,7 +1,7 @@
 //! Tests the requests of the wire protocols: conversations with tools, and provider state that is sent back.
 
 use forage_llm::{
-    AnswerSchema, ChatAnswer, ChatMessage, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
+    AnswerSchema, ChatAnswer, ChatMessage, ChatModel, ChatRequest, Endpoint, EndpointSettings, ExchangeMode,
     ModelFacts, Reasoning, ToolDefinition, ToolResult, Wire, WireClient,
 };
 use forage_redact::{Redacted, Redactor};
@@ -92,7 +92,7 @@ fn second_request(wire: Wire) -> (String, Value) {
 }
 
 #[test]
-fn openai_gets_one_message_per_result_and_arguments_that_can_be_read() {
+fn openai_gets_one_message_per_result() {
     let (head, body) = second_request(Wire::OpenAiChat);
     assert!(head.starts_with("POST /chat/completions HTTP/1.1\r\n"), "{head}");
     assert_eq!(body["stream_options"], json!({"include_usage": true}));
@@ -121,7 +121,7 @@ fn openai_gets_one_message_per_result_and_arguments_that_can_be_read() {
 }
 
 #[test]
-fn anthropic_gets_alternating_turns_its_thinking_back_and_marks_for_its_cache() {
+fn anthropic_gets_turns_thinking_and_cache_marks() {
     let (head, body) = second_request(Wire::Anthropic);
     let head = head.to_ascii_lowercase();
     assert!(head.starts_with("post /v1/messages http/1.1\r\n"), "{head}");
@@ -231,7 +231,7 @@ fn shaped_question() -> ChatRequest {
 
 fn model_with_facts(wire: Wire, facts: ModelFacts, peer: &Peer) -> WireClient {
     let endpoint = Endpoint::new(EndpointSettings { facts, ..settings(&peer.root()) }).unwrap();
-    WireClient::new(wire, endpoint, Exchanges::Live)
+    WireClient::new(wire, endpoint, ExchangeMode::Live)
 }
 
 fn question_with_facts(wire: Wire, facts: ModelFacts) -> Value {

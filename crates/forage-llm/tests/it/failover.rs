@@ -68,7 +68,7 @@ fn the_servers_pause_is_kept() {
 }
 
 #[test]
-fn a_pause_that_does_not_fit_leads_to_the_next_model_at_once() {
+fn pause_beyond_the_deadline_tries_the_next_model() {
     let one = Peer::start([json(429, "retry-after: 3600\r\n", "{}"), good("one")]);
     let two = Peer::start([good("two")]);
     let started = Instant::now();
@@ -110,7 +110,7 @@ fn each_model_of_the_list_is_asked_until_one_answers() {
 }
 
 #[test]
-fn what_rules_out_a_provider_passes_over_its_models() {
+fn provider_failure_skips_its_models() {
     let refused = [401, 403, 402].map(status);
     let out_of_quota = json(429, "", r#"{"error":{"code":"insufficient_quota"}}"#);
     for refusal in refused.into_iter().chain([out_of_quota]) {

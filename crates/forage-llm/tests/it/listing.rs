@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use forage_llm::limits::MAX_LISTING_BYTES;
-use forage_llm::{CallBudget, ChatError, Endpoint, Exchanges, ListedModel, Wire};
+use forage_llm::{CallBudget, ChatError, Endpoint, ExchangeMode, ListedModel, Wire};
 use serde_json::json;
 
 use crate::peer::{Peer, Reply, json as reply};
@@ -11,7 +11,7 @@ use crate::{KEY, ample, settings};
 
 fn list(wire: Wire, peer: &Peer, budget: &CallBudget) -> Result<Vec<ListedModel>, ChatError> {
     let endpoint = Endpoint::without_model(settings(&peer.root())).unwrap();
-    let outcome = wire.list_models(&endpoint, &Exchanges::Live, budget);
+    let outcome = wire.list_models(&endpoint, &ExchangeMode::Live, budget);
     if let Err(error) = &outcome {
         let shown = format!("{error} {error:?}");
         assert!(shown.starts_with("acme: ") && !shown.contains(KEY), "{shown}");
@@ -72,7 +72,7 @@ fn gemini_lists_what_can_generate_content() {
 }
 
 #[test]
-fn a_list_larger_than_an_answer_may_be_is_read_and_one_without_end_is_not() {
+fn large_model_list_is_read_and_endless_one_refused() {
     let data: Vec<_> = (0..5_000).map(|id| json!({"id": format!("m{id}"), "x": "y".repeat(400)})).collect();
     let peer = Peer::start([reply(200, "", &json!({"data": data}).to_string())]);
     assert_eq!(list(Wire::OpenAiChat, &peer, &ample()).unwrap().len(), 5_000);

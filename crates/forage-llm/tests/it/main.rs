@@ -18,8 +18,8 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use forage_llm::{
-    ApiKey, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
-    Wire, WireClient,
+    ApiKey, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Endpoint, EndpointSettings,
+    ExchangeMode, Wire, WireClient,
 };
 use forage_redact::{Redacted, Redactor};
 
@@ -42,7 +42,7 @@ fn model(base_url: &str) -> WireClient {
 }
 
 fn client(wire: Wire, base_url: &str) -> WireClient {
-    WireClient::new(wire, Endpoint::new(settings(base_url)).unwrap(), Exchanges::Live)
+    WireClient::new(wire, Endpoint::new(settings(base_url)).unwrap(), ExchangeMode::Live)
 }
 
 /// Creates a budget that no healthy test exhausts.

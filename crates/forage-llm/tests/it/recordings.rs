@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, ExchangeSink, Exchanges,
+    CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, ExchangeMode, ExchangeSink,
     RecordedExchange, Recordings, Wire, complete_first,
 };
 
@@ -29,7 +29,7 @@ fn record(wire: Wire, replies: Vec<Reply>, work: impl FnOnce(Arc<dyn ChatModel>)
     let tape = Arc::new(Tape::default());
     let peer = Peer::start(replies);
     let endpoint = Endpoint::new(settings(&peer.root())).unwrap();
-    work(wire.client_with(endpoint, Exchanges::Record(Arc::<Tape>::clone(&tape))));
+    work(wire.client_with(endpoint, ExchangeMode::Record(Arc::<Tape>::clone(&tape))));
     let lines = tape.0.lock().unwrap().clone();
     assert!(!lines.contains(KEY) && !lines.contains(&peer.root()), "{lines}");
     lines
@@ -39,7 +39,7 @@ fn record(wire: Wire, replies: Vec<Reply>, work: impl FnOnce(Arc<dyn ChatModel>)
 fn replay(wire: Wire, recording: &str) -> Arc<dyn ChatModel> {
     let keyless = EndpointSettings { key: None, ..settings("http://127.0.0.1:1") };
     let recordings = Arc::new(Recordings::from_lines(recording).unwrap());
-    wire.client_with(Endpoint::new(keyless).unwrap(), Exchanges::Replay(recordings))
+    wire.client_with(Endpoint::new(keyless).unwrap(), ExchangeMode::Replay(recordings))
 }
 
 fn without_time(mut answer: ChatAnswer) -> ChatAnswer {
@@ -70,7 +70,7 @@ fn a_recording_answers_as_the_server_did() {
 }
 
 #[test]
-fn what_was_not_recorded_is_an_error_that_names_the_request() {
+fn unrecorded_request_error_names_the_request() {
     let recording = record(Wire::OpenAiChat, vec![good(Wire::OpenAiChat, false, "x")], |model| {
         model.complete(&request("a"), &ample()).unwrap();
     });
@@ -90,7 +90,7 @@ fn what_was_not_recorded_is_an_error_that_names_the_request() {
 }
 
 #[test]
-fn equal_requests_get_their_answers_in_order_whatever_came_between() {
+fn replayed_equal_requests_get_answers_in_order() {
     let wire = Wire::OpenAiChat;
     let replies = ["a1", "b1", "a2"].map(|text| good(wire, false, text)).to_vec();
     let recording = record(wire, replies, |model| {
@@ -169,7 +169,7 @@ fn a_recording_that_cannot_be_kept_fails_the_call() {
     }
     let peer = Peer::start([good(Wire::OpenAiChat, false, "x")]);
     let endpoint = Endpoint::new(settings(&peer.root())).unwrap();
-    let model = Wire::OpenAiChat.client_with(endpoint, Exchanges::Record(Arc::new(Full)));
+    let model = Wire::OpenAiChat.client_with(endpoint, ExchangeMode::Record(Arc::new(Full)));
     let error = model.complete(&request("q"), &ample()).unwrap_err();
     assert!(matches!(error, ChatError::Recording { .. }), "{error:?}");
     assert!(error.to_string().contains("no space left"), "{error}");
@@ -180,10 +180,10 @@ fn lists_of_models_are_replayed_too() {
     let tape = Arc::new(Tape::default());
     let peer = Peer::start([json(200, "", r#"{"data":[{"id":"a"}]}"#)]);
     let endpoint = Endpoint::without_model(settings(&peer.root())).unwrap();
-    let recorded = Exchanges::Record(Arc::<Tape>::clone(&tape));
+    let recorded = ExchangeMode::Record(Arc::<Tape>::clone(&tape));
     let listed = Wire::OpenAiChat.list_models(&endpoint, &recorded, &ample()).unwrap();
     let recordings = Arc::new(Recordings::from_lines(&tape.0.lock().unwrap()).unwrap());
-    let replayed = Wire::OpenAiChat.list_models(&endpoint, &Exchanges::Replay(recordings), &ample());
+    let replayed = Wire::OpenAiChat.list_models(&endpoint, &ExchangeMode::Replay(recordings), &ample());
     assert_eq!(replayed.unwrap(), listed);
     assert_eq!(listed.len(), 1);
 }

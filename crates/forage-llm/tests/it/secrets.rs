@@ -61,7 +61,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn a_server_that_repeats_the_request_or_the_key_does_not_get_it_into_an_error() {
+fn errors_never_quote_the_request_or_the_key() {
     for body in [
         format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#),
         r#"{"error":{"message":"cannot parse: the question of this test"}}"#.to_owned(),

@@ -90,7 +90,7 @@ fn a_break_after_the_reason_loses_nothing() {
 }
 
 #[test]
-fn what_ends_a_stream_ends_the_call() {
+fn error_in_a_stream_ends_the_call() {
     for (wire, end) in [(Wire::OpenAiChat, "[DONE]"), (Wire::Anthropic, r#"{"type":"message_stop"}"#)] {
         let text = format!("{STREAM_HEAD}{}data: {end}\n\n", stream_text(wire, &["x"]));
         let started = Instant::now();
@@ -149,7 +149,7 @@ fn a_server_that_does_not_stream_is_understood() {
 }
 
 #[test]
-fn what_is_no_stream_is_a_bad_answer() {
+fn non_stream_response_is_a_bad_answer() {
     for wire in Wire::ALL {
         for body in ["<html><body>Sign in</body></html>", "data: nonsense\n\n", "hello", "data: \u{1}\n\n"] {
             let (outcome, _) = ask(wire, streamed(body), &ample());

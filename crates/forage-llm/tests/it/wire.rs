@@ -162,7 +162,7 @@ fn a_huge_answer_is_given_up_at_the_limit() {
 }
 
 #[test]
-fn what_is_not_an_answer_is_a_bad_answer() {
+fn malformed_response_is_a_bad_answer() {
     for reply in [
         reply(200, "", "{\"choices\": [{"),
         reply(200, "", "{}"),
@@ -223,7 +223,7 @@ fn a_cut_connection_is_a_lost_one() {
 }
 
 #[test]
-fn where_nobody_listens_nothing_is_reached() {
+fn connection_refused_is_unreachable() {
     // This socket is bound, so that no other process gets the port, but it never listens.
     let held = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     held.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();

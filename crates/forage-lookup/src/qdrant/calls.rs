@@ -101,7 +101,7 @@ impl Calls {
             match self.send(&line, request) {
                 Ok(answer) => {
                     let mut idle = self.idle();
-                    if idle.len() < limits::KEPT_CONNECTIONS {
+                    if idle.len() < limits::IDLE_CONNECTIONS {
                         idle.push(line);
                     }
                     return answer;

@@ -37,7 +37,7 @@ impl Shards {
     }
 
     /// Returns the shards that contain the points of a filter, or `None` if any shard may contain some.
-    pub(crate) fn of_filter(&self, filter: &PointFilter) -> Option<Vec<String>> {
+    pub(crate) fn for_filter(&self, filter: &PointFilter) -> Option<Vec<String>> {
         let condition = filter.conditions.iter().find(|condition| condition.field == self.field)?;
         let Test::AnyOf(values) = &condition.test else { return None };
         // The names of shards are texts, so other readings of a value do not matter.
@@ -51,7 +51,7 @@ impl Shards {
 
     /// Returns true if a shard was created so recently that some nodes of a cluster may not have it yet.
     pub(crate) fn is_new(&self, key: &str) -> bool {
-        self.known().get(key).is_some_and(|since| since.elapsed() < limits::SHARD_PATIENCE)
+        self.known().get(key).is_some_and(|since| since.elapsed() < limits::SHARD_TIMEOUT)
     }
 }
 

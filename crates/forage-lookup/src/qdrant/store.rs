@@ -111,7 +111,7 @@ impl ServerStore {
     }
 
     /// Repeats a request while another process is still creating the collection.
-    fn when_made<Answer>(
+    fn when_created<Answer>(
         &self,
         stop: &Stop,
         ask: impl Fn() -> Result<Answer, StoreError>,
@@ -121,7 +121,7 @@ impl ServerStore {
             match ask() {
                 Err(error)
                     if is_coming_collection(&error)
-                        && began.elapsed() < limits::SHARD_PATIENCE
+                        && began.elapsed() < limits::SHARD_TIMEOUT
                         && stop.wait(limits::SHARD_PAUSE).is_none() => {}
                 answer => return answer,
             }
@@ -135,7 +135,7 @@ impl ServerStore {
         filter: &PointFilter,
         mut ask: impl FnMut(Option<Vec<String>>) -> Result<Answer, StoreError>,
     ) -> Result<Answer, StoreError> {
-        let Some(keys) = self.shards.as_ref().and_then(|shards| shards.of_filter(filter)) else {
+        let Some(keys) = self.shards.as_ref().and_then(|shards| shards.for_filter(filter)) else {
             return ask(None);
         };
         match ask(Some(keys)) {
@@ -213,7 +213,7 @@ impl PointReader for ServerStore {
     }
 
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
-        let info: Value = match self.when_made(stop, || self.bare(Method::GET, "", stop)) {
+        let info: Value = match self.when_created(stop, || self.bare(Method::GET, "", stop)) {
             Ok(info) => info,
             Err(StoreError::NoCollection(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -259,7 +259,7 @@ impl PointReader for ServerStore {
     ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
         let requests = queries.iter().map(|query| {
             let mut request = Self::nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors)?;
-            let shard_key = self.shards.as_ref().and_then(|shards| shards.of_filter(query.filter));
+            let shard_key = self.shards.as_ref().and_then(|shards| shards.for_filter(query.filter));
             name_shards(&mut request, shard_key);
             Some(request)
         });
@@ -314,7 +314,7 @@ impl PointReader for ServerStore {
                 "with_vector": false,
                 "shard_key": shard_key,
             });
-            self.when_made(stop, || self.send(Method::POST, "/points/scroll", &without_nulls(&body), stop))
+            self.when_created(stop, || self.send(Method::POST, "/points/scroll", &without_nulls(&body), stop))
         })?;
         let point = |mut point: Record| Ok((self.id(&point.id)?, point.payload()));
         Ok(PointPage {
@@ -327,7 +327,7 @@ impl PointReader for ServerStore {
         let Some(chosen) = wire::to_filter(filter) else { return Ok(0) };
         let counted: CountResult = self.ask_shards(filter, |shard_key| {
             let body = without_nulls(&json!({"filter": chosen, "exact": true, "shard_key": shard_key}));
-            self.when_made(stop, || self.send(Method::POST, "/points/count", &body, stop))
+            self.when_created(stop, || self.send(Method::POST, "/points/count", &body, stop))
         })?;
         Ok(counted.count)
     }
@@ -349,7 +349,7 @@ impl PointStore for ServerStore {
     }
 
     fn index_fields(&self, fields: &[String], stop: &Stop) -> Result<(), StoreError> {
-        let information: Value = self.when_made(stop, || self.bare(Method::GET, "", stop))?;
+        let information: Value = self.when_created(stop, || self.bare(Method::GET, "", stop))?;
         for field in fields.iter().filter(|field| information["payload_schema"].get(field).is_none()) {
             let index = json!({"field_name": field, "field_schema": "keyword"});
             self.send::<Value>(Method::PUT, "/index?wait=true", &index, stop)?;
@@ -362,7 +362,7 @@ impl PointStore for ServerStore {
             return Ok(());
         }
         let Some(shards) = &self.shards else {
-            return self.when_made(stop, || self.upsert_into(&points, using, None, stop));
+            return self.when_created(stop, || self.upsert_into(&points, using, None, stop));
         };
         let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
         for (key, points) in groups {

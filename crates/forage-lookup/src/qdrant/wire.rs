@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::filter::{Condition, PointFilter, Readings, Side, Test};
+use crate::filter::{BoundSide, Condition, PointFilter, Readings, Test};
 use crate::point_id::PointId;
 use crate::store::ALL_FIELDS;
 use crate::vector::SparseVector;
@@ -139,10 +139,10 @@ fn to_condition(condition: &Condition) -> Value {
     let values = match &condition.test {
         Test::Bound(side, number) => {
             let side = match side {
-                Side::Above => "gt",
-                Side::From => "gte",
-                Side::Below => "lt",
-                Side::To => "lte",
+                BoundSide::Above => "gt",
+                BoundSide::From => "gte",
+                BoundSide::Below => "lt",
+                BoundSide::To => "lte",
             };
             return json!({"key": field, "range": {side: number}});
         }

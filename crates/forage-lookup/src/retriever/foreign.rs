@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use forage_base::Stop;
 use serde_json::{Map, Value};
 
-use super::{Adapted, CollectionError, Retriever};
+use super::{Adaptation, CollectionError, Retriever};
 use crate::filter::PointFilter;
 use crate::store::{
     ALL_FIELDS, Collection, PointHit, PointPage, PointQuery, PointReader, PointScan, StoreError, WeightedHit,
@@ -49,8 +49,8 @@ impl TextStore {
         Some(Arc::new(Self { inner: Arc::clone(&retriever.store), field, found: OnceLock::new() }))
     }
 
-    pub(super) fn adapted(&self) -> Option<Adapted> {
-        self.found.get().map(|used| Adapted::Text { asked: self.field.clone(), used: (*used).to_owned() })
+    pub(super) fn adapted(&self) -> Option<Adaptation> {
+        self.found.get().map(|used| Adaptation::Text { asked: self.field.clone(), used: (*used).to_owned() })
     }
 
     /// Moves the text to `self.field`, and removes fields that were not requested.

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use forage_base::Stop;
 use serde_json::Value;
 
-use super::rarity::WholeRarity;
+use super::idf::GlobalIdf;
 use super::{Lookup, NameFacts, Question, Retriever, step};
 use crate::encoder::Encoder;
 use crate::filter::PointFilter;
 use crate::limits;
 use crate::name::NameMatch;
-use crate::patience::again;
 use crate::point_id::PointId;
+use crate::retry::with_retries;
 use crate::store::{PointHit, PointQuery, StoreError};
 use crate::vector::SparseVector;
 
@@ -25,7 +25,7 @@ pub(super) struct NameLookup<'a> {
     pub(super) field: &'a str,
     pub(super) encoder: &'a dyn Encoder,
     pub(super) asked: &'a PointQuery<'a>,
-    pub(super) rarity: Option<&'a WholeRarity>,
+    pub(super) rarity: Option<&'a GlobalIdf>,
     pub(super) stop: &'a Stop,
 }
 
@@ -76,7 +76,7 @@ impl NameLookup<'_> {
         hits.sort_by_key(|hit| hit.id);
         hits.dedup_by_key(|hit| hit.id);
         let mut hits: Vec<(NameMatch, PointHit)> =
-            hits.into_iter().map(|hit| (self.held(&hit), hit)).collect();
+            hits.into_iter().map(|hit| (self.name_match(&hit), hit)).collect();
         candidates.held.extend(hits.iter().map(|(held, hit)| (hit.id, *held)));
         hits.sort_by_key(|(held, hit)| (*held, Reverse(step(hit.score)), hit.id));
         hits.truncate(self.asked.limit);
@@ -86,7 +86,7 @@ impl NameLookup<'_> {
         unanswered.map_or(Ok(()), |error| lookup.without(Question::Beyond, error))
     }
 
-    fn held(&self, hit: &PointHit) -> NameMatch {
+    fn name_match(&self, hit: &PointHit) -> NameMatch {
         NameMatch::new(self.name, hit.payload.get(self.field).and_then(Value::as_str))
     }
 
@@ -146,7 +146,7 @@ impl NameLookup<'_> {
         let fields = [self.field.to_owned()];
         let (using, limit) = (self.asked.using, limits::NAMES_COMPARED);
         let query = PointQuery { vector, using, limit, fields: &fields, filter };
-        let hits = again(self.stop, || self.retriever.store.query(&query, self.stop))?;
-        Ok(hits.into_iter().map(|hit| (hit.id, self.held(&hit))).collect())
+        let hits = with_retries(self.stop, || self.retriever.store.query(&query, self.stop))?;
+        Ok(hits.into_iter().map(|hit| (hit.id, self.name_match(&hit))).collect())
     }
 }

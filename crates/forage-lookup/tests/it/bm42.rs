@@ -59,7 +59,7 @@ fn queries_equal_those_of_fastembed() {
 }
 
 #[test]
-fn words_are_in_lower_case_without_accents_and_invisible_characters() {
+fn bm42_words_are_lowercased_without_accents() {
     for (text, stems) in [
         ("café CAFÉ cafe\u{301}", &["cafe"][..]),
         // A capital sigma must never become a final one.
@@ -182,7 +182,7 @@ fn a_collection_that_fastembed_filled_with_bm42_is_queried() {
 /// If FastEmbed filled a collection through the official client, it has no contract, and its texts are in
 /// `document`.
 #[test]
-fn a_collection_that_fastembed_filled_with_bm42_is_queried_over_rest() {
+fn fastembed_bm42_collection_is_queried_over_rest() {
     let (_server, url) = peer();
     let idf = json!({USING: {"modifier": "idf"}});
     send(&url, "PUT", "/collections/code", &json!({"vectors": {}, "sparse_vectors": idf}));

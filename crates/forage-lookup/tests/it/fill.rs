@@ -9,7 +9,7 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
 use forage_lookup::{
-    Bm42, CodeSuperset, Encoder, EncodingError, FastEmbedBm25, FillError, Filled, Filling, PointFilter,
+    Bm42, CodeSuperset, Encoder, EncodingError, FastEmbedBm25, FillError, FillOutcome, Filling, PointFilter,
     PointId, PointStore, Sharding, StoreError, count_chunks, remove_repository, repositories,
 };
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ impl Tree {
         store: &dyn PointStore,
         repository: &str,
         encoder: &dyn Encoder,
-    ) -> Result<Filled, FillError> {
+    ) -> Result<FillOutcome, FillError> {
         self.filling(store, repository, encoder, None)
     }
 
@@ -57,7 +57,7 @@ impl Tree {
         repository: &str,
         encoder: &dyn Encoder,
         max_file_bytes: Option<u64>,
-    ) -> Result<Filled, FillError> {
+    ) -> Result<FillOutcome, FillError> {
         let filling = Filling {
             store,
             encoder,
@@ -72,7 +72,7 @@ impl Tree {
         filling.run(&self.root, &WalkOptions::default(), &Stop::never())
     }
 
-    fn fill(&self, store: &Memory) -> Result<Filled, FillError> {
+    fn fill(&self, store: &Memory) -> Result<FillOutcome, FillError> {
         self.fill_as(store, "repo", &CodeSuperset::new())
     }
 }
@@ -90,7 +90,7 @@ fn contents(store: &Memory) -> BTreeMap<PointId, String> {
 }
 
 /// Fills a new collection with this tree and returns its contents.
-fn anew(tree: &Tree) -> BTreeMap<PointId, String> {
+fn fresh_fill(tree: &Tree) -> BTreeMap<PointId, String> {
     let store = Memory::default();
     tree.fill(&store).unwrap();
     contents(&store)
@@ -101,7 +101,7 @@ fn lines(word: &str, count: usize) -> String {
 }
 
 #[test]
-fn only_what_has_changed_is_written_and_what_has_gone_is_removed() {
+fn fill_writes_only_changes() {
     let tree = Tree::new();
     tree.write("src/a.rs", lines("alpha", 100));
     tree.write("src/b.rs", lines("beta", 10));
@@ -130,7 +130,7 @@ fn only_what_has_changed_is_written_and_what_has_gone_is_removed() {
     tree.remove("c.txt");
     let filled = tree.fill(&store).unwrap();
     assert_eq!((filled.files, filled.unchanged, filled.removed), (1, 1, 1));
-    assert_eq!(contents(&store), anew(&tree));
+    assert_eq!(contents(&store), fresh_fill(&tree));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn repositories_of_a_collection_do_not_touch_each_other() {
 }
 
 #[test]
-fn the_texts_of_a_repository_that_was_dropped_are_gone_from_the_disk() {
+fn dropped_repository_texts_are_deleted_from_disk() {
     let (home, dropped, kept, stop) = (tempfile::tempdir().unwrap(), Tree::new(), Tree::new(), Stop::never());
     dropped.write("a.rs", "zanzibar\n");
     kept.write("a.rs", "timbuktu\n");
@@ -213,7 +213,7 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
     assert_eq!(contents(&store), expected);
     tree.write("src/file3.rs", lines("other", 100));
     assert!(!tree.fill(&store).unwrap().is_unchanged);
-    assert_eq!(contents(&store), anew(&tree));
+    assert_eq!(contents(&store), fresh_fill(&tree));
     std::thread::sleep(SETTLED);
     assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
 
@@ -227,7 +227,7 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
     *store.dies_after.lock().unwrap() = None;
     assert_eq!(repositories(&store, &Stop::never()).unwrap(), ["repo"]);
     assert!(!tree.fill(&store).unwrap().is_unchanged);
-    assert_eq!(contents(&store), anew(&tree));
+    assert_eq!(contents(&store), fresh_fill(&tree));
 }
 
 #[test]
@@ -245,12 +245,12 @@ fn points_of_somebody_else_are_left_alone() {
 }
 
 #[test]
-fn a_filling_that_ends_anywhere_goes_on_with_nothing_lost_or_doubled() {
+fn stopped_fill_resumes_without_loss_or_duplicates() {
     let tree = Tree::new();
     for number in 0..60 {
         tree.write(&format!("src/file{number}.rs"), lines(&format!("word{number}"), 40 + 23 * number));
     }
-    let expected = anew(&tree);
+    let expected = fresh_fill(&tree);
     for dies_after in 0..12 {
         let store = Memory::default();
         *store.dies_after.lock().unwrap() = Some(dies_after);
@@ -273,7 +273,7 @@ fn a_store_that_is_busy_for_a_moment_is_asked_again() {
         StoreError::RateLimited { message: String::new(), retry_after: Some(Duration::from_millis(20)) };
     *store.failures.lock().unwrap() = vec![limited; 2];
     tree.fill(&store).unwrap();
-    assert_eq!(contents(&store), anew(&tree));
+    assert_eq!(contents(&store), fresh_fill(&tree));
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn an_encoder_of_queries_fills_nothing() {
 /// A version of Forage that splits or describes files differently has other hashes for them. It may also have
 /// created more chunks.
 #[test]
-fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
+fn other_chunking_version_refills_the_collection() {
     let tree = Tree::new();
     let store = Memory::default();
     tree.write("a.rs", lines("alpha", 200));
@@ -350,7 +350,7 @@ fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
 }
 
 #[test]
-fn what_is_not_text_is_counted_and_secrets_stay_closed() {
+fn non_text_is_counted_and_secret_files_stay_closed() {
     let tree = Tree::new();
     tree.write("a.rs", "alpha\n");
     tree.write("image.bin", b"\0\x01\x02");
@@ -389,6 +389,6 @@ proptest! {
             *store.dies_after.lock().unwrap() = None;
         }
         tree.fill(&store).unwrap();
-        prop_assert_eq!(contents(&store), anew(&tree));
+        prop_assert_eq!(contents(&store), fresh_fill(&tree));
     }
 }

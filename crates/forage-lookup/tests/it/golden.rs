@@ -25,7 +25,7 @@ struct Case {
 }
 
 impl Case {
-    fn of(value: &Value, document: &str) -> Self {
+    fn from_value(value: &Value, document: &str) -> Self {
         let id = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
         let pairs = value[document].as_array().unwrap();
         Self {
@@ -37,12 +37,12 @@ impl Case {
 }
 
 fn texts() -> Vec<Case> {
-    TEXTS.lines().map(|line| Case::of(&serde_json::from_str(line).unwrap(), "document")).collect()
+    TEXTS.lines().map(|line| Case::from_value(&serde_json::from_str(line).unwrap(), "document")).collect()
 }
 
 fn oracle() -> Vec<Case> {
     let file: Value = serde_json::from_str(ORACLE).unwrap();
-    file["cases"].as_array().unwrap().iter().map(|case| Case::of(case, "doc")).collect()
+    file["cases"].as_array().unwrap().iter().map(|case| Case::from_value(case, "doc")).collect()
 }
 
 /// Finds the first difference between a vector and the expected one.
@@ -99,7 +99,7 @@ fn languages() -> Vec<(Prose, Vec<Case>)> {
             (name, Prose::Stemmed(language)) => name == Some(language.name()),
             (name, Prose::AsWritten) => name.is_none(),
         };
-        lines.iter().filter(is_of).map(|line| Case::of(line, "document")).collect()
+        lines.iter().filter(is_of).map(|line| Case::from_value(line, "document")).collect()
     };
     Prose::all().map(|prose| (prose, of(prose))).collect()
 }

@@ -25,7 +25,7 @@ fn query(
 }
 
 #[test]
-fn points_come_back_in_the_order_of_their_ids_page_by_page_and_after_reopening() {
+fn scan_returns_points_in_id_order() {
     for place in places("pages") {
         let mut points = some_points(50);
         for id in [u128::MAX, 1, u128::from(u64::MAX) + 1] {
@@ -135,7 +135,7 @@ fn a_query_gives_the_best_first_with_the_fields_that_are_wanted() {
 }
 
 #[test]
-fn a_point_that_is_written_again_is_replaced_and_one_that_is_removed_is_gone() {
+fn upsert_replaces_and_remove_deletes_points() {
     for place in places("replaced") {
         let store = place.created();
         upsert(&*store, some_points(20));
@@ -229,7 +229,7 @@ fn check(store: &dyn PointStore, points: &[Point], filter: &PointFilter, round: 
 }
 
 #[test]
-fn scores_are_those_of_the_formula_however_the_points_came_there() {
+fn scores_equal_the_idf_formula_after_any_writes() {
     for place in places("scores") {
         let store = place.created();
         let mut points = some_points(700);

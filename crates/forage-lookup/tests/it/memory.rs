@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_lookup::{
-    ALL_FIELDS, Collection, Condition, Contract, Creation, EncodedForm, Encoder, EncodingError, Point,
-    PointFilter, PointHit, PointId, PointPage, PointQuery, PointReader, PointScan, PointStore, Readings,
-    ShardLayout, Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
+    ALL_FIELDS, BoundSide, Collection, Condition, Contract, Creation, EncodedForm, Encoder, EncodingError,
+    Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointReader, PointScan, PointStore,
+    Readings, ShardLayout, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
 };
 use serde_json::{Map, Value};
 
@@ -60,7 +60,7 @@ impl Encoder for NoEncoder {
 impl Memory {
     fn asked(&self, what: String) -> Result<(), StoreError> {
         self.asked.lock().unwrap().push(what.clone());
-        if self.dies_after.lock().unwrap().is_some_and(|most| self.upserts.load(Ordering::Relaxed) >= most) {
+        if self.dies_after.lock().unwrap().is_some_and(|max| self.upserts.load(Ordering::Relaxed) >= max) {
             return Err(StoreError::Invalid("the process has ended".to_owned()));
         }
         if let Some((word, error)) = &*self.refuses.lock().unwrap()
@@ -142,10 +142,10 @@ fn holds(condition: &Condition, payload: &Map<String, Value>) -> bool {
                 || value.as_bool().is_some_and(|it| wanted.flags.contains(&it))
         }
         Test::Bound(side, bound) => value.as_f64().is_some_and(|it| match side {
-            Side::Above => it > *bound,
-            Side::From => it >= *bound,
-            Side::Below => it < *bound,
-            Side::To => it <= *bound,
+            BoundSide::Above => it > *bound,
+            BoundSide::From => it >= *bound,
+            BoundSide::Below => it < *bound,
+            BoundSide::To => it <= *bound,
         }),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_lookup::{
-    Beyond, CodeSuperset, Condition, Encoder, FastEmbedBm25, Language, Lookup, LookupState, NameMatch, Point,
-    PointFilter, PointStore as _, Prose, Retriever, StoreError, limits,
+    CodeSuperset, Condition, Encoder, FastEmbedBm25, Language, Lookup, LookupState, NameMatch, Point,
+    PointFilter, PointStore as _, Prose, Retriever, StoreError, UnfilteredCounts, limits,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -21,13 +21,13 @@ fn filtered(retriever: &Retriever, query: &str, conditions: &[&str]) -> Lookup {
 
 /// Sets the repository of each point by its id.
 fn with_repos(store: &Arc<Memory>, repo: impl Fn(usize) -> &'static str) {
-    for (nth, point) in store.points.lock().unwrap().values_mut().enumerate() {
-        point.payload.insert("repo".to_owned(), json!(repo(nth)));
+    for (index, point) in store.points.lock().unwrap().values_mut().enumerate() {
+        point.payload.insert("repo".to_owned(), json!(repo(index)));
     }
 }
 
 #[test]
-fn a_name_that_nothing_has_is_absent_and_parts_of_it_are_called_that() {
+fn absent_name_reports_partial_matches() {
     let store = store(&["retry now", "RETRY-5 and 99999", "nothing", "RETRY-999990"]);
     let found = look_up(&retriever(&store), "RETRY-99999", 10).unwrap();
     let name = found.name.clone().unwrap();
@@ -48,7 +48,7 @@ fn a_name_that_nothing_has_is_absent_and_parts_of_it_are_called_that() {
 }
 
 #[test]
-fn what_has_the_name_comes_first_whatever_it_scores() {
+fn exact_name_ranks_first_regardless_of_score() {
     let filler = (0..400).map(|number| format!("word{number} ")).collect::<String>();
     let (whole, other) = (format!("{filler} foo::bar"), format!("{filler} FOO::Bar"));
     let mut texts = vec!["foo foo bar bar"; 30];
@@ -105,14 +105,14 @@ fn a_comparison_that_fails_is_no_proof() {
 }
 
 #[test]
-fn nothing_under_a_filter_is_told_from_nothing() {
+fn no_filtered_match_is_distinguished_from_no_match() {
     let store = store(&["backoff one", "backoff two", "other"]);
-    with_repos(&store, |nth| if nth < 2 { "shop" } else { "bank" });
+    with_repos(&store, |index| if index < 2 { "shop" } else { "bank" });
     let retriever = retriever(&store);
     for (conditions, under_filter) in [(["repo=nope"], 0), (["repo=bank"], 1)] {
         let found = filtered(&retriever, "backoff", &conditions);
         assert_eq!(found.state, LookupState::NoMatch);
-        assert_eq!(found.beyond, Some(Beyond { points: 2, is_at_least: false, under_filter }));
+        assert_eq!(found.beyond, Some(UnfilteredCounts { points: 2, is_at_least: false, under_filter }));
     }
     assert_eq!(filtered(&retriever, "absent", &["repo=nope"]).beyond.unwrap().points, 0);
     assert_eq!(look_up(&retriever, "absent", 10).unwrap().beyond, None);
@@ -120,9 +120,9 @@ fn nothing_under_a_filter_is_told_from_nothing() {
 }
 
 #[test]
-fn a_name_that_is_absent_under_a_filter_may_be_there_without_it() {
+fn name_absent_under_a_filter_may_exist_without_it() {
     let store = store(&["retry_after", "RETRY-1 retry", "RETRY-9 retry"]);
-    with_repos(&store, |nth| if nth == 2 { "bank" } else { "shop" });
+    with_repos(&store, |index| if index == 2 { "bank" } else { "shop" });
     let found = filtered(&retriever(&store), "RETRY-9", &["repo=shop"]);
     let name = found.name.unwrap();
     assert!(name.is_absent() && name.beyond == Some(1), "{name:?}");
@@ -131,7 +131,7 @@ fn a_name_that_is_absent_under_a_filter_may_be_there_without_it() {
 }
 
 #[test]
-fn what_scores_under_a_hundredth_of_the_best_is_cut_and_counted() {
+fn hits_below_one_percent_of_the_best_are_cut() {
     let mut texts = vec!["common"; 300];
     texts.push("common rareword");
     let found = look_up(&retriever(&store(&texts)), "common rareword", 10).unwrap();

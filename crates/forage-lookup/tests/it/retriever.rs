@@ -120,14 +120,14 @@ fn numbers_come_in_the_order_of_numbers_and_before_uuids() {
 }
 
 #[test]
-fn more_that_score_the_same_than_can_be_asked_for_are_said_to_be_arbitrary() {
+fn ties_beyond_the_limit_are_reported_as_arbitrary() {
     let texts = vec!["error"; forage_lookup::limits::HITS_ASKED + 5];
     let found = look_up(&retriever(&store(&texts)), "error", 3).unwrap();
     assert!(found.is_arbitrary && found.hits.len() == 3);
 }
 
 #[test]
-fn a_query_of_stop_words_is_told_from_one_without_a_match() {
+fn stop_word_query_is_distinguished_from_no_match() {
     let store = store(&["error E0308"]);
     assert_eq!(look_up(&retriever(&store), "the of and", 10).unwrap().state, LookupState::NoWord);
     assert_eq!(look_up(&retriever(&store), " -- ", 10).unwrap().state, LookupState::NoWord);
@@ -145,7 +145,7 @@ fn without_an_encoder_there_is_an_empty_answer_with_its_reason() {
 }
 
 #[test]
-fn a_store_that_is_away_is_a_state_and_one_that_comes_back_an_answer() {
+fn unavailable_store_is_reported_and_recovers() {
     let store = store(&["error"]);
     let away = || StoreError::Unavailable("nobody listens".to_owned());
     *store.failures.lock().unwrap() = vec![away()];
@@ -168,7 +168,7 @@ fn a_store_that_is_away_is_a_state_and_one_that_comes_back_an_answer() {
 }
 
 #[test]
-fn a_server_is_waited_for_as_long_as_it_says_and_no_longer_than_there_is_time() {
+fn retry_after_is_honored_within_the_deadline() {
     let store = store(&["error"]);
     let limited = |wait: u64| StoreError::RateLimited {
         message: "too many requests".to_owned(),
@@ -188,7 +188,7 @@ fn a_server_is_waited_for_as_long_as_it_says_and_no_longer_than_there_is_time() 
 
 /// If the store does not answer some of the additional questions, the hits should still be returned.
 #[test]
-fn what_was_found_is_shown_whenever_the_store_falls_silent_after_it() {
+fn hits_are_returned_when_the_store_falls_silent() {
     let mut same = vec!["the same error"; 300];
     same.push("RETRY-99999 once");
     let store = store(&same);
@@ -254,7 +254,7 @@ fn who_has_gone_is_not_waited_for() {
 }
 
 #[test]
-fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
+fn unusable_collection_error_says_how_to_fix_it() {
     let store = store(&["error"]);
     let describe = |collection: Option<Collection>| *store.collection.lock().unwrap() = collection;
     describe(None);
@@ -287,7 +287,7 @@ fn without_a_configured_encoder_the_collection_says_which() {
 }
 
 #[test]
-fn a_collection_of_another_language_than_is_wanted_is_refused() {
+fn collection_of_another_language_is_refused() {
     let store = store(&["fehler"]);
     for theirs in Prose::all() {
         for encoder in [&FastEmbedBm25::with_prose(theirs) as &dyn Encoder, &CodeSuperset::with_prose(theirs)]
@@ -312,7 +312,7 @@ fn a_collection_of_another_language_than_is_wanted_is_refused() {
 }
 
 #[test]
-fn fastembed_asks_a_collection_of_code_and_code_no_collection_of_fastembed() {
+fn fastembed_reads_code_collections_but_not_vice_versa() {
     let (plain, code) = (FastEmbedBm25::new(), CodeSuperset::new());
     assert!(plain.reads(&code.contract()) && plain.reads(&plain.contract()) && code.reads(&code.contract()));
     assert!(!code.reads(&plain.contract()));

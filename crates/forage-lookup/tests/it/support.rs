@@ -185,7 +185,7 @@ pub(crate) fn some_points(count: u64) -> Vec<Point> {
 const CHILD: &str = "FORAGE_TEST_CHILD";
 
 /// Returns the argument of [`Twin::start`] if this process is such a child, and `None` otherwise.
-pub(crate) fn told() -> Option<String> {
+pub(crate) fn child_argument() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
@@ -197,10 +197,10 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    pub(crate) fn start(test: &str, told: &str) -> Self {
+    pub(crate) fn start(test: &str, child_argument: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture", "--test-threads=1"])
-            .env(CHILD, told)
+            .env(CHILD, child_argument)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

@@ -405,14 +405,14 @@ fn points(body: &Value) -> Result<Vec<Value>, Refused> {
     }
     let batch = &body["batch"];
     let ids = batch["ids"].as_array().ok_or_else(|| bad("neither points nor a batch"))?;
-    let point = |(nth, id): (usize, &Value)| {
+    let point = |(index, id): (usize, &Value)| {
         let vector = match &batch["vectors"] {
             Value::Object(named) => {
-                named.iter().map(|(name, all)| (name.clone(), all[nth].clone())).collect()
+                named.iter().map(|(name, all)| (name.clone(), all[index].clone())).collect()
             }
-            all => all[nth].clone(),
+            all => all[index].clone(),
         };
-        json!({"id": id, "vector": vector, "payload": batch["payloads"][nth]})
+        json!({"id": id, "vector": vector, "payload": batch["payloads"][index]})
     };
     Ok(ids.iter().enumerate().map(point).collect())
 }

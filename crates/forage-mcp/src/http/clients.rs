@@ -88,7 +88,7 @@ impl Clients {
         };
         connections.open.insert(id, connection);
         drop(connections);
-        Some(ConnectionPermit(Arc::new(HeldPlace { table: Arc::clone(&self.0), id, evicted })))
+        Some(ConnectionPermit(Arc::new(ConnectionSlot { table: Arc::clone(&self.0), id, evicted })))
     }
 }
 
@@ -117,9 +117,9 @@ impl Table {
 
 /// The permit of a connection, returned when its last clone is dropped.
 #[derive(Clone)]
-pub(super) struct ConnectionPermit(Arc<HeldPlace>);
+pub(super) struct ConnectionPermit(Arc<ConnectionSlot>);
 
-struct HeldPlace {
+struct ConnectionSlot {
     table: Arc<Table>,
     id: u64,
     evicted: CancellationToken,
@@ -152,7 +152,7 @@ impl ConnectionPermit {
     }
 }
 
-impl HeldPlace {
+impl ConnectionSlot {
     fn change(&self, change: impl FnOnce(&mut Connection)) {
         if let Some(connection) = self.table.lock().open.get_mut(&self.id) {
             change(connection);
@@ -160,7 +160,7 @@ impl HeldPlace {
     }
 }
 
-impl Drop for HeldPlace {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.table.lock().open.remove(&self.id);
     }

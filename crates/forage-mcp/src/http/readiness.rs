@@ -31,17 +31,17 @@ impl fmt::Debug for ReadyCheck {
 pub(super) struct Readiness {
     check: Option<ReadyCheck>,
     ending: CancellationToken,
-    found: Arc<Mutex<LastFound>>,
+    found: Arc<Mutex<CachedCheck>>,
 }
 
 #[derive(Default)]
-struct LastFound {
+struct CachedCheck {
     found: Option<(Instant, Result<(), String>)>,
     /// The running check; it may continue after its request has gone.
     running: Option<JoinHandle<Result<(), String>>>,
 }
 
-impl LastFound {
+impl CachedCheck {
     async fn state(&mut self, check: ReadyCheck) -> Result<(), String> {
         if let Some((asked, state)) = &self.found
             && asked.elapsed() < limits::READINESS_KEPT

@@ -22,14 +22,14 @@ pub type TokenDigest = [u8; 32];
 impl AccessToken {
     /// Creates the token that all clients share. Returns `None` if the text is empty or has characters other
     /// than visible ASCII.
-    pub fn of_all(text: &str) -> Option<Self> {
+    pub fn shared(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_token.then(|| Self { digest: digest(text), holder: None, reads_metrics: true })
     }
 
     /// Creates the token of one holder from its hash.
-    pub fn of(holder: Caller, digest: TokenDigest, reads_metrics: bool) -> Self {
+    pub fn new(holder: Caller, digest: TokenDigest, reads_metrics: bool) -> Self {
         Self { digest, holder: Some(Arc::new(holder)), reads_metrics }
     }
 
@@ -81,10 +81,10 @@ mod tests {
     use crate::caller::CallerLimits;
 
     #[test]
-    fn a_token_is_found_by_what_is_shown_and_debug_tells_nothing_of_it() {
+    fn tokens_are_found_by_text_and_hidden_in_debug() {
         let caller = Caller::new("ci", CallerLimits::default());
-        let named = AccessToken::of(caller, digest("abc"), false);
-        let tokens = KnownTokens::new(&[named, AccessToken::of_all(" all ").unwrap()]);
+        let named = AccessToken::new(caller, digest("abc"), false);
+        let tokens = KnownTokens::new(&[named, AccessToken::shared(" all ").unwrap()]);
         assert_eq!(tokens.find("abc").and_then(AccessToken::holder).map(|it| it.name()), Some("ci"));
         assert!(tokens.find("all").is_some_and(|token| token.holder().is_none()));
         assert!(tokens.find("ab").is_none() && tokens.find("").is_none());
@@ -95,9 +95,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_header_carries_is_no_token() {
+    fn token_must_be_a_valid_header_value() {
         for text in ["", " ", "a b", "é", "a\nb"] {
-            assert!(AccessToken::of_all(text).is_none(), "{text:?}");
+            assert!(AccessToken::shared(text).is_none(), "{text:?}");
         }
     }
 }

@@ -92,11 +92,11 @@ fn fit(
             let current = *best.get_mut(rule.name).unwrap();
             // No factor could move a weight of 0.
             let base = if current < 0.02 { 0.1 } else { current };
-            let most = if rule.effect == Effect::Lowers { MOST.0 } else { MOST.1 };
+            let max = if rule.effect == Effect::Lowers { MOST.0 } else { MOST.1 };
             // Later rounds only refine: they neither remove nor triple a weight.
             for step in if round < 3 { &STEPS[..] } else { &STEPS[1..5] } {
                 let mut tried = best.clone();
-                *tried.get_mut(rule.name).unwrap() = (base * step).min(most);
+                *tried.get_mut(rule.name).unwrap() = (base * step).min(max);
                 let result = objective(&tried);
                 if result > value + 1e-5 {
                     (best, value) = (tried, result);
@@ -117,7 +117,7 @@ fn smooth_gain(query: &AnsweredQuery, rules: &RuleWeights) -> f64 {
     let candidates = &query.candidates;
     let scores: Vec<f32> = candidates.iter().map(|found| rules.score(&found.values)).collect();
     let (mut sum, mut seen) = (0.0, 0);
-    for (nth, found) in candidates.iter().enumerate() {
+    for (index, found) in candidates.iter().enumerate() {
         let new = found.targets & !seen;
         if new == 0 {
             continue;
@@ -125,8 +125,8 @@ fn smooth_gain(query: &AnsweredQuery, rules: &RuleWeights) -> f64 {
         seen |= new;
         let others = scores.iter().zip(candidates).enumerate();
         let rank: f32 = others
-            .filter(|(other, (_, candidate))| *other != nth && candidate.targets == 0)
-            .map(|(_, (score, _))| 1.0 / (1.0 + ((scores[nth] - score) / TEMPERATURE).exp()))
+            .filter(|(other, (_, candidate))| *other != index && candidate.targets == 0)
+            .map(|(_, (score, _))| 1.0 / (1.0 + ((scores[index] - score) / TEMPERATURE).exp()))
             .sum();
         sum += f64::from(new.count_ones()) / f64::from(rank + 2.0).log2();
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
-use forage_rank::evaluation::{self, AnsweredQuery, Places, QuerySet};
+use forage_rank::evaluation::{self, AnsweredQuery, EvaluationPaths, QuerySet};
 use forage_rank::{RankIndex, RankWeights, RankedSearch, RuleWeights, search};
 
 /// Number of threads that read, and of threads that write.
@@ -19,7 +19,7 @@ pub(crate) struct Loaded {
     pub(crate) files: u64,
     pub(crate) seconds: f64,
     pub(crate) paths: Vec<(String, u32)>,
-    places: Places,
+    places: EvaluationPaths,
 }
 
 pub(crate) fn load(sets: &Path, checkouts: &Path, only: &[String]) -> Vec<Loaded> {
@@ -63,7 +63,7 @@ pub(crate) fn load(sets: &Path, checkouts: &Path, only: &[String]) -> Vec<Loaded
             files: index.files(),
             index,
             seconds,
-            places: Places::of_benchmark(paths.clone()),
+            places: EvaluationPaths::from_benchmark(paths.clone()),
             paths,
         }
     })
@@ -101,7 +101,7 @@ pub(crate) fn shown(query: &AnsweredQuery, rules: &RuleWeights) -> (String, Vec<
     let order = query.order(rules);
     let rank = |target| query.rank(&order, target).map_or("-".to_owned(), |rank| rank.to_string());
     let ranks = query.targets.iter().enumerate().map(|(target, path)| format!("{path} {}", rank(target)));
-    let top = order.iter().take(6).map(|&nth| query.candidates[nth].path.clone()).collect();
+    let top = order.iter().take(6).map(|&index| query.candidates[index].path.clone()).collect();
     (ranks.collect::<Vec<_>>().join("  "), top)
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_jso
 
 /// Shortens each query to a likely search for it: its first line, and the words with the greatest weights in
 /// the ranking. Returns these as cases for `bench/reports.py`.
-pub(crate) fn terms(loaded: &[Loaded], most: usize) -> serde_json::Value {
+pub(crate) fn terms(loaded: &[Loaded], max: usize) -> serde_json::Value {
     let mut cases = Vec::new();
     for Loaded { set, index, .. } in loaded {
         for known in &set.queries {
@@ -128,11 +128,11 @@ pub(crate) fn terms(loaded: &[Loaded], most: usize) -> serde_json::Value {
             for word in query.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 2)
             {
                 if !words.iter().any(|(_, known)| known.eq_ignore_ascii_case(word)) {
-                    words.push((found.words.worth(word), word));
+                    words.push((found.words.score(word), word));
                 }
             }
             words.sort_by(|left, right| right.0.total_cmp(&left.0));
-            let terms: Vec<&str> = words.iter().take(most).map(|(_, word)| *word).collect();
+            let terms: Vec<&str> = words.iter().take(max).map(|(_, word)| *word).collect();
             cases.push(serde_json::json!({
                 "tree": set.name,
                 "query": query.lines().next(),

@@ -38,7 +38,7 @@ mod strength;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use forage_rank::evaluation::{self, AnsweredQuery, Figures, percentile, recall};
+use forage_rank::evaluation::{self, AnsweredQuery, MeanMetrics, percentile, recall};
 use forage_rank::{Effect, RULES, RankWeights};
 
 use fit::{folds, mean};
@@ -75,8 +75,8 @@ fn main() {
     }
     let only = values("--repository");
     let loaded = load(Path::new(&arguments[0]), Path::new(&arguments[1]), &only);
-    if let Some((most, file)) = values("--terms").first().and_then(|value| value.split_once('=')) {
-        std::fs::write(file, load::terms(&loaded, most.parse().unwrap()).to_string()).unwrap();
+    if let Some((max, file)) = values("--terms").first().and_then(|value| value.split_once('=')) {
+        std::fs::write(file, load::terms(&loaded, max.parse().unwrap()).to_string()).unwrap();
         return;
     }
     let queries = answer(&loaded, &weights);
@@ -157,7 +157,7 @@ fn print_paths(lists: &Path) {
         serde_json::from_slice(&std::fs::read(lists).unwrap()).unwrap();
     for (project, paths) in lists {
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        for found in forage_rank::path_findings(&paths, project.starts_with("git:")) {
+        for found in forage_rank::path_rule_matches(&paths, project.starts_with("git:")) {
             let line = serde_json::json!({
                 "project": project, "rule": found.rule, "place": found.place, "files": found.files,
                 "borne_out": found.is_borne_out,
@@ -190,7 +190,8 @@ fn print_report(loaded: &[Loaded], queries: &[AnsweredQuery], weights: &RankWeig
     let seconds: f64 = loaded.iter().map(|repository| repository.seconds).sum();
     let latencies: Vec<f64> = queries.iter().map(|query| query.milliseconds).collect();
     let at = |share: f64| percentile(&latencies, share).unwrap_or_default();
-    let Figures { recall: [_, at_5, at_10], reciprocal_rank, .. } = Figures::of(queries, rules);
+    let MeanMetrics { recall: [_, at_5, at_10], reciprocal_rank, .. } =
+        MeanMetrics::from_queries(queries, rules);
     let of_all = |query: &AnsweredQuery| recall(&query.ranks(rules), query.expected, usize::MAX);
     let in_candidates = queries.iter().map(of_all).sum::<f64>() / queries.len() as f64;
     println!(

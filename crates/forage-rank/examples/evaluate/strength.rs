@@ -34,16 +34,16 @@ fn print_of(what: &str, loaded: &[Loaded], asked: &[Vec<String>]) {
     // Number of answers with a right file among the first ten, and how many of these are still marked as
     // weak.
     let (mut right, mut wronged) = (0, 0);
-    for (nth, repository) in loaded.iter().enumerate() {
+    for (index, repository) in loaded.iter().enumerate() {
         for (other, asked) in asked.iter().enumerate() {
-            for query in asked.iter().step_by(if nth == other { 1 } else { STEP }) {
+            for query in asked.iter().step_by(if index == other { 1 } else { STEP }) {
                 let ranking = search(&repository.index, &RankedSearch::new(query, 10)).unwrap();
-                if nth == other {
+                if index == other {
                     own.push(ranking.strength)
                 } else {
                     foreign.push(ranking.strength)
                 }
-                let asked = repository.set.queries.iter().find(|own| nth == other && own.query == *query);
+                let asked = repository.set.queries.iter().find(|own| index == other && own.query == *query);
                 if asked.is_some_and(|asked| {
                     ranking
                         .files
@@ -111,7 +111,7 @@ pub(crate) fn print_lead(queries: &[AnsweredQuery], rules: &RuleWeights) {
         for query in queries.iter().filter(is_one) {
             let order = query.order(rules);
             let score =
-                |place: usize| order.get(place).map(|&nth| rules.score(&query.candidates[nth].values));
+                |place: usize| order.get(place).map(|&index| rules.score(&query.candidates[index].values));
             let Some(first) = score(0) else { continue };
             let lead = (first - score(1).unwrap_or(0.0)) / first;
             let is_right = query.candidates[order[0]].targets != 0;

@@ -1,6 +1,6 @@
 //! Recognises the definition that begins on a line.
 
-use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
+use crate::languages::{CommentStyle, DefinitionKind, LanguageRow, SyntaxQuirk};
 use crate::limits;
 
 /// The definition that a line begins.
@@ -147,7 +147,7 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
     if language.style == CommentStyle::Sql {
         return created(trimmed);
     }
-    if language.has(Habit::SignedMethods) && trimmed.starts_with(['-', '+']) {
+    if language.has(SyntaxQuirk::SignedMethods) && trimmed.starts_with(['-', '+']) {
         // `- (void)take:(int)count`
         let (_, after) = trimmed.split_once(')')?;
         let kind =
@@ -286,20 +286,20 @@ fn named<'a>(
     if language.style == CommentStyle::Zig && kind == DefinitionKind::Constant {
         return zig_constant(rest, line, outermost);
     }
-    if language.has(Habit::QuotedNames) {
+    if language.has(SyntaxQuirk::QuotedNames) {
         // `resource "kind" "name" {`
         let name = rest.split('"').nth_back(1)?;
         return (outermost && !name.is_empty()).then_some(SymbolDefinition { name, kind });
     }
-    if language.has(Habit::ReceiverInBrackets) && rest.starts_with('(') {
+    if language.has(SyntaxQuirk::ReceiverInBrackets) && rest.starts_with('(') {
         rest = after_bracket(rest, '(', ')').trim_start();
     }
-    if (language.has(Habit::TypeParametersFirst) || kind == DefinitionKind::Extension)
+    if (language.has(SyntaxQuirk::TypeParametersFirst) || kind == DefinitionKind::Extension)
         && rest.starts_with('<')
     {
         rest = after_bracket(rest, '<', '>').trim_start();
     }
-    if language.has(Habit::NameBeforeBracket)
+    if language.has(SyntaxQuirk::NameBeforeBracket)
         && let Some((head, _)) = rest.split_once('(')
         && !head.contains([':', '{'])
     {
@@ -309,7 +309,7 @@ fn named<'a>(
     }
     if kind == DefinitionKind::Function
         && rest.starts_with('(')
-        && (language.style == CommentStyle::JavaScript || language.has(Habit::NamelessFunctions))
+        && (language.style == CommentStyle::JavaScript || language.has(SyntaxQuirk::NamelessFunctions))
     {
         // An anonymous function.
         return None;
@@ -327,11 +327,11 @@ fn named<'a>(
     if language.style == CommentStyle::JavaScript && kind == DefinitionKind::Constant {
         return javascript_constant(rest);
     }
-    if language.has(Habit::ReceiverWithDot) && kind == DefinitionKind::Function {
+    if language.has(SyntaxQuirk::ReceiverWithDot) && kind == DefinitionKind::Function {
         let head = rest.split('(').next().unwrap_or(rest);
         return last_name(head.trim()).map(|name| SymbolDefinition { name, kind });
     }
-    if language.has(Habit::OfAnObject) {
+    if language.has(SyntaxQuirk::OfAnObject) {
         rest = rest.trim_start_matches("<<").trim_start_matches([':', ' ']);
         rest = rest.strip_prefix("self.").unwrap_or(rest);
     }

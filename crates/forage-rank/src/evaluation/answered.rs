@@ -12,7 +12,7 @@ use crate::search::{RankWeights, RankedSearch, search};
 
 /// The files of an index, in which targets are looked up.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct EvaluationPaths {
     /// Paths and line counts of the files.
     files: Vec<(String, u32)>,
     paths: HashSet<String>,
@@ -23,11 +23,11 @@ pub struct Places {
     is_strict: bool,
 }
 
-impl Places {
+impl EvaluationPaths {
     /// Counts like semble's benchmark: a path may be relative to a deeper directory, and we don't expect
     /// targets that aren't in the index.
     #[must_use]
-    pub fn of_benchmark(files: Vec<(String, u32)>) -> Self {
+    pub fn from_benchmark(files: Vec<(String, u32)>) -> Self {
         Self { files, paths: HashSet::new(), below: String::new(), is_strict: false }
     }
 
@@ -35,7 +35,7 @@ impl Places {
     /// target that isn't in the index counts as not found. If a file has exactly the path of a target, other
     /// files that end with this path don't match.
     #[must_use]
-    pub fn of_index(index: &RankIndex, below: &str) -> Self {
+    pub fn from_index(index: &RankIndex, below: &str) -> Self {
         let (mut files, mut paths) = (Vec::new(), HashSet::new());
         for (path, _) in index.state().living() {
             files.push((path.to_owned(), u32::MAX));
@@ -99,7 +99,7 @@ pub struct RankedCandidate {
 /// Returns an error if the index cannot be read.
 pub fn answer(
     index: &RankIndex,
-    places: &Places,
+    places: &EvaluationPaths,
     set: &QuerySet,
     known: &KnownQuery,
     weights: &RankWeights,
@@ -121,10 +121,10 @@ pub fn answer(
     let candidates = ranking.files.into_iter().map(|file| {
         let lines = file.chunks.first().map_or((0, 0), |chunk| (chunk.start_line, chunk.end_line));
         let mut bits = 0;
-        for (nth, (target, exact)) in targets.iter().zip(&exact).enumerate() {
+        for (position, (target, exact)) in targets.iter().zip(&exact).enumerate() {
             let is_file = exact.map_or_else(|| target.is_in(&file.path), |exact| exact == file.path);
             if is_file && target.covers(lines.0, lines.1) {
-                bits |= 1 << nth;
+                bits |= 1 << position;
             }
         }
         RankedCandidate { path: file.path, values: file.values, targets: bits }
@@ -170,7 +170,7 @@ impl AnsweredQuery {
     /// Looks up the rank of a target in an order.
     #[must_use]
     pub fn rank(&self, order: &[usize], target: usize) -> Option<usize> {
-        let at = order.iter().position(|&nth| self.candidates[nth].targets & (1 << target) != 0)?;
+        let at = order.iter().position(|&index| self.candidates[index].targets & (1 << target) != 0)?;
         Some(at + 1)
     }
 

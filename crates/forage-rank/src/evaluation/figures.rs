@@ -11,7 +11,7 @@ pub const RECALL_CUTS: [usize; 3] = [1, 5, 10];
 
 /// Means over queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct MeanMetrics {
     /// The number of queries.
     pub queries: usize,
     /// NDCG of the first [`NDCG_CUT`] files.
@@ -22,9 +22,12 @@ pub struct Figures {
     pub reciprocal_rank: f64,
 }
 
-impl Figures {
+impl MeanMetrics {
     /// Computes the means over these queries; all 0 if there are none.
-    pub fn of<'a>(queries: impl IntoIterator<Item = &'a AnsweredQuery>, rules: &RuleWeights) -> Self {
+    pub fn from_queries<'a>(
+        queries: impl IntoIterator<Item = &'a AnsweredQuery>,
+        rules: &RuleWeights,
+    ) -> Self {
         let mut figures = Self::default();
         for query in queries {
             let ranks = query.ranks(rules);

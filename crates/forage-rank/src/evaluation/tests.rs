@@ -36,10 +36,10 @@ fn targets_are_files_or_lines() {
 /// Creates a query whose candidates only have a value for the rule `file`, and match these targets.
 fn answered(repository: &str, query: &str, candidates: &[(f32, u64)], expected: usize) -> AnsweredQuery {
     let file = RULES.iter().position(|rule| rule.name == "file").unwrap();
-    let candidates = candidates.iter().enumerate().map(|(nth, (value, targets))| {
+    let candidates = candidates.iter().enumerate().map(|(index, (value, targets))| {
         let mut values = [0.0; RULES.len()];
         values[file] = *value;
-        RankedCandidate { path: format!("{nth}.rs"), values, targets: *targets }
+        RankedCandidate { path: format!("{index}.rs"), values, targets: *targets }
     });
     AnsweredQuery {
         repository: repository.to_owned(),
@@ -48,7 +48,7 @@ fn answered(repository: &str, query: &str, candidates: &[(f32, u64)], expected: 
         query: query.to_owned(),
         candidates: candidates.collect(),
         expected,
-        targets: (0..expected).map(|nth| nth.to_string()).collect(),
+        targets: (0..expected).map(|index| index.to_string()).collect(),
         missing: Vec::new(),
         milliseconds: 1.0,
     }
@@ -68,14 +68,14 @@ fn figures_are_means_over_queries() {
         answered("a", "fourth", &[(0.5, 0), (0.5, 1)], 1),
     ];
     let close = |value: f64, wanted: f64| assert!((value - wanted).abs() < 1e-4, "{value} {wanted}");
-    let figures = Figures::of(&queries, &rules);
+    let figures = MeanMetrics::from_queries(&queries, &rules);
     assert_eq!(figures.queries, 4);
     close(figures.ndcg, (0.91972 + 0.63093 + 0.0 + 0.63093) / 4.0);
     for (value, wanted) in figures.recall.into_iter().zip([0.5 / 4.0, 3.0 / 4.0, 3.0 / 4.0]) {
         close(value, wanted);
     }
     close(figures.reciprocal_rank, (1.0 + 0.5 + 0.0 + 0.5) / 4.0);
-    assert_eq!(Figures::of([], &rules), Figures::default());
+    assert_eq!(MeanMetrics::from_queries([], &rules), MeanMetrics::default());
     close(queries[1].ndcg(&rules), 0.63093);
 
     let ablated = ablate(&queries, &rules);
@@ -120,7 +120,7 @@ fn targets_that_are_missing_count_as_the_caller_says() {
         r#"{"name": "a", "queries": [{"query": "retry request", "relevant": ["src/lib.rs", "src/gone.rs"]}]}"#,
     )
     .unwrap();
-    let ask = |places: &Places| {
+    let ask = |places: &EvaluationPaths| {
         let answered = answer(&index, places, &set, &set.queries[0], &RankWeights::default()).unwrap();
         let found = answered.candidates.iter().filter(|candidate| candidate.targets == 1);
         let mut found: Vec<String> = found.map(|candidate| candidate.path.clone()).collect();
@@ -129,10 +129,13 @@ fn targets_that_are_missing_count_as_the_caller_says() {
     };
     let gone = vec!["src/gone.rs".to_owned()];
     // This should match `lib.rs` in the directory `src` and no other file.
-    assert_eq!(ask(&Places::of_index(&index, "src/")), (vec!["lib.rs".to_owned()], 2, gone.clone()));
+    assert_eq!(
+        ask(&EvaluationPaths::from_index(&index, "src/")),
+        (vec!["lib.rs".to_owned()], 2, gone.clone())
+    );
     let files = ["lib.rs", "net/lib.rs", "net/other.rs"].map(|path| (path.to_owned(), 3));
     // In the benchmark, a path may be relative to a deeper directory, like `lib.rs`.
-    assert_eq!(ask(&Places::of_benchmark(files.to_vec())), (vec!["lib.rs".to_owned()], 1, gone));
+    assert_eq!(ask(&EvaluationPaths::from_benchmark(files.to_vec())), (vec!["lib.rs".to_owned()], 1, gone));
 }
 
 #[test]

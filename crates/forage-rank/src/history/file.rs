@@ -45,7 +45,7 @@ impl History {
         put_texts(&mut bytes, &self.words);
         put_texts(&mut bytes, &self.paths);
         put(&mut bytes, self.commits.len() as u64);
-        let places = self.commits.iter().enumerate().map(|(nth, commit)| (commit.id, nth as u64 + 1));
+        let places = self.commits.iter().enumerate().map(|(index, commit)| (commit.id, index as u64 + 1));
         let places: HashMap<ObjectId, u64> = places.collect();
         for commit in &self.commits {
             bytes.extend_from_slice(commit.id.as_bytes());
@@ -129,9 +129,9 @@ impl History {
             history.commits.push(KnownCommit { id, time, parents: Vec::new(), files, counts });
         }
         // Parents usually come after their children, so we can look up their ids only now.
-        for (nth, of_commit) in parents.into_iter().enumerate() {
+        for (index, of_commit) in parents.into_iter().enumerate() {
             let id = |(place, id): (usize, Option<ObjectId>)| id.unwrap_or(history.commits[place].id);
-            history.commits[nth].parents = of_commit.into_iter().map(id).collect();
+            history.commits[index].parents = of_commit.into_iter().map(id).collect();
         }
         reader.rest.is_empty().then_some(history)
     }
@@ -148,8 +148,8 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 fn put_texts(bytes: &mut Vec<u8>, texts: &SortedTexts) {
     put(bytes, texts.len() as u64);
     let mut before = "";
-    for nth in 0..texts.len() as u32 {
-        let text = texts.get(nth);
+    for index in 0..texts.len() as u32 {
+        let text = texts.get(index);
         let common = before.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
         // The reader parses the further bytes as UTF-8 on their own.
         let shared = text.floor_char_boundary(common);
@@ -181,9 +181,9 @@ impl<'a> HistoryReader<'a> {
         }
     }
 
-    /// Reads a number that must not exceed `most`.
-    fn count(&mut self, most: usize) -> Option<usize> {
-        usize::try_from(self.number()?).ok().filter(|count| *count <= most)
+    /// Reads a number that must not exceed `max`.
+    fn count(&mut self, max: usize) -> Option<usize> {
+        usize::try_from(self.number()?).ok().filter(|count| *count <= max)
     }
 
     /// Reads a number stored as the difference to `before`; the result must be below `end`.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, display_path};
-use forage_git::{CommitObject, NoHistory, ObjectError, ObjectId, Repository};
+use forage_git::{CommitObject, HistoryError, ObjectError, ObjectId, Repository};
 use hashbrown::{HashMap, HashSet};
 
 use super::{CommitContents, History, HistoryBuilder, KnownCommit, message_words};
@@ -47,7 +47,7 @@ pub(crate) fn read(
     below: &RelPath,
     known: &History,
     stop: &Stop,
-) -> Result<Option<History>, NoHistory> {
+) -> Result<Option<History>, HistoryError> {
     let state = Repository::state_of(root)?;
     if known.is_whole && known.state == Some(state) {
         // Objects that could not be read before may exist now.
@@ -62,7 +62,7 @@ pub(crate) fn read(
     // If the clone has another shallow boundary, the same commits have other parents, so we can't reuse them.
     let is_known = known.state.is_some_and(|known| known.ends == repository.state().ends);
     let commits = known.commits.iter().enumerate().filter(|_| is_known);
-    let places = commits.map(|(nth, commit)| (commit.id, nth)).collect();
+    let places = commits.map(|(index, commit)| (commit.id, index)).collect();
     let mut walk = CommitWalk { repository: &mut repository, below, known, places };
     Ok(Some(walk.run()))
 }
@@ -80,14 +80,14 @@ impl CommitWalk<'_> {
         let mut builder = HistoryBuilder::default();
         builder.history.state = Some(state);
         let mut queue = CommitQueue::default();
-        let result = self.meet(state.head, &mut queue).and_then(|()| self.walk(&mut queue, &mut builder));
+        let result = self.enqueue(state.head, &mut queue).and_then(|()| self.walk(&mut queue, &mut builder));
         builder.history.is_whole = result.is_ok();
         if result.is_err() {
             // The previously known commits should be used until the next call continues.
             let pushed: HashSet<ObjectId> = builder.history.commits.iter().map(|commit| commit.id).collect();
             let others = self.known.commits.iter().filter(|commit| !pushed.contains(&commit.id));
             for commit in others.take(limits::WALKED_COMMITS) {
-                let contents = self.known.told_of(commit);
+                let contents = self.known.contents(commit);
                 builder.push(commit.id, commit.time, commit.parents.clone(), &contents);
             }
         }
@@ -98,15 +98,15 @@ impl CommitWalk<'_> {
 
     /// Visits commits, newest first, until we have enough, none are left, or we run out of time.
     fn walk(&mut self, queue: &mut CommitQueue, builder: &mut HistoryBuilder) -> Result<(), OutOfTime> {
-        let most = self.most_used(builder)?;
+        let max = self.most_used(builder)?;
         let (mut walked, mut used) = (0, 0);
         while let Some((id, commit)) = queue.pop() {
-            if walked == limits::WALKED_COMMITS || used == most {
+            if walked == limits::WALKED_COMMITS || used == max {
                 break;
             }
             walked += 1;
             for parent in &commit.parents {
-                self.meet(*parent, queue)?;
+                self.enqueue(*parent, queue)?;
             }
             used += usize::from(self.push(builder, id, commit)?);
         }
@@ -116,32 +116,32 @@ impl CommitWalk<'_> {
     /// Computes the maximum number of commits to use. This must only depend on the tree of the checked-out
     /// commit, and neither on the content of the index nor on earlier reads.
     fn most_used(&mut self, builder: &mut HistoryBuilder) -> Result<usize, OutOfTime> {
-        let (least, most) = limits::COMMITS.into_inner();
+        let (least, max) = limits::COMMITS.into_inner();
         let head = self.repository.head();
         // Without this commit, there is nothing that we could use.
         let Ok(commit) = self.repository.commit(&head) else {
-            return Ok(most);
+            return Ok(max);
         };
-        match self.repository.count_files(&commit, most.div_ceil(limits::COMMITS_PER_FILE)) {
-            Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, most)),
+        match self.repository.count_files(&commit, max.div_ceil(limits::COMMITS_PER_FILE)) {
+            Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, max)),
             Err(ObjectError::Stopped) => Err(OutOfTime),
             // We count it because it may be readable next time.
             Err(_) => {
                 builder.history.unread += 1;
-                Ok(most)
+                Ok(max)
             }
         }
     }
 
     /// Adds a commit to the queue once.
-    fn meet(&mut self, id: ObjectId, queue: &mut CommitQueue) -> Result<(), OutOfTime> {
+    fn enqueue(&mut self, id: ObjectId, queue: &mut CommitQueue) -> Result<(), OutOfTime> {
         if !queue.met.insert(id) {
             return Ok(());
         }
         let commit = match self.places.get(&id) {
-            Some(&nth) => {
-                let KnownCommit { time, parents, .. } = &self.known.commits[nth];
-                WalkedCommit { time: *time, parents: parents.clone(), content: CommitContent::Known(nth) }
+            Some(&index) => {
+                let KnownCommit { time, parents, .. } = &self.known.commits[index];
+                WalkedCommit { time: *time, parents: parents.clone(), content: CommitContent::Known(index) }
             }
             None => match self.repository.commit(&id) {
                 Ok(commit) => WalkedCommit {
@@ -170,8 +170,8 @@ impl CommitWalk<'_> {
     ) -> Result<bool, OutOfTime> {
         let WalkedCommit { time, parents, content } = commit;
         let commit = match content {
-            CommitContent::Known(nth) => {
-                let contents = self.known.told_of(&self.known.commits[nth]);
+            CommitContent::Known(index) => {
+                let contents = self.known.contents(&self.known.commits[index]);
                 builder.push(id, time, parents, &contents);
                 return Ok(!contents.files.is_empty());
             }

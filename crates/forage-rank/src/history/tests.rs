@@ -62,7 +62,7 @@ impl Project {
         read(&self.root(), &RelPath::root(), known, &Stop::never()).unwrap()
     }
 
-    fn anew(&self) -> History {
+    fn fresh(&self) -> History {
         self.history(&History::default()).unwrap()
     }
 }
@@ -120,11 +120,11 @@ fn files_are_found_by_the_words_of_those_who_changed_them() {
         project.write(&format!("src/{name}.rs"), &format!("pub fn {name}_loop() {{ retry(); }}\n"));
     }
     project.commit("First");
-    for nth in 0..4 {
-        project.write("src/delta.rs", &format!("pub fn delta_loop() {{ retry({nth}); }}\n"));
+    for position in 0..4 {
+        project.write("src/delta.rs", &format!("pub fn delta_loop() {{ retry({position}); }}\n"));
         project.commit("Do not hang when the modem retry is unplugged\n\nReported-by: Zeppelin <z@z>");
         // A file that is changed as often, but for another reason.
-        project.write("src/alpha.rs", &format!("pub fn alpha_loop() {{ retry({nth}); }}\n"));
+        project.write("src/alpha.rs", &format!("pub fn alpha_loop() {{ retry({position}); }}\n"));
         project.commit("Count from one");
     }
     let index = RankIndex::in_memory().unwrap();
@@ -142,14 +142,14 @@ fn files_are_found_by_the_words_of_those_who_changed_them() {
 }
 
 #[test]
-fn whatever_was_checked_out_before_the_history_is_as_one_that_is_read_anew() {
+fn incremental_history_equals_a_fresh_one() {
     let project = Project::new();
     let mut history = History::default();
     let steps: [(&str, &dyn Fn()); 11] = [
         ("first", &|| {
-            for nth in 0..30 {
-                project.write(&format!("f{}.txt", nth % 7), &format!("{nth}"));
-                project.commit(&format!("Change number {nth} of file {}", nth % 7));
+            for index in 0..30 {
+                project.write(&format!("f{}.txt", index % 7), &format!("{index}"));
+                project.commit(&format!("Change number {index} of file {}", index % 7));
             }
         }),
         ("commit", &|| {
@@ -180,20 +180,21 @@ fn whatever_was_checked_out_before_the_history_is_as_one_that_is_read_anew() {
         let now = project.history(&history);
         let kept = now.is_none();
         history = now.unwrap_or(history);
-        assert_eq!(history, project.anew(), "{name}");
+        assert_eq!(history, project.fresh(), "{name}");
         assert_eq!(kept, name == "gc", "{name}");
         assert_eq!(History::from_bytes(&history.to_bytes()).as_ref(), Some(&history), "{name}");
     }
 }
 
 #[test]
-fn how_many_commits_are_used_the_tree_that_is_checked_out_decides() {
+fn commit_limit_depends_on_the_checked_out_tree() {
     let project = Project::new();
     let mut commits = String::new();
-    for nth in 0..1_300 {
-        let text = format!("{nth}");
-        let message = format!("Change {nth}");
-        commits.push_str(&format!("commit refs/heads/main\ncommitter A B <a@b> {} +0000\n", 1_000_000 + nth));
+    for index in 0..1_300 {
+        let text = format!("{index}");
+        let message = format!("Change {index}");
+        commits
+            .push_str(&format!("commit refs/heads/main\ncommitter A B <a@b> {} +0000\n", 1_000_000 + index));
         commits.push_str(&format!("data {}\n{message}\n", message.len()));
         commits.push_str(&format!("M 100644 inline a.txt\ndata {}\n{text}\n", text.len()));
     }
@@ -202,63 +203,63 @@ fn how_many_commits_are_used_the_tree_that_is_checked_out_decides() {
     let output = Command::new("sh").args(["-c", import]).current_dir(project.at()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     project.git("reset -q --hard");
-    let few = project.anew();
+    let few = project.fresh();
     assert_eq!(few.used(), 1_000);
 
     // This commit has too many files for its message to be useful, so it must not be used.
-    for nth in 0..399 {
-        project.write(&format!("d{}/f{nth}.txt", nth % 5), "x");
+    for index in 0..399 {
+        project.write(&format!("d{}/f{index}.txt", index % 5), "x");
     }
     project.commit("Many");
     let more = project.history(&few).unwrap();
     assert_eq!(more.used(), 400 * limits::COMMITS_PER_FILE);
-    assert_eq!(more, project.anew());
+    assert_eq!(more, project.fresh());
     project.git("checkout -q HEAD~1");
     assert_eq!(project.history(&more).unwrap(), few);
 }
 
 #[test]
-fn without_time_what_was_read_is_kept_and_the_next_call_goes_on() {
+fn timed_out_history_read_resumes_in_the_next_call() {
     let project = Project::new();
-    for nth in 0..20 {
-        project.write("a.txt", &format!("{nth}"));
-        project.commit(&format!("Change {nth}"));
+    for index in 0..20 {
+        project.write("a.txt", &format!("{index}"));
+        project.commit(&format!("Change {index}"));
     }
     let stop = Stop::never();
     stop.cancel();
     let none = read(&project.root(), &RelPath::root(), &History::default(), &stop).unwrap().unwrap();
     assert!(!none.is_whole && none.commits.is_empty());
     let whole = project.history(&none).unwrap();
-    assert_eq!(whole, project.anew());
+    assert_eq!(whole, project.fresh());
     assert!(none.note().contains("not read yet"));
     project.write("a.txt", "more");
     project.commit("One more");
     let late = read(&project.root(), &RelPath::root(), &whole, &stop).unwrap().unwrap();
     assert_eq!((late.is_whole, late.used()), (false, whole.used()));
     assert_eq!(History::from_bytes(&late.to_bytes()).as_ref(), Some(&late));
-    assert_eq!(project.history(&late).unwrap(), project.anew());
+    assert_eq!(project.history(&late).unwrap(), project.fresh());
 }
 
 #[test]
-fn what_is_missing_is_looked_for_again_when_packs_come() {
+fn missing_commits_are_retried_after_new_packs() {
     let project = Project::new();
-    for nth in 0..6 {
-        project.write("a.txt", &format!("{nth}"));
-        project.commit(&format!("Change {nth}"));
+    for index in 0..6 {
+        project.write("a.txt", &format!("{index}"));
+        project.commit(&format!("Change {index}"));
     }
     project.git("gc -q --prune=now");
     let packs = project.at().join(".git/objects/pack");
     let elsewhere = project.at().join("elsewhere");
     std::fs::rename(&packs, &elsewhere).unwrap();
     std::fs::create_dir(&packs).unwrap();
-    let missing = project.anew();
+    let missing = project.fresh();
     assert_eq!((missing.used(), missing.unread), (0, 1));
     assert_eq!(project.history(&missing), None);
     std::fs::remove_dir(&packs).unwrap();
     std::fs::rename(&elsewhere, &packs).unwrap();
     let found = project.history(&missing).unwrap();
     assert_eq!((found.used(), found.unread), (6, 0));
-    assert_eq!(found, project.anew());
+    assert_eq!(found, project.fresh());
 }
 
 #[test]
@@ -276,18 +277,21 @@ fn trailers_are_no_words_and_names_are_words_and_parts() {
 #[test]
 fn fuzz_any_bytes_in_the_place_of_a_history_are_sound_or_none() {
     let project = Project::new();
-    for nth in 0..6 {
-        project.write(&format!("d{nth}/ä.txt"), &format!("{nth}"));
-        project.commit(&format!("Change number {nth}"));
+    for index in 0..6 {
+        project.write(&format!("d{index}/ä.txt"), &format!("{index}"));
+        project.commit(&format!("Change number {index}"));
     }
-    let bytes = project.anew().to_bytes();
+    let bytes = project.fresh().to_bytes();
     let query = crate::query::RankQuery::parse("change number", &crate::QueryWeights::default());
     let content = bytes[..bytes.len() - 8].to_vec();
     forage_fuzz::target!(&forage_fuzz::seeds([content]), |content| {
         let Some(history) = History::from_content(content) else { return };
         let never = || false;
-        let Ok(lent) = history.lend(&query, &crate::halt::HaltPace::new(&never)) else { return };
-        assert!((0.0..=1.0).contains(&lent.of("d1/ä.txt")));
+        let Ok(commit_scores) = history.commit_scores(&query, &crate::stop_checker::StopChecker::new(&never))
+        else {
+            return;
+        };
+        assert!((0.0..=1.0).contains(&commit_scores.score("d1/ä.txt")));
         assert_eq!(History::from_bytes(&history.to_bytes()), Some(history));
     });
 }

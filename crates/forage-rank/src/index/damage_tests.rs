@@ -71,16 +71,16 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Returns everything that an index reports.
-fn told(directory: &Path, trust: Trust) -> Result<Vec<String>, IndexError> {
+fn dump(directory: &Path, trust: Trust) -> Result<Vec<String>, IndexError> {
     let index = RankIndex::open(directory, trust, &Stop::never())?;
-    let told =
+    let entries =
         QUERIES.iter().map(|query| Ok(format!("{:?}", search(&index, &RankedSearch::new(query, 50))?)));
-    let mut told = told.collect::<Result<Vec<String>, IndexError>>()?;
+    let mut entries = entries.collect::<Result<Vec<String>, IndexError>>()?;
     let state = index.state();
     let mut stamps: Vec<String> = state.living().map(|stamp| format!("{stamp:?}")).collect();
     stamps.sort();
-    told.extend(stamps);
-    Ok(told)
+    entries.extend(stamps);
+    Ok(entries)
 }
 
 /// Applies one random damage and returns its description.
@@ -147,17 +147,17 @@ fn damages(count: u64, trust: Trust) -> Outcome {
         fs::create_dir(directory).unwrap();
         build(directory, word);
     }
-    let right = told(&sound, Trust::Nothing).unwrap();
+    let right = dump(&sound, Trust::Nothing).unwrap();
     let empty = {
         let none = home.path().join("none");
         fs::create_dir(&none).unwrap();
-        told(&none, Trust::Nothing).unwrap()
+        dump(&none, Trust::Nothing).unwrap()
     };
     let mut outcome = Outcome::default();
     for seed in 0..count {
         copy(&sound, &tried);
         let what = damage(&mut Random(seed * 7_919 + 1), &tried, &other);
-        match told(&tried, trust) {
+        match dump(&tried, trust) {
             Ok(answer) if answer == right => outcome.right += 1,
             // Without a manifest there is no index, so a new one is created.
             Ok(answer) if answer == empty => outcome.noticed += 1,
@@ -200,11 +200,11 @@ fn what_is_no_file_is_not_opened() {
         fs::remove_file(&file).unwrap();
         // Any path that is not a file. A pipe would need a program or a system call to create.
         fs::create_dir(&file).unwrap();
-        assert!(told(home.path(), Trust::Nothing).unwrap_err().is_damage(), "{}", file.display());
+        assert!(dump(home.path(), Trust::Nothing).unwrap_err().is_damage(), "{}", file.display());
         fs::remove_dir(&file).unwrap();
         fs::write(&file, bytes).unwrap();
     }
-    told(home.path(), Trust::Nothing).unwrap();
+    dump(home.path(), Trust::Nothing).unwrap();
 }
 
 #[test]

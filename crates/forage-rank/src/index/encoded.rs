@@ -13,7 +13,7 @@ use std::hash::BuildHasher as _;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 use super::record::{number, write_number};
-use crate::latent::{LatentPlace, LatentText, PATH_SHARE, TextKind};
+use crate::latent::{LatentText, LatentVector, PATH_SHARE, TextKind};
 use crate::tokens::{TokenParts, stem, words};
 
 /// The schema's name for the tokenizer that reads encoded text. It ends with the version of the format, which
@@ -35,29 +35,29 @@ struct Interner {
 }
 
 impl Interner {
-    fn get(&self, nth: u32) -> &str {
-        let nth = nth as usize;
-        let start = nth.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start..self.ends[nth]]
+    fn get(&self, index: u32) -> &str {
+        let index = index as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
     }
 
     /// Looks up the number of a text. Also returns true if the text is new.
     fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = self.hasher.hash_one(text);
-        if let Some(&nth) = self.numbers.find(hash, |&nth| self.get(nth) == text) {
-            return (nth, false);
+        if let Some(&index) = self.numbers.find(hash, |&index| self.get(index) == text) {
+            return (index, false);
         }
-        let nth = self.ends.len() as u32;
+        let index = self.ends.len() as u32;
         self.text.push_str(text);
         self.ends.push(self.text.len());
         let Self { numbers, hasher, text, ends } = self;
-        let hash_of = |&nth: &u32| {
-            let nth = nth as usize;
-            let start = nth.checked_sub(1).map_or(0, |before| ends[before]);
-            hasher.hash_one(&text[start..ends[nth]])
+        let hash_of = |&index: &u32| {
+            let index = index as usize;
+            let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+            hasher.hash_one(&text[start..ends[index]])
         };
-        numbers.insert_unique(hash, nth, hash_of);
-        (nth, true)
+        numbers.insert_unique(hash, index, hash_of);
+        (index, true)
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     /// Looks up the tokens of a word: none, one, or the whole of a compound followed by its parts.
     fn tokens_of(&mut self, word: &str) -> &[u32] {
-        let (nth, is_new) = self.words.intern(word);
+        let (index, is_new) = self.words.intern(word);
         if is_new {
             self.parts.split(word);
             if self.parts.is_compound() {
@@ -85,9 +85,9 @@ impl Vocabulary {
             self.word_tokens.extend(self.parts.iter().map(|part| self.tokens.intern(&stem(part)).0));
             self.word_ends.push(self.word_tokens.len());
         }
-        let nth = nth as usize;
-        let start = nth.checked_sub(1).map_or(0, |before| self.word_ends[before]);
-        &self.word_tokens[start..self.word_ends[nth]]
+        let index = index as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.word_ends[before]);
+        &self.word_tokens[start..self.word_ends[index]]
     }
 }
 
@@ -131,7 +131,7 @@ impl Occurrences {
         // We use a counting sort because tokens are consecutive numbers from 0.
         let mut starts = vec![0_usize; vocabulary.tokens.ends.len() + 1];
         self.found.iter().for_each(|&(token, _)| starts[token as usize + 1] += 1);
-        (1..starts.len()).for_each(|nth| starts[nth] += starts[nth - 1]);
+        (1..starts.len()).for_each(|index| starts[index] += starts[index - 1]);
         let mut sorted = vec![0_u32; self.found.len()];
         for &(token, position) in &self.found {
             let next = &mut starts[token as usize];
@@ -164,7 +164,7 @@ pub(super) fn latent_place(
     vocabulary: &Vocabulary,
     path: &Occurrences,
     lines: &[&Occurrences],
-) -> LatentPlace {
+) -> LatentVector {
     let mut counts = vec![0_u32; vocabulary.tokens.ends.len()];
     path.found.iter().for_each(|&(token, _)| counts[token as usize] += PATH_SHARE);
     lines.iter().flat_map(|words| &words.found).for_each(|&(token, _)| counts[token as usize] += 1);

@@ -17,11 +17,11 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
         for language in LANGUAGES.iter().take(12) {
             let outline = outline(text, language);
             let mut record = StoredFile { path: "src/a.rs".to_owned(), ..StoredFile::default() };
-            for (nth, symbol) in (0..).zip(&outline.symbols) {
-                record.push_symbol(symbol, nth * 3, 1);
+            for (index, symbol) in (0..).zip(&outline.symbols) {
+                record.push_symbol(symbol, index * 3, 1);
             }
-            for (nth, chunk) in (0..).zip(&outline.chunks) {
-                record.push_chunk(chunk, nth * 40);
+            for (index, chunk) in (0..).zip(&outline.chunks) {
+                record.push_chunk(chunk, index * 40);
             }
             record.end_position = 50_000;
             records.push(record.to_text());
@@ -52,7 +52,7 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
 }
 
 #[test]
-fn any_bytes_in_the_place_of_states_are_as_many_as_documents_or_none() {
+fn arbitrary_state_bytes_match_the_documents_or_are_refused() {
     let seeds = vec![vec![7; 24], (0..64).collect(), Vec::new()];
     target!(&seeds, |input| {
         for documents in [0, 3, 8] {

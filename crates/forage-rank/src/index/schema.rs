@@ -27,7 +27,7 @@ pub(super) const STAMP: [&str; 2] = ["content", "state"];
 
 /// Returns the names of [`Fields::latent`].
 pub(super) fn latent_names() -> [String; COLUMNS] {
-    std::array::from_fn(|nth| format!("latent{nth}"))
+    std::array::from_fn(|index| format!("latent{index}"))
 }
 
 /// The fields of a document.
@@ -50,7 +50,7 @@ pub(crate) struct Fields {
     pub(crate) record: Field,
     /// The state of the file when it was read ([`super::Stamp`]).
     pub(crate) stamp: [Field; 2],
-    /// The latent vector of the file ([`crate::latent::LatentPlace`]).
+    /// The latent vector of the file ([`crate::latent::LatentVector`]).
     pub(crate) latent: [Field; COLUMNS],
 }
 

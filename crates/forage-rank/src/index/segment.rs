@@ -11,7 +11,7 @@ use super::Stamp;
 use super::schema::{ASIDE, BEGINNING, DOUBTFUL, FIELD_COUNT, Fields, STAMP, WORDLESS, latent_names};
 use crate::error::IndexError;
 use crate::kinds::{ProjectEvidence, ShareGroup, kinds, path_signs};
-use crate::latent::{LatentPlace, LatentSum};
+use crate::latent::{LatentSum, LatentVector};
 use crate::limits;
 use crate::segments::{Files, OpenSegment, SegmentEntry, Trust, living};
 
@@ -77,12 +77,12 @@ impl RankedSegment {
 
     /// Returns this segment's living documents below directories with doubtful names.
     pub(super) fn doubtful(&self) -> impl Iterator<Item = DocId> {
-        self.only_living(&self.paths.doubtful)
+        self.filter_living(&self.paths.doubtful)
     }
 
     /// Counts this segment's living documents of a group.
     pub(super) fn count_group(&self, group: ShareGroup) -> usize {
-        self.only_living(&self.paths.groups[group as usize]).count()
+        self.filter_living(&self.paths.groups[group as usize]).count()
     }
 
     /// Returns the living documents, as a set from which more can be removed.
@@ -104,15 +104,15 @@ impl RankedSegment {
 
     /// Returns the living documents without words.
     pub(crate) fn wordless(&self) -> impl Iterator<Item = DocId> {
-        self.only_living(&self.paths.wordless)
+        self.filter_living(&self.paths.wordless)
     }
 
     /// Returns the living documents that are only indexed up to a limit.
-    pub(super) fn beginnings(&self) -> impl Iterator<Item = DocId> {
-        self.only_living(&self.paths.beginnings)
+    pub(super) fn truncated_documents(&self) -> impl Iterator<Item = DocId> {
+        self.filter_living(&self.paths.truncated_documents)
     }
 
-    fn only_living<'a>(&'a self, documents: &'a [DocId]) -> impl Iterator<Item = DocId> + 'a {
+    fn filter_living<'a>(&'a self, documents: &'a [DocId]) -> impl Iterator<Item = DocId> + 'a {
         documents.iter().copied().filter(|&document| !self.reader.is_deleted(document))
     }
 
@@ -157,11 +157,11 @@ pub(crate) struct Paths {
     places: Vec<(u32, u32)>,
     pub(super) stamps: Vec<Stamp>,
     /// The latent vector of each document.
-    pub(crate) latent: Vec<LatentPlace>,
+    pub(crate) latent: Vec<LatentVector>,
     /// Documents without words, in order.
     wordless: Vec<DocId>,
     /// Documents that are only indexed up to a limit, in order.
-    beginnings: Vec<DocId>,
+    truncated_documents: Vec<DocId>,
     /// Documents that are seldom asked for in any project.
     aside: Vec<DocId>,
     /// Documents below directories with doubtful names.
@@ -181,7 +181,7 @@ impl Paths {
             stamps: Vec::with_capacity(size),
             latent: Vec::with_capacity(size),
             wordless: Vec::new(),
-            beginnings: Vec::new(),
+            truncated_documents: Vec::new(),
             aside: Vec::new(),
             doubtful: Vec::new(),
             groups: std::array::from_fn(|_| Vec::new()),
@@ -212,13 +212,14 @@ impl Paths {
         for name in latent_names() {
             columns.push(reader.fast_fields().u64(&name)?.first_or_default_col(0));
         }
-        let place =
-            |document| LatentPlace::from_columns(std::array::from_fn(|nth| columns[nth].get_val(document)));
+        let place = |document| {
+            LatentVector::from_columns(std::array::from_fn(|index| columns[index].get_val(document)))
+        };
         paths.latent.extend((0..reader.max_doc()).map(place));
         let inverted = reader.inverted_index(fields.place)?;
         let lists = [
             (WORDLESS, &mut paths.wordless),
-            (BEGINNING, &mut paths.beginnings),
+            (BEGINNING, &mut paths.truncated_documents),
             (ASIDE, &mut paths.aside),
             (DOUBTFUL, &mut paths.doubtful),
         ];
@@ -239,7 +240,7 @@ impl Paths {
 
     /// Returns the documents that are seldom asked for in a project, living or not, in no particular order.
     /// If a document depends on the project, we only examine it if it is `wanted`.
-    pub(crate) fn aside(
+    pub(crate) fn secondary(
         &self,
         evidence: &ProjectEvidence,
         wanted: impl Fn(DocId) -> bool,
@@ -247,13 +248,14 @@ impl Paths {
         let doubtful = &self.doubtful;
         let is_doubtful = move |document: &DocId| doubtful.binary_search(document).is_ok();
         let few = ShareGroup::ALL.iter().zip(&self.groups);
-        let few = few.filter(move |((group, _), _)| group.puts_aside() && !evidence.has_fair_share(*group));
+        let few = few
+            .filter(move |((group, _), _)| group.is_secondary_if_few() && !evidence.has_fair_share(*group));
         // Doubtful documents are examined below. If we returned one twice, its score would be reduced twice.
         let of_groups = few.flat_map(|(_, documents)| documents).filter(move |it| !is_doubtful(it));
         // Documents whose path is sufficient evidence are already in `aside`.
         let borne_out = doubtful.iter().filter(move |&&document| {
             let path = self.get(document);
-            wanted(document) && !path_signs(path).sure.is_aside() && kinds(path, evidence).is_aside()
+            wanted(document) && !path_signs(path).sure.is_secondary() && kinds(path, evidence).is_secondary()
         });
         self.aside.iter().chain(of_groups).chain(borne_out).copied()
     }

@@ -44,7 +44,7 @@ fn paths(ranking: &Ranking) -> Vec<&str> {
 }
 
 /// Formats the whole content of an answer.
-fn told(index: &RankIndex, query: &str) -> String {
+fn dump(index: &RankIndex, query: &str) -> String {
     format!("{:?}", search(index, query, 50).unwrap())
 }
 
@@ -183,7 +183,7 @@ fn filters_leave_files_out() {
 }
 
 #[test]
-fn an_index_that_was_changed_answers_as_one_made_anew() {
+fn changed_index_equals_a_fresh_one() {
     let changed = filled(&[
         ("src/router.rs", "struct Old { session: Session, router: Router, path: Path }\n"),
         ("src/gone.rs", "pub struct Router; pub struct Session; fn path() {}\n"),
@@ -209,7 +209,7 @@ fn an_index_that_was_changed_answers_as_one_made_anew() {
         "\"a path\"",
         "gone",
     ] {
-        assert_eq!(told(&changed, query), told(&fresh, query), "{query}");
+        assert_eq!(dump(&changed, query), dump(&fresh, query), "{query}");
     }
 }
 
@@ -223,7 +223,7 @@ fn an_index_in_a_directory_is_opened_again() {
     }
     writer.commit().unwrap();
     let again = open_in(directory.path()).unwrap();
-    assert_eq!(told(&again, "Router"), told(&filled(FILES), "Router"));
+    assert_eq!(dump(&again, "Router"), dump(&filled(FILES), "Router"));
     let writer = again.writer(1).unwrap();
     writer.remove("src/router.rs").unwrap();
     writer.commit().unwrap();
@@ -359,7 +359,7 @@ fn an_index_of_another_format_is_refused() {
 }
 
 #[test]
-fn neighbours_that_are_known_as_one_name_only_have_finite_scores() {
+fn single_name_neighbours_have_finite_scores() {
     let index = filled(&[("a.rs", "fn open_websocket() {}\n"), ("b.rs", "fn other() {}\n")]);
     let ranking = search(&index, "web socket", 10).unwrap();
     assert_eq!(paths(&ranking), ["a.rs"]);
@@ -371,7 +371,7 @@ fn neighbours_that_are_known_as_one_name_only_have_finite_scores() {
 
 #[test]
 fn of_many_equal_files_the_first_by_path_are_looked_at() {
-    let names: Vec<String> = (0..200).map(|nth| format!("{nth:03}.rs")).collect();
+    let names: Vec<String> = (0..200).map(|index| format!("{index:03}.rs")).collect();
     let ordered: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "fn router() {}\n")).collect();
     let mut reversed = ordered.clone();
     reversed.reverse();
@@ -381,14 +381,14 @@ fn of_many_equal_files_the_first_by_path_are_looked_at() {
         writer.add(path, text, Stamp::default()).unwrap();
     }
     writer.commit().unwrap();
-    let answer = told(&filled(&ordered), "router");
-    assert_eq!(told(&filled(&reversed), "router"), answer);
-    assert_eq!(told(&split, "router"), answer);
+    let answer = dump(&filled(&ordered), "router");
+    assert_eq!(dump(&filled(&reversed), "router"), answer);
+    assert_eq!(dump(&split, "router"), answer);
 }
 
 #[test]
 fn a_filter_finds_what_is_beyond_the_candidates() {
-    let names: Vec<String> = (0..300).map(|nth| format!("src/router{nth}.rs")).collect();
+    let names: Vec<String> = (0..300).map(|position| format!("src/router{position}.rs")).collect();
     let mut files: Vec<(&str, &str)> =
         names.iter().map(|name| (name.as_str(), "fn router() { path(to); }\n")).collect();
     files
@@ -405,10 +405,10 @@ fn a_filter_finds_what_is_beyond_the_candidates() {
 fn writers_of_one_file_leave_few_segments() {
     let directory = tempfile::tempdir().unwrap();
     let index = open_in(directory.path()).unwrap();
-    let text: String = (0..4_000).map(|nth| format!("word{nth}\n")).collect();
-    for nth in 0..30 {
+    let text: String = (0..4_000).map(|position| format!("word{position}\n")).collect();
+    for position in 0..30 {
         let writer = index.writer(1).unwrap();
-        writer.add(&format!("{nth}.rs"), &text, Stamp::default()).unwrap();
+        writer.add(&format!("{position}.rs"), &text, Stamp::default()).unwrap();
         writer.commit().unwrap();
     }
     assert_eq!(index.files(), 30);
@@ -419,7 +419,7 @@ fn writers_of_one_file_leave_few_segments() {
 #[test]
 fn a_long_query_is_bounded_and_found() {
     let index = filled(FILES);
-    let words: String = (0..300).map(|nth| format!("word{nth} ")).collect();
+    let words: String = (0..300).map(|position| format!("word{position} ")).collect();
     let ranking = search(&index, &format!("match_path {words}"), 10).unwrap();
     assert_eq!(paths(&ranking)[0], "src/router.rs");
     let many = "router ".repeat(100_000);
@@ -450,15 +450,15 @@ fn damaged_records_are_told() {
     ];
     assert!(StoredFile::from_text(&sound().to_text()).is_some());
     assert!(StoredFile::from_text(&format!("{}x", sound().to_text())).is_none());
-    for (nth, damage) in damages.iter().enumerate() {
+    for (index, damage) in damages.iter().enumerate() {
         let mut record = sound();
         damage(&mut record);
-        assert_eq!(StoredFile::from_text(&record.to_text()), None, "damage {nth}");
+        assert_eq!(StoredFile::from_text(&record.to_text()), None, "damage {index}");
     }
 }
 
 #[test]
-fn a_second_writer_is_told_to_wait() {
+fn second_writer_is_busy() {
     let index = filled(FILES);
     let writer = index.writer(1).unwrap();
     let error = index.writer(1).map(|_| ()).unwrap_err();
@@ -471,13 +471,13 @@ fn a_second_writer_is_told_to_wait() {
 #[test]
 fn files_without_words_are_known_and_count_for_nothing() {
     let index = filled(FILES);
-    let before = told(&index, "router path");
+    let before = dump(&index, "router path");
     let writer = index.writer(1).unwrap();
     let stamp = Stamp { content: 7, state: 8 };
     writer.add_wordless("src/router.png", stamp).unwrap();
     writer.commit().unwrap();
     assert_eq!((index.files(), index.wordless_files()), (FILES.len() as u64, 1));
-    assert_eq!(told(&index, "router path"), before);
+    assert_eq!(dump(&index, "router path"), before);
     let state = index.state();
     let stamps: Vec<(&str, Stamp)> = state.living().collect();
     assert!(stamps.contains(&("src/router.png", stamp)), "{stamps:?}");
@@ -485,7 +485,7 @@ fn files_without_words_are_known_and_count_for_nothing() {
 }
 
 #[test]
-fn what_another_process_commits_is_noticed() {
+fn commits_of_another_process_are_noticed() {
     let directory = tempfile::tempdir().unwrap();
     let open = || open_in(directory.path()).unwrap();
     for (count, path) in (1..).zip(["a.rs", "b.rs", "a.rs"]) {

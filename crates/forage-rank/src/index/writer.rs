@@ -69,7 +69,7 @@ struct IndexPart {
 }
 
 impl IndexPart {
-    fn of(segment: Arc<RankedSegment>) -> Self {
+    fn from_segment(segment: Arc<RankedSegment>) -> Self {
         Self { segment, living: None, states: None }
     }
 
@@ -120,14 +120,15 @@ impl<'a> Writer<'a> {
         };
         let threads = threads.clamp(1, limits::WRITER_THREADS);
         let share =
-            (limits::ALL_WRITERS_BYTES / threads).clamp(limits::LEAST_WRITER_BYTES, limits::WRITER_BYTES);
+            (limits::ALL_WRITERS_BYTES / threads).clamp(limits::WRITER_BYTES_MIN, limits::WRITER_BYTES);
         let state = index.state();
         index.files.remove_all_but(&state.manifest.names());
-        let parts = state.segments.iter().map(|segment| IndexPart::of(Arc::clone(segment))).collect();
+        let parts =
+            state.segments.iter().map(|segment| IndexPart::from_segment(Arc::clone(segment))).collect();
         Ok(Self {
             index,
             stop: stop.clone(),
-            budget: if has_many { share } else { limits::LEAST_WRITER_BYTES },
+            budget: if has_many { share } else { limits::WRITER_BYTES_MIN },
             gathered: (0..threads).map(|_| Mutex::default()).collect(),
             turn: AtomicUsize::new(0),
             parts: Mutex::new(IndexParts { parts, manifest: state.manifest.clone() }),
@@ -162,13 +163,13 @@ impl<'a> Writer<'a> {
     pub(crate) fn add_new(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
         // Decoding may have made the text longer than its file.
         if text.len() > limits::FILE_BYTES {
-            return self.add_new_beginning(path, text, stamp);
+            return self.add_new_truncated(path, text, stamp);
         }
         self.push(document(&self.index.fields, path, text), stamp)
     }
 
     /// Like `add_new`, for a longer file that begins with `text`.
-    pub(crate) fn add_new_beginning(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
+    pub(crate) fn add_new_truncated(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
         let mut document = document(&self.index.fields, path, text);
         document.add_text(self.index.fields.place, BEGINNING);
         self.push(document, stamp)
@@ -230,7 +231,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns true if you should stop adding documents, so that the buffered ones can be written in time.
-    pub(crate) fn is_late(&self) -> bool {
+    pub(crate) fn is_past_deadline(&self) -> bool {
         self.is_late.load(Ordering::Relaxed) || self.stop.check().is_some()
     }
 
@@ -262,7 +263,8 @@ impl<'a> Writer<'a> {
     /// Locks a slot, if possible one that no other thread is using.
     fn free_slot(&self) -> Result<MutexGuard<'_, Option<GatheredSegment>>, IndexError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let slots = (0..self.gathered.len()).map(|nth| &self.gathered[(turn + nth) % self.gathered.len()]);
+        let slots =
+            (0..self.gathered.len()).map(|index| &self.gathered[(turn + index) % self.gathered.len()]);
         slots
             .clone()
             .find_map(|slot| slot.try_lock().ok())
@@ -282,7 +284,7 @@ impl<'a> Writer<'a> {
         let GatheredSegment { writer, staged, documents, .. } = segment;
         match self.finish_segment(&staged, || writer.finalize().map(drop)) {
             Ok(Some(segment)) => {
-                lock(&self.parts)?.parts.push(IndexPart::of(Arc::new(segment)));
+                lock(&self.parts)?.parts.push(IndexPart::from_segment(Arc::new(segment)));
                 // We save after each segment, so that an interrupted update keeps its work.
                 self.save()
             }
@@ -460,7 +462,7 @@ impl<'a> Writer<'a> {
         });
         let parts = &mut lock(&self.parts)?.parts;
         parts.retain(|part| !together.iter().any(|one| Arc::ptr_eq(one, &part.segment)));
-        parts.push(IndexPart { states, ..IndexPart::of(Arc::new(merged)) });
+        parts.push(IndexPart { states, ..IndexPart::from_segment(Arc::new(merged)) });
         Ok(true)
     }
 }

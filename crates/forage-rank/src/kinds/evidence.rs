@@ -77,7 +77,7 @@ impl ProjectEvidence {
     }
 
     /// Returns true if a directory's name is a sign for a file below it.
-    pub(super) fn bears_out(&self, rule: &PathRule, path: &str, end: usize) -> bool {
+    pub(super) fn is_supported(&self, rule: &PathRule, path: &str, end: usize) -> bool {
         let directory = &path[..end];
         // Without evidence of this directory, only the path can decide.
         let is_sign = self.directories.get(directory).copied().unwrap_or_else(|| match rule.needs {

@@ -1,7 +1,7 @@
 //! The table of languages.
 
 use super::DefinitionKind::{Constant, Declaration, Extension, Function, Module, Type};
-use super::Habit::{
+use super::SyntaxQuirk::{
     Attributes, MembersTo, NameBeforeBracket, NamelessFunctions, OfAnObject, QuotedNames, ReceiverInBrackets,
     ReceiverWithDot, SignedMethods, SingleQuotedStrings, TypeParametersFirst,
 };
@@ -21,7 +21,7 @@ const PLAIN: LanguageRow = LanguageRow {
     block_comments: &[],
     keywords: &[],
     style: CommentStyle::Keywords,
-    habits: &[],
+    quirks: &[],
     is_data: false,
 };
 
@@ -38,7 +38,7 @@ const MARKED_UP: LanguageRow = LanguageRow {
     block_comments: &[("/*", "*/"), ("<!--", "-->")],
     keywords: JAVASCRIPT,
     style: CommentStyle::JavaScript,
-    habits: &[SingleQuotedStrings],
+    quirks: &[SingleQuotedStrings],
     ..SLASHED
 };
 
@@ -71,7 +71,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         block_comments: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         keywords: &[(Function, &["def"]), (Type, &["class"])],
         style: CommentStyle::Python,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..PLAIN
     },
     LanguageRow {
@@ -80,7 +80,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["js", "jsx", "mjs", "cjs"],
         keywords: JAVASCRIPT,
         style: CommentStyle::JavaScript,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -88,7 +88,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["ts", "tsx", "mts", "cts"],
         keywords: JAVASCRIPT,
         style: CommentStyle::JavaScript,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -96,7 +96,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         aliases: &["golang"],
         extensions: &["go"],
         keywords: &[(Function, &["func"]), (Type, &["type"]), (Constant, &["var", "const"])],
-        habits: &[ReceiverInBrackets, MembersTo(0)],
+        quirks: &[ReceiverInBrackets, MembersTo(0)],
         ..SLASHED
     },
     LanguageRow {
@@ -112,7 +112,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["cs"],
         keywords: &[(Type, &["class", "interface", "enum", "record", "struct", "delegate"])],
         style: CommentStyle::Java,
-        habits: &[NameBeforeBracket],
+        quirks: &[NameBeforeBracket],
         ..SLASHED
     },
     LanguageRow {
@@ -123,7 +123,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             (Type, &["class", "interface", "object", "typealias"]),
             (Constant, &["val", "var"]),
         ],
-        habits: &[TypeParametersFirst, ReceiverWithDot, MembersTo(4)],
+        quirks: &[TypeParametersFirst, ReceiverWithDot, MembersTo(4)],
         ..SLASHED
     },
     LanguageRow {
@@ -134,7 +134,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             (Type, &["class", "object", "trait", "enum", "type"]),
             (Constant, &["val", "var", "given"]),
         ],
-        habits: &[MembersTo(4)],
+        quirks: &[MembersTo(4)],
         ..SLASHED
     },
     LanguageRow {
@@ -146,7 +146,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             (Extension, &["extension"]),
             (Constant, &["let", "var"]),
         ],
-        habits: &[MembersTo(4)],
+        quirks: &[MembersTo(4)],
         ..SLASHED
     },
     LanguageRow { name: "c", extensions: &["c", "h"], keywords: C, style: CommentStyle::C, ..SLASHED },
@@ -168,7 +168,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             (Type, &["class", "interface", "trait", "enum"]),
             (Constant, &["const"]),
         ],
-        habits: &[SingleQuotedStrings, NamelessFunctions, Attributes],
+        quirks: &[SingleQuotedStrings, NamelessFunctions, Attributes],
         ..PLAIN
     },
     LanguageRow {
@@ -184,7 +184,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             (Constant, &["attr_reader", "attr_writer", "attr_accessor"]),
         ],
         style: CommentStyle::Ruby,
-        habits: &[SingleQuotedStrings, OfAnObject],
+        quirks: &[SingleQuotedStrings, OfAnObject],
         ..PLAIN
     },
     LanguageRow {
@@ -231,7 +231,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         block_comments: &[("--[[", "]]")],
         keywords: &[(Function, &["function"]), (Type, &["---@class", "---@alias"])],
         style: CommentStyle::Lua,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..PLAIN
     },
     LanguageRow {
@@ -240,7 +240,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["sh", "bash", "zsh", "fish", "bats", "ksh"],
         keywords: &[(Function, &["function"])],
         style: CommentStyle::Shell,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {
@@ -256,7 +256,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["dart"],
         keywords: &[(Type, &["class", "mixin", "enum", "typedef"]), (Extension, &["extension"])],
         style: CommentStyle::Java,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -282,14 +282,14 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "perl",
         extensions: &["pl", "pm"],
         keywords: &[(Function, &["sub"]), (Module, &["package"])],
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {
         name: "r",
         extensions: &["r"],
         style: CommentStyle::Lua,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {
@@ -325,7 +325,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["m", "mm"],
         keywords: C,
         style: CommentStyle::C,
-        habits: &[SignedMethods],
+        quirks: &[SignedMethods],
         ..SLASHED
     },
     LanguageRow {
@@ -334,7 +334,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["groovy", "gvy"],
         keywords: &[(Type, &["class", "interface", "enum", "trait"]), (Function, &["def"])],
         style: CommentStyle::Java,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -367,7 +367,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["ps1", "psm1", "psd1"],
         block_comments: &[("<#", "#>")],
         keywords: &[(Function, &["function", "Function", "filter"]), (Type, &["class", "enum"])],
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {
@@ -390,7 +390,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             (Module, &["module", "provider"]),
             (Constant, &["variable", "output"]),
         ],
-        habits: &[QuotedNames],
+        quirks: &[QuotedNames],
         ..PLAIN
     },
     LanguageRow { name: "nix", extensions: &["nix"], block_comments: STARS, ..HASHED },
@@ -425,7 +425,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: &["--"],
         block_comments: STARS,
         style: CommentStyle::Sql,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..PLAIN
     },
     LanguageRow {
@@ -457,7 +457,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         block_comments: &[("\"\"\"", "\"\"\"")],
         keywords: &[(Function, &["def"])],
         style: CommentStyle::Python,
-        habits: &[SingleQuotedStrings],
+        quirks: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {

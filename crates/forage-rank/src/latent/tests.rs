@@ -9,7 +9,7 @@ fn text(kind: TextKind, words: &str) -> LatentText {
     text
 }
 
-fn file(words: &str) -> LatentPlace {
+fn file(words: &str) -> LatentVector {
     text(TextKind::File, words).place()
 }
 
@@ -35,7 +35,7 @@ fn a_question_is_nearest_to_what_it_is_about_in_other_words() {
     files.iter().for_each(|place| all.push(place));
     let nearest = |question: &str| {
         let query = LatentQuery::new(&text(TextKind::Question, question), &all);
-        let near = files.map(|place| query.nearness(&place));
+        let near = files.map(|place| query.similarity(&place));
         (0..files.len()).max_by(|&left, &right| near[left].total_cmp(&near[right])).unwrap()
     };
     assert_eq!(nearest("authentication secret"), 0);
@@ -48,11 +48,11 @@ fn a_question_is_nearest_to_what_it_is_about_in_other_words() {
 fn places_are_kept_as_they_are_and_summed_in_any_order() {
     let places = [file("login password"), file("image color"), file("thread lock queue")];
     for place in places {
-        assert_eq!(LatentPlace::from_columns(place.to_columns()), place);
+        assert_eq!(LatentVector::from_columns(place.to_columns()), place);
     }
     let sum = |order: [usize; 3]| {
         let mut sum = LatentSum::default();
-        order.iter().for_each(|&nth| sum.push(&places[nth]));
+        order.iter().for_each(|&index| sum.push(&places[index]));
         sum
     };
     let (mut joined, mut rest) = (LatentSum::default(), LatentSum::default());
@@ -63,14 +63,14 @@ fn places_are_kept_as_they_are_and_summed_in_any_order() {
 }
 
 #[test]
-fn what_has_no_known_word_is_nowhere() {
+fn text_without_known_words_has_no_vector() {
     let nowhere = file("xyzzy frobnicate");
     assert!(nowhere.is_nowhere());
     let mut all = LatentSum::default();
     all.push(&nowhere);
     assert_eq!(all, LatentSum::default());
     let query = LatentQuery::new(&text(TextKind::Question, "image"), &all);
-    assert_eq!((query.nearness(&nowhere), query.nearness(&file("image color")) > 0.0), (0.0, true));
+    assert_eq!((query.similarity(&nowhere), query.similarity(&file("image color")) > 0.0), (0.0, true));
     let nothing = LatentQuery::new(&text(TextKind::Question, "xyzzy"), &all);
-    assert_eq!(nothing.nearness(&file("image color")), 0.0);
+    assert_eq!(nothing.similarity(&file("image color")), 0.0);
 }

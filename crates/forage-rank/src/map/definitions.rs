@@ -9,10 +9,10 @@ use tantivy::{DocSet as _, InvertedIndexReader, TERMINATED, TantivyDocument, Ter
 
 use super::{MapDefinition, MappedFile};
 use crate::error::IndexError;
-use crate::halt::{HaltPace, HaltReason};
 use crate::index::{Fields, IndexState, RankIndex, RankedSegment, RecordSymbol, StoredFile};
 use crate::languages::DefinitionKind;
 use crate::limits;
+use crate::stop_checker::{SearchError, StopChecker};
 use crate::tokens::{TokenParts, stem, words};
 
 /// File names without extensions in which programs start.
@@ -28,7 +28,7 @@ const SINGLE_WORD_FUNCTION: f64 = 0.1;
 pub(super) struct DefinitionFinder<'a> {
     segments: Vec<SegmentTerms<'a>>,
     fields: &'a Fields,
-    pace: &'a HaltPace<'a>,
+    pace: &'a StopChecker<'a>,
     /// Numbers of files that contain a name and that define it, by the name's token.
     counted: HashMap<String, (u32, u32)>,
     parts: TokenParts,
@@ -45,8 +45,8 @@ impl<'a> DefinitionFinder<'a> {
     pub(super) fn new(
         index: &'a RankIndex,
         state: &'a IndexState,
-        pace: &'a HaltPace<'a>,
-    ) -> Result<Self, HaltReason> {
+        pace: &'a StopChecker<'a>,
+    ) -> Result<Self, SearchError> {
         let fields = index.fields();
         let terms = |segment: &'a Arc<RankedSegment>| {
             let store = segment.reader.get_store_reader(limits::MAP_STORE_BLOCKS)?;
@@ -54,22 +54,22 @@ impl<'a> DefinitionFinder<'a> {
             let definitions = segment.reader.inverted_index(fields.definitions)?;
             Ok(SegmentTerms { segment, store, body, definitions })
         };
-        let segments = state.segments.iter().map(terms).collect::<Result<_, HaltReason>>()?;
+        let segments = state.segments.iter().map(terms).collect::<Result<_, SearchError>>()?;
         Ok(Self { segments, fields, pace, counted: HashMap::new(), parts: TokenParts::default() })
     }
 
-    /// Finds the most used definitions in `most` files of a directory, with their uses, in the order in which
+    /// Finds the most used definitions in `max` files of a directory, with their uses, in the order in which
     /// they should be named.
     pub(super) fn find(
         &mut self,
         files: &[MappedFile],
-        most: usize,
-    ) -> Result<Vec<(f64, MapDefinition)>, HaltReason> {
+        max: usize,
+    ) -> Result<Vec<(f64, MapDefinition)>, SearchError> {
         let mut largest: Vec<&MappedFile> = files.iter().collect();
         // Files in which programs start come first, then the longest, which define most.
         largest.sort_by_key(|file| (!is_entry(file), std::cmp::Reverse(file.words)));
         let mut by_file: Vec<Vec<(f64, MapDefinition)>> = Vec::new();
-        for file in largest.into_iter().take(most) {
+        for file in largest.into_iter().take(max) {
             self.pace.check()?;
             let mut found = self.definitions(file)?;
             found.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(a.line.cmp(&b.line)));
@@ -87,7 +87,7 @@ impl<'a> DefinitionFinder<'a> {
     }
 
     /// Reads the definitions of a file that other files use.
-    fn definitions(&mut self, file: &MappedFile) -> Result<Vec<(f64, MapDefinition)>, HaltReason> {
+    fn definitions(&mut self, file: &MappedFile) -> Result<Vec<(f64, MapDefinition)>, SearchError> {
         let record = self.record(file)?;
         let (types, functions): (Vec<&RecordSymbol>, Vec<&RecordSymbol>) =
             outer(&record).partition(|symbol| symbol.kind != DefinitionKind::Function);
@@ -120,14 +120,14 @@ impl<'a> DefinitionFinder<'a> {
         Ok(found)
     }
 
-    fn record(&self, file: &MappedFile) -> Result<StoredFile, HaltReason> {
+    fn record(&self, file: &MappedFile) -> Result<StoredFile, SearchError> {
         let stored: TantivyDocument = self.segments[file.segment].store.get(file.document)?;
         let text = stored.get_first(self.fields.record).and_then(|value| value.as_str());
         Ok(text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?)
     }
 
     /// Counts the files whose code contains a name, and those that define it.
-    fn count(&mut self, name: &str) -> Result<(u32, u32), HaltReason> {
+    fn count(&mut self, name: &str) -> Result<(u32, u32), SearchError> {
         let word = words(name).last().map_or("", |(_, word)| word);
         self.parts.split(word);
         let token = match self.parts.is_compound() {
@@ -159,7 +159,7 @@ impl<'a> DefinitionFinder<'a> {
         segment: &RankedSegment,
         inverted: &InvertedIndexReader,
         term: &Term,
-    ) -> Result<u32, HaltReason> {
+    ) -> Result<u32, SearchError> {
         let Some(info) = inverted.get_term_info(term)? else { return Ok(0) };
         if segment.reader.num_deleted_docs() == 0 {
             return Ok(info.doc_freq);

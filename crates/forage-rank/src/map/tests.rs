@@ -104,9 +104,9 @@ fn map_of_an_updated_index_is_the_same() {
 #[test]
 fn map_grows_by_appending() {
     let files: Vec<(String, String)> = (0..300)
-        .map(|nth| {
-            let text = format!("pub struct Type{nth};\nfn call(it: Type{}) {{}}\n", nth * 7 % 300);
-            (format!("part{}/sub{}/file{nth}.rs", nth % 5, nth % 13), text)
+        .map(|position| {
+            let text = format!("pub struct Type{position};\nfn call(it: Type{}) {{}}\n", position * 7 % 300);
+            (format!("part{}/sub{}/file{position}.rs", position % 5, position % 13), text)
         })
         .collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();

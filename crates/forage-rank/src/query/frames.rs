@@ -186,16 +186,16 @@ fn package(called: &str) -> Vec<&str> {
 /// Finds the first file on a line that is followed by a line number, as a range. Also returns true if words
 /// mark it as a file.
 fn file_with_line(text: &str) -> Option<(usize, usize, bool)> {
-    const BEHIND: [&str; 5] = [":", "(", ":line ", " on line ", "\", line "];
+    const LINE_SEPARATORS: [&str; 5] = [":", "(", ":line ", " on line ", "\", line "];
     for (at, _) in text.match_indices([':', '(', ' ', '"']) {
-        let is_line = |behind: &&str| {
-            let number = text[at..].strip_prefix(*behind);
+        let is_line = |after: &&str| {
+            let number = text[at..].strip_prefix(*after);
             number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
         };
-        if let Some(behind) = BEHIND.iter().find(|behind| is_line(behind)) {
+        if let Some(after) = LINE_SEPARATORS.iter().find(|after| is_line(after)) {
             let path = end_of(&text[..at], is_of_path);
             if is_code(path) {
-                return Some((at - path.len(), at, behind.len() > 1));
+                return Some((at - path.len(), at, after.len() > 1));
             }
         }
     }

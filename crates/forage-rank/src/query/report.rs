@@ -26,7 +26,7 @@ const TRACE: f32 = 0.2;
 const LOG: f32 = 0.1;
 
 /// Words of headings for sections about the author's machine, or about checks before reporting.
-const ASIDE_HEADINGS: &[&str] = &[
+const BOILERPLATE_HEADINGS: &[&str] = &[
     "version",
     "versions",
     "environment",
@@ -46,8 +46,8 @@ const ASIDE_HEADINGS: &[&str] = &[
     "willing",
 ];
 
-/// Like `ASIDE_HEADINGS`, but only for headings without other words.
-const ALONE_ASIDE: &[&str] = &[
+/// Like `BOILERPLATE_HEADINGS`, but only for headings without other words.
+const BOILERPLATE_HEADING_WORDS: &[&str] = &[
     "system",
     "info",
     "information",
@@ -202,12 +202,12 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     for line in rest.lines() {
         let share = form.as_mut().map_or(1.0, |form| form.share(line));
         let is_trace = traces.read(line, share > 0.0 || is_head_of_diff(line));
-        let most = match line {
+        let max = match line {
             _ if is_trace => TRACE,
             line if is_log(line) => LOG,
             _ => f32::MAX,
         };
-        push(text, &mut parts, line, share.min(most));
+        push(text, &mut parts, line, share.min(max));
     }
     (parts, traces.finish())
 }
@@ -269,7 +269,7 @@ impl ReportForm {
             return 0.0;
         }
         if let Some(heading) = heading(line) {
-            self.is_aside = is_aside(heading);
+            self.is_aside = is_boilerplate_heading(heading);
         }
         if line.is_empty() || heading(line).is_some() {
             self.is_instruction = false;
@@ -309,12 +309,12 @@ fn heading(line: &str) -> Option<&str> {
 }
 
 /// Recognises a heading about the author's machine or about rules.
-fn is_aside(heading: &str) -> bool {
+fn is_boilerplate_heading(heading: &str) -> bool {
     let lower = heading.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let has_words = words.clone().next().is_some();
-    words.clone().any(|word| ASIDE_HEADINGS.contains(&word))
-        || has_words && words.all(|word| ALONE_ASIDE.contains(&word))
+    words.clone().any(|word| BOILERPLATE_HEADINGS.contains(&word))
+        || has_words && words.all(|word| BOILERPLATE_HEADING_WORDS.contains(&word))
 }
 
 /// Returns true for a checkbox, e.g. `- [x] I have read it`.
@@ -370,12 +370,12 @@ fn is_form(line: &str) -> bool {
         let inner = line.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
         inner.is_some_and(|inner| !inner.is_empty() && !inner.starts_with([mark, ' ']))
     };
-    is_whole('*') || is_whole('_') || tells_of_machine(line)
+    is_whole('*') || is_whole('_') || is_machine_property(line)
 }
 
 /// Recognises a line that is a property of the author's machine with its value, e.g. `- Node version: 18.2`
 /// or `| OS | Ubuntu |`.
-fn tells_of_machine(line: &str) -> bool {
+fn is_machine_property(line: &str) -> bool {
     let is_row = line.starts_with('|');
     let item = line.trim_start_matches(['-', '*', '+', ' ', '|']);
     let Some((key, value)) = (if is_row { item.split_once('|') } else { item.split_once(':') }) else {
@@ -449,17 +449,19 @@ mod tests {
         assert!(machine.into_iter().all(is_form));
         assert_eq!(said.into_iter().filter(|line| is_form(line)).collect::<Vec<_>>(), Vec::<&str>::new());
         assert!(
-            is_aside("System info")
-                && is_aside("What version of it do you use?")
-                && is_aside("Package manager")
+            is_boilerplate_heading("System info")
+                && is_boilerplate_heading("What version of it do you use?")
+                && is_boilerplate_heading("Package manager")
         );
-        assert!(!is_aside("Search is slow") && !is_aside("The package of the day"));
+        assert!(
+            !is_boilerplate_heading("Search is slow") && !is_boilerplate_heading("The package of the day")
+        );
         let shares = |text: &str| parts(text).0.iter().map(|part| part.share).collect::<Vec<_>>();
         assert_eq!(shares("T\r\n# A\r\n```x()```\r\nprose\r\nmore\r\n<!-- open\r\nrest"), [TITLE, 1.0]);
     }
 
     #[test]
-    fn a_log_counts_little_but_for_its_errors_and_the_heads_of_a_diff_not_at_all() {
+    fn log_lines_weigh_little_and_diff_headers_nothing() {
         for line in [
             "2024-05-01 12:43:34,437 WARN  [main] structures - dictionaries",
             "[12:43:34] loading plugins",

@@ -168,14 +168,14 @@ fn paths_are_parts_or_patterns() {
 
 #[test]
 fn names_are_counted_once_and_bounded() {
-    let text: String = (0..10_000).map(|nth| format!("someName{} ", nth % 100)).collect();
+    let text: String = (0..10_000).map(|index| format!("someName{} ", index % 100)).collect();
     let query = parsed(&text);
     assert_eq!(query.names.len(), limits::QUERY_NAMES);
 }
 
 #[test]
 fn long_queries_are_bounded() {
-    let text: String = (0..10_000).map(|nth| format!("word{nth} ")).collect();
+    let text: String = (0..10_000).map(|index| format!("word{index} ")).collect();
     assert_eq!(parsed(&text).concepts.len(), crate::limits::QUERY_WORDS);
 }
 

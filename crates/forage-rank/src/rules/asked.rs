@@ -23,8 +23,8 @@ pub(super) fn put_asked_first(query: &RankQuery, candidates: &[FileCandidate], e
             raise(evidence, Id::FileAsked, value);
         }
     }
-    if let Some(nth) = sole_definition(query, candidates) {
-        raise(&mut evidence[nth], Id::DefinesAlone, 1.0);
+    if let Some(index) = sole_definition(query, candidates) {
+        raise(&mut evidence[index], Id::DefinesAlone, 1.0);
     }
 }
 
@@ -50,11 +50,11 @@ fn sole_definition(query: &RankQuery, candidates: &[FileCandidate]) -> Option<us
         let record = &candidate.record;
         let own = record.symbols.iter().filter(|symbol| record.name(symbol) == name);
         let places = own.filter_map(|symbol| Some((precedence(symbol.kind)?, symbol.indent)));
-        let is_later = candidate.kinds.is_aside() || candidate.kinds.has(FileKind::Declarations);
+        let is_later = candidate.kinds.is_secondary() || candidate.kinds.has(FileKind::Declarations);
         places.min().map(|place| (is_later, place))
     };
     let definitions = candidates.iter().map(definition).enumerate();
-    let mut definitions: Vec<_> = definitions.filter_map(|(nth, place)| Some((place?, nth))).collect();
+    let mut definitions: Vec<_> = definitions.filter_map(|(index, place)| Some((place?, index))).collect();
     definitions.sort_unstable();
     match definitions.as_slice() {
         [(_, only)] => Some(*only),

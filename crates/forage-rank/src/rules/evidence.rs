@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::halt::{HaltPace, HaltReason};
-use crate::history::{History, Lent};
+use crate::history::{CommitScores, History};
 use crate::index::FIELD_COUNT;
 use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::query::{PieceRole, RankQuery};
 use crate::retrieve::{DEFINITIONS, FieldWeights, FileCandidate, Retrieved};
+use crate::stop_checker::{SearchError, StopChecker};
 
 use super::asked::put_asked_first;
 use super::named::named;
@@ -69,17 +69,17 @@ pub(crate) fn gather(
     retrieved: &Retrieved,
     weights: &FieldWeights,
     histories: &[Option<Arc<History>>],
-    pace: &HaltPace<'_>,
-) -> Result<Vec<Evidence>, HaltReason> {
+    pace: &StopChecker<'_>,
+) -> Result<Vec<Evidence>, SearchError> {
     if retrieved.candidates.is_empty() {
         return Ok(Vec::new());
     }
-    let concepts = || (0..query.concepts.len()).filter(|&nth| retrieved.idf[nth] > 0.0);
+    let concepts = || (0..query.concepts.len()).filter(|&index| retrieved.idf[index] > 0.0);
     // If the index only has neighbouring words joined to one name, we expect this name instead.
-    let only_joined = concepts().all(|nth| !query.is_expected(nth));
+    let only_joined = concepts().all(|index| !query.is_expected(index));
     let expected: Vec<usize> =
-        (0..query.concepts.len()).filter(|&nth| query.is_expected(nth) != only_joined).collect();
-    let mass: f32 = expected.iter().map(|&nth| retrieved.idf[nth]).sum();
+        (0..query.concepts.len()).filter(|&index| query.is_expected(index) != only_joined).collect();
+    let mass: f32 = expected.iter().map(|&index| retrieved.idf[index]).sum();
     let words = query.asked_words().collect();
     let in_paths = query.concepts.iter().zip(&retrieved.named_idf[0]);
     let in_paths = in_paths.filter(|(concept, _)| concept.role != PieceRole::Joined);
@@ -97,12 +97,13 @@ pub(crate) fn gather(
             *value = if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
         }
     }
-    let lent =
-        histories.iter().map(|history| history.as_ref().map(|history| history.lend(query, pace)).transpose());
-    let lent: Vec<Option<Lent<'_>>> = lent.collect::<Result<_, _>>()?;
+    let commit_scores = histories
+        .iter()
+        .map(|history| history.as_ref().map(|history| history.commit_scores(query, pace)).transpose());
+    let commit_scores: Vec<Option<CommitScores<'_>>> = commit_scores.collect::<Result<_, _>>()?;
     for (evidence, candidate) in found.iter_mut().zip(&retrieved.candidates) {
-        if let Some(Some(lent)) = lent.get(candidate.index) {
-            evidence.values[Id::History as usize] = lent.of(&candidate.record.path);
+        if let Some(Some(commit_scores)) = commit_scores.get(candidate.index) {
+            evidence.values[Id::History as usize] = commit_scores.score(&candidate.record.path);
         }
     }
     // We only use the first candidates, so that a longer answer doesn't begin differently.
@@ -110,8 +111,8 @@ pub(crate) fn gather(
     for (evidence, worth) in found.iter_mut().zip(named(&query.files, first)) {
         evidence.values[Id::Named as usize] = worth;
     }
-    for (nth, rank) in ranks_by_nearness(&retrieved.candidates) {
-        found[nth].values[Id::Latent as usize] = 1.0 / (1.0 + rank as f32 / NEAR_RANKS);
+    for (index, rank) in ranks_by_similarity(&retrieved.candidates) {
+        found[index].values[Id::Latent as usize] = 1.0 / (1.0 + rank as f32 / NEAR_RANKS);
     }
     if query.is_telling {
         weigh_for_text(&mut found);
@@ -133,13 +134,13 @@ const NEAR_RANKS: f32 = 5.0;
 /// Ranks the candidates that are near the query in meaning. For each of these, returns how many are nearer.
 /// We use ranks because a cosine isn't comparable between projects or questions. Only the first candidates
 /// are ranked, so that a longer answer doesn't begin differently.
-fn ranks_by_nearness(candidates: &[FileCandidate]) -> Vec<(usize, usize)> {
-    let nearness = |nth: usize| candidates[nth].nearness;
+fn ranks_by_similarity(candidates: &[FileCandidate]) -> Vec<(usize, usize)> {
+    let nearness = |index: usize| candidates[index].nearness;
     let first = 0..candidates.len().min(limits::CANDIDATES);
-    let mut near: Vec<usize> = first.filter(|&nth| nearness(nth) > 0.0).collect();
+    let mut near: Vec<usize> = first.filter(|&index| nearness(index) > 0.0).collect();
     near.sort_by(|&left, &right| nearness(right).total_cmp(&nearness(left)));
-    let nearer = |nth: usize| near.partition_point(|&other| nearness(other) > nearness(nth));
-    near.iter().map(|&nth| (nth, nearer(nth))).collect()
+    let nearer = |index: usize| near.partition_point(|&other| nearness(other) > nearness(index));
+    near.iter().map(|&index| (index, nearer(index))).collect()
 }
 
 /// Rules whose values are shares of the query.
@@ -185,16 +186,16 @@ fn weigh_for_text(found: &mut [Evidence]) {
 
 impl Gatherer<'_> {
     fn share(&self, has: impl Fn(usize) -> f32) -> f32 {
-        self.expected.iter().map(|&nth| self.retrieved.idf[nth] * has(nth)).sum::<f32>() / self.mass
+        self.expected.iter().map(|&index| self.retrieved.idf[index] * has(index)).sum::<f32>() / self.mass
     }
 
     /// Like [`Gatherer::share`], but weighted by the idf in names.
     fn named_share(&self, place: usize, has: impl Fn(usize) -> f32) -> f32 {
         let (mut sum, mut mass) = (0.0, f32::MIN_POSITIVE);
-        for &nth in &self.expected {
-            let idf = self.retrieved.named_idf[place][nth];
-            sum += idf * has(nth);
-            mass += if idf > 0.0 { idf } else { self.retrieved.idf[nth] };
+        for &index in &self.expected {
+            let idf = self.retrieved.named_idf[place][index];
+            sum += idf * has(index);
+            mass += if idf > 0.0 { idf } else { self.retrieved.idf[index] };
         }
         sum / mass
     }
@@ -202,11 +203,11 @@ impl Gatherer<'_> {
     fn file(&self, candidate: &FileCandidate) -> Evidence {
         let mut values: Values = [0.0; RULES.len()];
         kind_values(candidate.kinds, &self.words, &mut values);
-        values[Id::Reexport as usize] = if hands_on(candidate) { 1.0 } else { 0.0 };
+        values[Id::Reexport as usize] = if is_reexport(candidate) { 1.0 } else { 0.0 };
         let mut set = |id: Id, value: f32| values[id as usize] = value;
 
         set(Id::File, candidate.score / (self.mass * (self.weights.saturation + 1.0)));
-        set(Id::Coverage, self.share(|nth| if candidate.frequencies[nth] > 0.0 { 1.0 } else { 0.0 }));
+        set(Id::Coverage, self.share(|index| if candidate.frequencies[index] > 0.0 { 1.0 } else { 0.0 }));
         set(Id::Size, (candidate.tokens as f32 / self.retrieved.mean_tokens.max(1.0)).ln_1p().min(3.0) / 3.0);
 
         let mut chunks = self.chunks(candidate);
@@ -229,15 +230,15 @@ impl Gatherer<'_> {
         let mut matched = vec![0.0_f32; path.stem.len()];
         let mut stems = vec![0.0; count];
         let mut directories = vec![0.0; count];
-        for (nth, concept) in self.query.concepts.iter().enumerate() {
+        for (index, concept) in self.query.concepts.iter().enumerate() {
             let (value, place) = PathWords::matches(&path.stem, concept);
-            stems[nth] = value;
+            stems[index] = value;
             if let Some(place) = place {
-                matched[place] = matched[place].max(value * self.share_of_name(nth));
+                matched[place] = matched[place].max(value * self.share_of_name(index));
             }
-            directories[nth] = PathWords::matches(&path.directories, concept).0;
+            directories[index] = PathWords::matches(&path.directories, concept).0;
             if concept.role != PieceRole::Word && concept.word == path.whole {
-                stems[nth] = 1.0;
+                stems[index] = 1.0;
                 matched.fill(1.0);
             }
         }
@@ -248,16 +249,16 @@ impl Gatherer<'_> {
                 .concepts
                 .iter()
                 .any(|concept| concept.role != PieceRole::Word && concept.word == path.whole);
-        set(Id::Stem, self.share(|nth| stems[nth]));
+        set(Id::Stem, self.share(|index| stems[index]));
         let precision = matched.iter().sum::<f32>() / matched.len().max(1) as f32;
         set(Id::StemPrecision, precision);
         set(Id::StemExact, if named { 1.0 } else { 0.0 });
-        set(Id::Directory, self.share(|nth| directories[nth]));
+        set(Id::Directory, self.share(|index| directories[index]));
         let words =
             self.query.concepts.iter().enumerate().filter(|(_, concept)| concept.role == PieceRole::Word);
         let (mut sum, mut total) = (0.0, 0.0);
-        for (nth, concept) in words {
-            sum += concept.weight * f32::max(stems[nth], 0.7 * directories[nth]);
+        for (index, concept) in words {
+            sum += concept.weight * f32::max(stems[index], 0.7 * directories[index]);
             total += concept.weight;
         }
         set(Id::StemFirst, self.first(&stems));
@@ -266,9 +267,9 @@ impl Gatherer<'_> {
 
     /// Computes the weight of a query word in a file's name. A minor word of the question says less about the
     /// file than the word that few file names contain.
-    fn share_of_name(&self, nth: usize) -> f32 {
-        let rarity = self.retrieved.named_idf[0][nth];
-        if self.query.concepts[nth].is_own_name {
+    fn share_of_name(&self, index: usize) -> f32 {
+        let rarity = self.retrieved.named_idf[0][index];
+        if self.query.concepts[index].is_own_name {
             OWN_NAME
         } else if self.query.is_telling || rarity == 0.0 {
             1.0
@@ -316,17 +317,17 @@ impl Gatherer<'_> {
             let mut here = at;
             while here < definitions.len() && definitions[here].position < symbol.position + symbol.parts {
                 let hit = definitions[here];
-                let nth = usize::from(hit.concept);
+                let index = usize::from(hit.concept);
                 here += 1;
-                if self.query.concepts[nth].role == PieceRole::Joined {
+                if self.query.concepts[index].role == PieceRole::Joined {
                     continue;
                 }
-                seen[nth] = true;
-                let whole = symbol.parts == 1 || self.query.concepts[nth].role == PieceRole::Name;
+                seen[index] = true;
+                let whole = symbol.parts == 1 || self.query.concepts[index].role == PieceRole::Name;
                 if whole && hit.weight >= 1.0 && hit.position == symbol.position {
-                    entire[nth] = entire[nth].max(kind_share(symbol.kind));
+                    entire[index] = entire[index].max(kind_share(symbol.kind));
                 }
-                recall += self.retrieved.idf[nth] * hit.weight;
+                recall += self.retrieved.idf[index] * hit.weight;
                 if last != Some(hit.position) {
                     parts += 1;
                     last = Some(hit.position);
@@ -340,9 +341,9 @@ impl Gatherer<'_> {
         }
         set(Id::Definition, best);
         set(Id::DefinesFirst, self.first(&entire));
-        set(Id::DefinitionCoverage, self.share(|nth| if seen[nth] { 1.0 } else { 0.0 }));
+        set(Id::DefinitionCoverage, self.share(|index| if seen[index] { 1.0 } else { 0.0 }));
 
-        set(Id::DefinitionRare, self.named_share(1, |nth| if seen[nth] { 1.0 } else { 0.0 }));
+        set(Id::DefinitionRare, self.named_share(1, |index| if seen[index] { 1.0 } else { 0.0 }));
         let mut defined = 0.0_f32;
         for symbol in &record.symbols {
             for name in &self.query.names {
@@ -368,17 +369,17 @@ impl Gatherer<'_> {
         let first = candidate.record.symbols.first().map_or(limits::BARE_HEAD, |symbol| symbol.position);
         let first = first.min(limits::LONGEST_HEAD);
         for hit in &candidate.hits {
-            let nth = usize::from(hit.concept);
+            let index = usize::from(hit.concept);
             if hit.position < first {
-                head[nth] = true;
+                head[index] = true;
             }
             if hit.field == COMMENTS {
-                comments[nth] = true;
+                comments[index] = true;
             }
         }
         set(Id::MainComment, self.main_chunk(candidate));
-        set(Id::Head, self.share(|nth| if head[nth] { 1.0 } else { 0.0 }));
-        set(Id::Comments, self.share(|nth| if comments[nth] { 1.0 } else { 0.0 }));
+        set(Id::Head, self.share(|index| if head[index] { 1.0 } else { 0.0 }));
+        set(Id::Comments, self.share(|index| if comments[index] { 1.0 } else { 0.0 }));
         set(Id::Proximity, self.proximity(candidate));
     }
 
@@ -404,18 +405,20 @@ impl Gatherer<'_> {
         for hit in &candidate.hits[candidate.hits_of_chunk(chunk)] {
             seen[usize::from(hit.concept)] = true;
         }
-        self.share(|nth| if seen[nth] { 1.0 } else { 0.0 })
+        self.share(|index| if seen[index] { 1.0 } else { 0.0 })
     }
 
     /// Computes the share of the query's neighbouring words that are also neighbours in the file, weighted by
     /// idf.
     fn proximity(&self, candidate: &FileCandidate) -> f32 {
         let words: Vec<usize> = (0..self.query.concepts.len())
-            .filter(|&nth| self.query.concepts[nth].role == PieceRole::Word && self.retrieved.idf[nth] > 0.0)
+            .filter(|&index| {
+                self.query.concepts[index].role == PieceRole::Word && self.retrieved.idf[index] > 0.0
+            })
             .collect();
         let mut rank = vec![usize::MAX; self.query.concepts.len()];
-        for (place, &nth) in words.iter().enumerate() {
-            rank[nth] = place;
+        for (place, &index) in words.iter().enumerate() {
+            rank[index] = place;
         }
         let mut near = vec![false; words.len().saturating_sub(1)];
         if near.is_empty() {
@@ -491,7 +494,7 @@ impl Gatherer<'_> {
 }
 
 /// Checks whether a file with a generic name defines nothing but constants.
-fn hands_on(candidate: &FileCandidate) -> bool {
+fn is_reexport(candidate: &FileCandidate) -> bool {
     let name = candidate.record.path.rsplit('/').next().unwrap_or_default();
     let nameless =
         ["__init__.", "index.", "mod.", "package-info."].iter().any(|start| name.starts_with(start));

@@ -43,13 +43,13 @@ pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec
             let is_told = (1..=limits::NAMED_FUNCTION_FILES).contains(&those.len());
             is_told.then(|| (those.clone(), FUNCTION))
         };
-        let Some((those, share)) = of_path(&file.names, &paths).or_else(by_function) else { continue };
+        let Some((those, share)) = match_paths(&file.names, &paths).or_else(by_function) else { continue };
         let worth = if trace.is_some() { share / (1 + depth) as f32 } else { MENTIONED };
-        for &nth in &those {
-            found[nth] = found[nth].max(worth / those.len() as f32);
+        for &index in &those {
+            found[index] = found[index].max(worth / those.len() as f32);
         }
         // Several frames in the same file count as one step.
-        if those.iter().any(|nth| !before.contains(nth)) {
+        if those.iter().any(|index| !before.contains(index)) {
             depth += 1;
             before.extend(those);
         }
@@ -59,14 +59,14 @@ pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec
 
 /// Finds the paths that end with the most names, with their value. At least two names must match, unless the
 /// text names no directory or the file is at the root.
-fn of_path(names: &[String], paths: &[String]) -> Option<(Vec<usize>, f32)> {
+fn match_paths(names: &[String], paths: &[String]) -> Option<(Vec<usize>, f32)> {
     let same: Vec<usize> = paths.iter().map(|path| same_names(names, path)).collect();
-    let most = same.iter().copied().max().filter(|&most| most > 0)?;
-    let those = (0..paths.len()).filter(|&nth| same[nth] == most);
-    if most >= names.len().min(2) {
+    let max = same.iter().copied().max().filter(|&max| max > 0)?;
+    let those = (0..paths.len()).filter(|&index| same[index] == max);
+    if max >= names.len().min(2) {
         return Some((those.collect(), 1.0));
     }
-    let at_root: Vec<usize> = those.filter(|&nth| !paths[nth].contains('/')).collect();
+    let at_root: Vec<usize> = those.filter(|&index| !paths[index].contains('/')).collect();
     (!at_root.is_empty()).then_some((at_root, AT_ROOT))
 }
 
@@ -88,12 +88,12 @@ fn defining<'a>(files: &'a [ReportedFile], candidates: &[FileCandidate]) -> Hash
     if defining.is_empty() {
         return defining;
     }
-    for (nth, candidate) in candidates.iter().enumerate() {
+    for (index, candidate) in candidates.iter().enumerate() {
         for symbol in &candidate.record.symbols {
             if let Some(those) = defining.get_mut(candidate.record.name(symbol))
-                && those.last() != Some(&nth)
+                && those.last() != Some(&index)
             {
-                those.push(nth);
+                those.push(index);
             }
         }
     }

@@ -45,9 +45,9 @@ impl PathWords {
         let nameless = is_nameless(bare);
         push(&mut found.stem, &mut parts, bare, 1.0);
         found.whole = bare.to_lowercase().replace(['_', '-'], "");
-        for (nth, directory) in names.enumerate() {
-            let nearness = 1.0 / (1.0 + nth as f32);
-            if nth == 0 && nameless {
+        for (index, directory) in names.enumerate() {
+            let nearness = 1.0 / (1.0 + index as f32);
+            if index == 0 && nameless {
                 push(&mut found.stem, &mut parts, directory, 1.0);
                 found.whole = directory.to_lowercase().replace(['_', '-'], "");
             }
@@ -60,10 +60,10 @@ impl PathWords {
     /// relatives less.
     pub(crate) fn matches(words: &[PathWord], concept: &Concept) -> (f32, Option<usize>) {
         let mut best = (0.0, None);
-        for (nth, word) in words.iter().enumerate() {
+        for (index, word) in words.iter().enumerate() {
             let value = similarity(word, concept) * word.nearness;
             if value > best.0 {
-                best = (value, Some(nth));
+                best = (value, Some(index));
             }
         }
         best
@@ -148,7 +148,7 @@ pub(crate) fn asks_for_tests(asked: &[&str]) -> bool {
 
 /// A kind of file whose code an answer must not show unless the query asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Aside {
+pub enum SecondaryKind {
     /// A test, or data for tests.
     Test,
     /// Texts of the program in other languages.
@@ -159,7 +159,7 @@ pub enum Aside {
     Generated,
 }
 
-impl Aside {
+impl SecondaryKind {
     /// Returns the name for records.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -177,16 +177,16 @@ const ASKS_FOR_TRANSLATIONS: &[&str] =
 const ASKS_FOR_LOCK_FILES: &[&str] = &["dependencies", "dependency", "lock", "lockfile", "version"];
 
 /// Returns the kind of a file that answers should leave out, unless a word in `asked` asks for it.
-pub(crate) fn aside(kinds: FileKinds, asked: &[&str]) -> Option<Aside> {
+pub(crate) fn secondary_kind(kinds: FileKinds, asked: &[&str]) -> Option<SecondaryKind> {
     let asks = |words: &[&str]| asked.iter().any(|word| is_among(words, word));
     if kinds.has(FileKind::Test) {
-        (!asks_for_tests(asked)).then_some(Aside::Test)
+        (!asks_for_tests(asked)).then_some(SecondaryKind::Test)
     } else if kinds.has(FileKind::Translation) {
-        (!asks(ASKS_FOR_TRANSLATIONS)).then_some(Aside::Translation)
+        (!asks(ASKS_FOR_TRANSLATIONS)).then_some(SecondaryKind::Translation)
     } else if kinds.has(FileKind::LockFile) {
-        (!asks(ASKS_FOR_LOCK_FILES)).then_some(Aside::LockFile)
+        (!asks(ASKS_FOR_LOCK_FILES)).then_some(SecondaryKind::LockFile)
     } else if kinds.has(FileKind::Generated) {
-        (!asks(&["generated", "protobuf"])).then_some(Aside::Generated)
+        (!asks(&["generated", "protobuf"])).then_some(SecondaryKind::Generated)
     } else {
         None
     }

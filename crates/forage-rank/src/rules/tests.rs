@@ -3,8 +3,8 @@ use crate::kinds::{ProjectEvidence, kinds};
 
 #[test]
 fn rules_have_names_of_their_own_and_say_what_they_do() {
-    for (nth, rule) in RULES.iter().enumerate() {
-        assert!(RULES[..nth].iter().all(|other| other.name != rule.name), "{}", rule.name);
+    for (index, rule) in RULES.iter().enumerate() {
+        assert!(RULES[..index].iter().all(|other| other.name != rule.name), "{}", rule.name);
         assert!(!rule.about.is_empty() && rule.weight >= 0.0, "{}", rule.name);
         assert!(rule.effect == Effect::Adds || rule.weight <= 1.0, "{}", rule.name);
     }

@@ -57,19 +57,19 @@ pub(crate) fn implementations_first(
     }
     // We only use the first candidates, so that a longer answer doesn't begin differently.
     let count = candidates.len().min(limits::CANDIDATES);
-    let most = if query.is_long { AHEAD_OF_REPORT } else { AHEAD };
+    let max = if query.is_long { AHEAD_OF_REPORT } else { AHEAD };
     let names: Vec<TwinName<'_>> =
-        candidates[..count].iter().map(|candidate| TwinName::of(&candidate.record.path)).collect();
+        candidates[..count].iter().map(|candidate| TwinName::from_path(&candidate.record.path)).collect();
     let scores: Vec<f32> = evidence[..count].iter().map(|evidence| rules.score(&evidence.values)).collect();
-    for (nth, name) in names.iter().enumerate() {
+    for (index, name) in names.iter().enumerate() {
         if !name.declares() || query.names.iter().any(|asked| asked == name.bare) {
             continue;
         }
         let implementing = (0..count).filter(|&other| name.is_implemented_by(&names[other]));
-        let implementing = implementing.filter(|&other| !candidates[other].kinds.is_aside());
+        let implementing = implementing.filter(|&other| !candidates[other].kinds.is_secondary());
         let best = implementing.map(|other| scores[other]).fold(0.0, f32::max);
-        if best < scores[nth] && scores[nth] <= best * most {
-            evidence[nth].values[Id::Twin as usize] = 1.0 - BEHIND * best / scores[nth];
+        if best < scores[index] && scores[index] <= best * max {
+            evidence[index].values[Id::Twin as usize] = 1.0 - BEHIND * best / scores[index];
         }
     }
 }
@@ -83,7 +83,7 @@ struct TwinName<'a> {
 }
 
 impl<'a> TwinName<'a> {
-    fn of(path: &'a str) -> Self {
+    fn from_path(path: &'a str) -> Self {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let (bare, extension) = name.split_once('.').unwrap_or((name, ""));
         Self { directory, bare, extension }
@@ -101,9 +101,9 @@ impl<'a> TwinName<'a> {
         // This rules out names that merely begin in the same way, e.g. `Item.cs` and `Database.java`.
         let begins_name = |name: &&str| name.starts_with(char::is_uppercase) && name.len() >= SHORTEST_TYPE;
         let interface = self.bare.strip_prefix('I').filter(|_| self.extension == "cs");
-        let behind = ["Interface", "Protocol"].iter().find_map(|behind| self.bare.strip_suffix(behind));
+        let after = ["Interface", "Protocol"].iter().find_map(|after| self.bare.strip_suffix(after));
         let before = ["Abstract", "Base"].iter().find_map(|before| self.bare.strip_prefix(before));
-        [interface, behind, before].into_iter().flatten().find(begins_name)
+        [interface, after, before].into_iter().flatten().find(begins_name)
     }
 
     fn declares(&self) -> bool {
@@ -157,7 +157,7 @@ mod tests {
         ];
         for (declared, other, expected) in pairs {
             assert_eq!(
-                TwinName::of(declared).is_implemented_by(&TwinName::of(other)),
+                TwinName::from_path(declared).is_implemented_by(&TwinName::from_path(other)),
                 expected,
                 "{declared}"
             );

@@ -7,9 +7,9 @@ use crate::index::Stamp;
 fn filled(count: usize) -> RankIndex {
     let index = RankIndex::in_memory().unwrap();
     let writer = index.writer(1).unwrap();
-    for nth in 0..count {
-        let text = format!("fn router() {{ path(); }}\n// word{nth} word{} other\n", nth % 200);
-        writer.add(&format!("src/{nth:05}.rs"), &text, Stamp::default()).unwrap();
+    for position in 0..count {
+        let text = format!("fn router() {{ path(); }}\n// word{position} word{} other\n", position % 200);
+        writer.add(&format!("src/{position:05}.rs"), &text, Stamp::default()).unwrap();
     }
     writer
         .add("tests/last.rs", "fn last() { let longer = text(); more(router) }\n", Stamp::default())
@@ -38,7 +38,7 @@ fn what_is_not_allowed_takes_no_place() {
 
 /// Creates the most expensive query possible: as long as we read, and full of words that files contain.
 fn hostile() -> String {
-    let mut text: String = (0..400).map(|nth| format!("word{nth} ")).collect();
+    let mut text: String = (0..400).map(|index| format!("word{index} ")).collect();
     text.push_str(&"router path other ".repeat(limits::QUERY_BYTES / 18));
     text.truncate(limits::QUERY_BYTES);
     text
@@ -57,13 +57,13 @@ fn a_search_stops_when_it_is_told() {
         assert!(!whole.stopped && whole.files.len() == 10, "{query}");
         let often = asked.load(Ordering::Relaxed);
         assert!(often > limits::CANDIDATES, "asked {often} times of {query}");
-        for nth in (0..often).step_by(often / 50) {
+        for position in (0..often).step_by(often / 50) {
             let asked = AtomicUsize::new(0);
-            let stop = || asked.fetch_add(1, Ordering::Relaxed) >= nth;
+            let stop = || asked.fetch_add(1, Ordering::Relaxed) >= position;
             let ranking =
                 search(&index, &RankedSearch { stop: &stop, ..RankedSearch::new(query, 10) }).unwrap();
-            assert!(ranking.stopped && ranking.files.is_empty(), "{query} stopped at {nth}");
-            assert_eq!(asked.load(Ordering::Relaxed), nth + 1, "it went on");
+            assert!(ranking.stopped && ranking.files.is_empty(), "{query} stopped at {position}");
+            assert_eq!(asked.load(Ordering::Relaxed), position + 1, "it went on");
         }
     }
 }
@@ -80,18 +80,18 @@ fn a_longer_answer_begins_as_a_shorter_one() {
         assert!(longest.files.windows(2).all(|pair| pair[0].score >= pair[1].score));
         for limit in [1, 10, limits::CANDIDATES, limits::CANDIDATES + 1, 2 * limits::CANDIDATES] {
             let shorter = search(&index, &RankedSearch::new(query, limit)).unwrap();
-            let told = |ranking: &Ranking| {
+            let dump = |ranking: &Ranking| {
                 let files = ranking.files.iter().take(limit);
                 files.map(|file| (file.path.clone(), file.score.to_bits())).collect::<Vec<_>>()
             };
-            assert_eq!(told(&shorter), told(&longest), "{query} {limit}");
+            assert_eq!(dump(&shorter), dump(&longest), "{query} {limit}");
             assert_eq!(shorter.matching, longest.matching);
         }
     }
 }
 
 #[test]
-fn a_phrase_that_stands_too_late_to_be_seen_is_told() {
+fn phrase_beyond_the_indexed_text_is_reported() {
     // Regression test: such files were left out without a note.
     let index = RankIndex::in_memory().unwrap();
     let writer = index.writer(1).unwrap();
@@ -120,13 +120,14 @@ fn several_indexes_rank_as_one() {
     let made = |chosen: &dyn Fn(usize) -> bool| {
         let index = RankIndex::in_memory().unwrap();
         let writer = index.writer(1).unwrap();
-        for (_, (path, text)) in files.iter().enumerate().filter(|(nth, _)| chosen(*nth)) {
+        for (_, (path, text)) in files.iter().enumerate().filter(|(position, _)| chosen(*position)) {
             writer.add(path, text, Stamp::default()).unwrap();
         }
         writer.commit().unwrap();
         index
     };
-    let (whole, even, odd) = (made(&|_| true), made(&|nth| nth % 2 == 0), made(&|nth| nth % 2 == 1));
+    let (whole, even, odd) =
+        (made(&|_| true), made(&|position| position % 2 == 0), made(&|position| position % 2 == 1));
     for query in ["route a request", "\"request is routed\"", "router -docs", "path:src", "lang:rust route"] {
         let request = RankedSearch::new(query, 10);
         let one = search(&whole, &request).unwrap();
@@ -138,8 +139,8 @@ fn several_indexes_rank_as_one() {
         assert_eq!(scores(&one), scores(&several), "{query}");
         assert_eq!((one.matching, one.strength), (several.matching, several.strength), "{query}");
         for hit in &several.files {
-            let nth = files.iter().position(|(path, _)| *path == hit.path).unwrap();
-            assert_eq!(hit.index, nth % 2, "{}", hit.path);
+            let position = files.iter().position(|(path, _)| *path == hit.path).unwrap();
+            assert_eq!(hit.index, position % 2, "{}", hit.path);
         }
         // If one index is excluded, all results must come from the other one.
         let allow = |index: usize, _: &str| index == 1;

@@ -1,9 +1,9 @@
 //! The files of an index: in memory, or in a directory of the user's cache.
 //!
 //! The engine never opens a file itself. It only gets bytes whose length and hash match the [`Manifest`]
-//! ([`Sealed`]). We hash its output while it is written ([`Staged`]), and stop writing as soon as the
-//! deadline passes. Only [`Files::sync`] flushes to the disk: files that a power failure leaves incomplete
-//! are detected like any other damage.
+//! ([`VerifiedDirectory`]). We hash its output while it is written ([`Staged`]), and stop writing as soon as
+//! the deadline passes. Only [`Files::sync`] flushes to the disk: files that a power failure leaves
+//! incomplete are detected like any other damage.
 
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
@@ -127,18 +127,18 @@ impl Files {
     }
 
     /// Reads a whole file. `None` if it doesn't exist.
-    fn read_short(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, IndexError> {
+    fn read_short(&self, name: &str, max: u64) -> Result<Option<Vec<u8>>, IndexError> {
         let Self::Disk { path, .. } = self else { return Ok(None) };
         let path = path.join(name);
         let metadata = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             metadata => metadata?,
         };
-        if !metadata.is_file() || metadata.len() > most {
+        if !metadata.is_file() || metadata.len() > max {
             return Err(IndexError::Damaged);
         }
         let mut bytes = Vec::new();
-        match fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
+        match fs::File::open(path).and_then(|file| file.take(max).read_to_end(&mut bytes)) {
             Ok(_) => Ok(Some(bytes)),
             // It was removed since we checked it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -276,9 +276,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The engine's view of a segment: a directory with nothing but the verified files.
 #[derive(Clone)]
-pub(super) struct Sealed(Arc<HashMap<PathBuf, OwnedBytes>>);
+pub(super) struct VerifiedDirectory(Arc<HashMap<PathBuf, OwnedBytes>>);
 
-impl Sealed {
+impl VerifiedDirectory {
     pub(super) fn new(files: HashMap<PathBuf, OwnedBytes>, description: OwnedBytes) -> Self {
         let mut files = files;
         files.insert(DESCRIPTION.into(), description);
@@ -286,7 +286,7 @@ impl Sealed {
     }
 }
 
-impl fmt::Debug for Sealed {
+impl fmt::Debug for VerifiedDirectory {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
     }
@@ -300,7 +300,7 @@ fn read_only() -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, "a segment is never changed")
 }
 
-impl Directory for Sealed {
+impl Directory for VerifiedDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let bytes = self.0.get(path).ok_or_else(|| missing(path))?;
         Ok(Arc::new(bytes.clone()))

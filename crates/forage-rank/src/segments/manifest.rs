@@ -147,7 +147,7 @@ mod tests {
     const FORMAT: &str = "format_1";
 
     #[test]
-    fn a_manifest_comes_back_as_it_was_and_with_any_bit_changed_not_at_all() {
+    fn manifest_round_trips_and_detects_any_changed_bit() {
         let file = |name: &str| ManifestEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
         let segment = |id: &str, gone, states| SegmentEntry {
             id: id.to_owned(),

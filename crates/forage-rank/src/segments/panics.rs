@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_an_error_that_counts_as_damage_and_others_stay_panics() {
+    fn index_panic_is_reported_as_damage() {
         assert_eq!(out_of_range(2).unwrap(), 3);
         let error = out_of_range(7).unwrap_err();
         assert!(matches!(&error, IndexError::Panicked(text) if text.contains('7')), "{error}");
@@ -85,14 +85,14 @@ mod tests {
             assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
             String::from_utf8_lossy(&output.stderr).into_owned()
         };
-        let silent = run("a_panic_is_an_error_that_counts_as_damage_and_others_stay_panics");
+        let silent = run("index_panic_is_reported_as_damage");
         assert!(!silent.contains("panicked"), "{silent}");
-        let told = run("a_panic_that_nobody_guards_is_told");
-        assert!(told.contains("panicked") && told.contains("nobody guards this"), "{told}");
+        let reported = run("unguarded_panic_is_reported");
+        assert!(reported.contains("panicked") && reported.contains("nobody guards this"), "{reported}");
     }
 
     #[test]
-    fn a_panic_that_nobody_guards_is_told() {
+    fn unguarded_panic_is_reported() {
         assert!(out_of_range(3).is_err());
         assert!(catch_unwind(|| panic!("nobody guards this")).is_err());
     }

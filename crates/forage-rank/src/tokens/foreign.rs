@@ -118,7 +118,7 @@ fn ideographic(run: &str, language: Language, found: &mut Translation) {
 /// Translates a run of Korean. Particles follow their word without a space, so we drop the text after an
 /// entry.
 fn korean(run: &str, found: &mut Translation) {
-    let Some(lexicon) = Lexicon::of(Language::Korean) else { return found.push_text(run) };
+    let Some(lexicon) = Lexicon::for_language(Language::Korean) else { return found.push_text(run) };
     let mut rest = run;
     while !rest.is_empty() {
         let term = lexicon.korean_term(rest);
@@ -161,23 +161,23 @@ fn spaced(run: &str, latin: Option<Language>, found: &mut Translation) {
     let all: Vec<(usize, &str)> = words(run).collect();
     let folded: Vec<Cow<'_, str>> = all.iter().map(|(_, word)| fold(word)).collect();
     let mut copied = 0;
-    let mut nth = 0;
-    while let Some(&(start, word)) = all.get(nth) {
+    let mut index = 0;
+    while let Some(&(start, word)) = all.get(index) {
         let language = if word.starts_with(is_cyrillic) { Some(Language::Russian) } else { latin };
-        let lexicon = language.and_then(Lexicon::of).filter(|_| !is_code(run, start, word));
+        let lexicon = language.and_then(Lexicon::for_language).filter(|_| !is_code(run, start, word));
         let Some(lexicon) = lexicon else {
-            nth += 1;
+            index += 1;
             continue;
         };
-        let term = lexicon.term(&folded[nth..]);
+        let term = lexicon.term(&folded[index..]);
         let (senses, count) = match term {
             Some((sense, count)) => (vec![sense], count),
-            None if lexicon.function(&folded[nth]).is_some() => (Vec::new(), 1),
-            None => (lexicon.word(&folded[nth]), 1),
+            None if lexicon.function(&folded[index]).is_some() => (Vec::new(), 1),
+            None => (lexicon.word(&folded[index]), 1),
         };
-        let function = if senses.is_empty() { lexicon.function(&folded[nth]) } else { None };
+        let function = if senses.is_empty() { lexicon.function(&folded[index]) } else { None };
         if senses.is_empty() && function.is_none() {
-            nth += 1;
+            index += 1;
             continue;
         }
         found.push_text(&run[copied..start]);
@@ -186,16 +186,16 @@ fn spaced(run: &str, latin: Option<Language>, found: &mut Translation) {
             Some(false) => found.push_word(STOP_WORD),
             None => senses.iter().for_each(|sense| found.push(sense)),
         }
-        let (last, word) = all[nth + count - 1];
+        let (last, word) = all[index + count - 1];
         copied = last + word.len();
         if function.is_none() {
             // We leave out English words with another meaning, e.g. the French `file`, which would find the
             // wrong files.
-            let own = all[nth..nth + count].iter().zip(&folded[nth..]);
+            let own = all[index..index + count].iter().zip(&folded[index..]);
             own.filter(|(_, folded)| lexicon.function(folded).is_none() && !is_english(folded))
                 .for_each(|((_, word), _)| found.push_original(word));
         }
-        nth += count;
+        index += count;
     }
     found.push_text(&run[copied..]);
 }
@@ -221,7 +221,7 @@ fn is_code(text: &str, start: usize, word: &str) -> bool {
 /// Detects the language of the Latin words of a text. `None` means English.
 fn latin_language(text: &str) -> Option<Language> {
     let languages: Vec<(Language, &Lexicon)> =
-        latin_languages().filter_map(|language| Some((language, Lexicon::of(language)?))).collect();
+        latin_languages().filter_map(|language| Some((language, Lexicon::for_language(language)?))).collect();
     // The evidence for each language, and for English instead of it.
     let mut scores = vec![(0.0_f32, 0.0_f32); languages.len()];
     for (start, word) in words(text) {

@@ -67,21 +67,21 @@ fn update(index: &RankIndex, root: &Arc<Root>, listing: Option<&FileListing>) {
     super::update(index, root, listing, &effort(&Stop::never()), || Ok(())).unwrap();
 }
 
-fn told(index: &RankIndex) -> Vec<String> {
+fn dump(index: &RankIndex) -> Vec<String> {
     QUERIES
         .iter()
         .map(|query| format!("{:?}", search(index, &RankedSearch::new(query, 50)).unwrap()))
         .collect()
 }
 
-fn made_anew(root: &Arc<Root>) -> RankIndex {
+fn fresh_index(root: &Arc<Root>) -> RankIndex {
     let index = RankIndex::in_memory().unwrap();
     update(&index, root, None);
     index
 }
 
 #[test]
-fn an_index_that_is_kept_answers_as_one_made_anew() {
+fn updated_index_equals_a_fresh_one() {
     for seed in 0..25 {
         let mut random = Random(seed);
         let (tree, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -97,13 +97,13 @@ fn an_index_that_is_kept_answers_as_one_made_anew() {
             let listing = watched.as_ref().filter(|_| random.below(2) == 0);
             let listing = listing.and_then(|watched| watched.prepare(&WalkOptions::default()).ok().flatten());
             update(&index, &root, listing.as_deref());
-            assert_eq!(told(&index), told(&made_anew(&root)), "seed {seed}, step {step}");
+            assert_eq!(dump(&index), dump(&fresh_index(&root)), "seed {seed}, step {step}");
         }
     }
 }
 
 #[test]
-fn what_has_not_changed_is_neither_read_nor_written() {
+fn unchanged_files_are_neither_read_nor_written() {
     let tree = tempfile::tempdir().unwrap();
     for name in NAMES {
         write(tree.path(), name, b"fn open() {}\n");
@@ -113,7 +113,7 @@ fn what_has_not_changed_is_neither_read_nor_written() {
     if !root.knows_states() {
         return;
     }
-    let index = made_anew(&root);
+    let index = fresh_index(&root);
     // Recently written files must be compared by content.
     let compare = || compare(&index, &root, None, &effort(&Stop::never())).unwrap();
     assert!(compare().is_empty());
@@ -124,7 +124,7 @@ fn what_has_not_changed_is_neither_read_nor_written() {
     assert!(changes.unsettled > 0);
     update(&index, &root, None);
     assert!(compare().is_empty() && compare().unsettled == 0);
-    let before = told(&index);
+    let before = dump(&index);
 
     // The file keeps its size and modification time.
     let path = tree.path().join("a.rs");
@@ -133,11 +133,11 @@ fn what_has_not_changed_is_neither_read_nor_written() {
     fs::File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
     assert_eq!(compare().read.len(), 1);
     update(&index, &root, None);
-    assert_ne!(told(&index), before);
+    assert_ne!(dump(&index), before);
 }
 
 #[test]
-fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing() {
+fn stopped_build_resumes_and_cancelled_leaves_nothing() {
     let tree = tempfile::tempdir().unwrap();
     for number in 0..300 {
         write(tree.path(), &format!("{number}.rs"), b"fn open() {}\n");
@@ -221,11 +221,11 @@ fn files_read(index: &RankIndex, root: &Arc<Root>) -> u64 {
 }
 
 #[test]
-fn other_states_of_the_same_files_are_written_down_alone() {
+fn changed_states_of_unchanged_files_are_recorded() {
     let (tree, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let name = |nth: usize| format!("src/{nth:03}.rs");
-    for nth in 0..120 {
-        write(tree.path(), &name(nth), format!("fn open_{nth}() {{ session(); }}\n").as_bytes());
+    let name = |position: usize| format!("src/{position:03}.rs");
+    for position in 0..120 {
+        write(tree.path(), &name(position), format!("fn open_{position}() {{ session(); }}\n").as_bytes());
     }
     let root = open(tree.path());
     if !root.knows_states() {
@@ -238,8 +238,8 @@ fn other_states_of_the_same_files_are_written_down_alone() {
     settle();
     assert_eq!((files_read(&reopened(), &root), opened(&reopened())), (0, 0));
     // Touch all files, as switching branches back and forth would do.
-    for nth in 0..120 {
-        let file = fs::File::options().append(true).open(tree.path().join(name(nth))).unwrap();
+    for position in 0..120 {
+        let file = fs::File::options().append(true).open(tree.path().join(name(position))).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
     }
     settle();
@@ -255,35 +255,35 @@ fn other_states_of_the_same_files_are_written_down_alone() {
         assert_eq!(files_read(&index, &root), 1, "round {round}");
         merged |= segments(&index) < before;
         assert!(opened(&index) <= round + 1, "round {round}");
-        assert_eq!(told(&index), told(&made_anew(&root)), "round {round}");
+        assert_eq!(dump(&index), dump(&fresh_index(&root)), "round {round}");
     }
     assert!(merged);
 }
 
 #[test]
-fn an_index_that_begins_as_another_trees_answers_as_one_made_anew() {
+fn index_seeded_from_another_tree_equals_a_fresh_one() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    for nth in 0..60 {
-        let text = format!("fn open_{nth}() {{ session(); }}\n");
-        write(one.path(), &format!("src/{nth:03}.rs"), text.as_bytes());
+    for position in 0..60 {
+        let text = format!("fn open_{position}() {{ session(); }}\n");
+        write(one.path(), &format!("src/{position:03}.rs"), text.as_bytes());
         // Some files are removed, some changed, and some new.
-        match nth % 10 {
+        match position % 10 {
             0 => {}
-            1 => write(two.path(), &format!("src/{nth:03}.rs"), b"struct Router;\n"),
-            2 => write(two.path(), &format!("lib/{nth:03}.rs"), text.as_bytes()),
-            _ => write(two.path(), &format!("src/{nth:03}.rs"), text.as_bytes()),
+            1 => write(two.path(), &format!("src/{position:03}.rs"), b"struct Router;\n"),
+            2 => write(two.path(), &format!("lib/{position:03}.rs"), text.as_bytes()),
+            _ => write(two.path(), &format!("src/{position:03}.rs"), text.as_bytes()),
         }
     }
     let (first, second) = (open(one.path()), open(two.path()));
     let caches = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let opened = |nth: usize| RankIndex::in_directory(caches[nth].path(), &Stop::never()).unwrap();
+    let opened = |position: usize| RankIndex::in_directory(caches[position].path(), &Stop::never()).unwrap();
     assert_eq!(files_read(&opened(0), &first), 60);
     RankIndex::copy(caches[0].path(), caches[1].path(), &Stop::never()).unwrap();
     let index = opened(1);
     assert_eq!(files_read(&index, &second), 12);
-    assert_eq!(told(&index), told(&made_anew(&second)));
+    assert_eq!(dump(&index), dump(&fresh_index(&second)));
     // The first index must be unchanged.
-    assert_eq!(told(&opened(0)), told(&made_anew(&first)));
+    assert_eq!(dump(&opened(0)), dump(&fresh_index(&first)));
     let never = Stop::never();
     never.cancel();
     let empty = tempfile::tempdir().unwrap();
@@ -292,7 +292,7 @@ fn an_index_that_begins_as_another_trees_answers_as_one_made_anew() {
 }
 
 #[test]
-fn what_the_project_calls_itself_weighs_nothing_beside_other_words() {
+fn project_names_are_ignored_next_to_other_words() {
     let top = tempfile::tempdir().unwrap();
     let directory = top.path().join("cobra");
     write(&directory, "cobra.go", b"package cobra\n\nfunc OnInitialize() {}\n");

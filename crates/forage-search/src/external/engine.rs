@@ -100,7 +100,7 @@ impl<'a> ExternalEngine<'a> {
         if searched.halted {
             return Ok(searched);
         }
-        let handle = self.hand_over(text).map_err(|source| ExternalError::Memory { source })?;
+        let handle = self.memory_file(text).map_err(|source| ExternalError::Memory { source })?;
         let line_count = memchr::memchr_iter(b'\n', text).count() as u64;
         let output_limit =
             2 * text.len() as u64 + (line_count + 2) * limits::EXTERNAL_OUTPUT_PER_LINE + (1 << 20);
@@ -149,7 +149,7 @@ impl<'a> ExternalEngine<'a> {
 
     /// Creates an in-memory file with the text. It is in no directory, so it has no name that could be taken
     /// for an option, and nothing can replace it.
-    fn hand_over(&self, text: &[u8]) -> std::io::Result<OwnedFd> {
+    fn memory_file(&self, text: &[u8]) -> std::io::Result<OwnedFd> {
         let mut file = std::fs::File::from(memfd_create("forage-text", MemfdFlags::CLOEXEC)?);
         // We write an empty line first, so that no bytes are taken for a byte-order mark. This matters
         // because the text is already decoded.

@@ -53,8 +53,8 @@ impl SymbolClass {
         if symbol < 128 {
             return self.ascii >> symbol & 1 == 1;
         }
-        let behind = self.ranges.partition_point(|&(start, _)| start <= symbol);
-        behind > 0 && symbol <= self.ranges[behind - 1].1
+        let after = self.ranges.partition_point(|&(start, _)| start <= symbol);
+        after > 0 && symbol <= self.ranges[after - 1].1
     }
 
     fn is_raw(&self) -> bool {

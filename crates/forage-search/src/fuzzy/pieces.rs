@@ -53,7 +53,7 @@ struct PieceChoice {
 }
 
 impl PieceChoice {
-    fn nothing() -> PieceChoice {
+    fn empty() -> PieceChoice {
         PieceChoice { cost: 0.0, literals: Vec::new() }
     }
 
@@ -86,7 +86,7 @@ fn choices(hir: &Hir, max: usize) -> Choices {
     let mut places = Vec::new();
     add_places(hir, max, &mut places);
     let mut best: Vec<Choices> = Vec::with_capacity(places.len() + 1);
-    best.push((0..=max).map(|count| (count == 0).then(PieceChoice::nothing)).collect());
+    best.push((0..=max).map(|count| (count == 0).then(PieceChoice::empty)).collect());
     for end in 1..=places.len() {
         // We can leave out the last position, use the pieces inside it, or end a piece there.
         let mut here = best[end - 1].clone();
@@ -146,7 +146,7 @@ fn add_places(hir: &Hir, max: usize, places: &mut Vec<PatternPlace>) {
         HirKind::Alternation(branches) => {
             let branches: Vec<Choices> = branches.iter().map(|branch| choices(branch, max)).collect();
             let all = |count: usize| {
-                branches.iter().try_fold(PieceChoice::nothing(), |sum, branch| {
+                branches.iter().try_fold(PieceChoice::empty(), |sum, branch| {
                     let sum = sum.and(branch.get(count)?.as_ref()?);
                     (sum.literals.len() <= MAX_LITERALS).then_some(sum)
                 })

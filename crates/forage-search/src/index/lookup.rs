@@ -93,7 +93,7 @@ impl LookupOpening {
     fn wait(&self, stop: &Stop) {
         let mut progress = self.progress();
         while !progress.is_over && stop.check().is_none() {
-            let woken = self.changed.wait_timeout(progress, limits::BETWEEN_LOOKS);
+            let woken = self.changed.wait_timeout(progress, limits::POLL_INTERVAL);
             progress = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -419,7 +419,7 @@ impl<'a> LookupCursor<'a> {
 
     /// Finds the ranges of a file in this state that can contain a match of the search's only query. Returns
     /// `None` if they are unknown.
-    pub(crate) fn stretches(
+    pub(crate) fn ranges(
         &self,
         entry: &Entry<'_>,
         choice: Option<&ListedFiles>,
@@ -435,7 +435,7 @@ impl<'a> LookupCursor<'a> {
             }),
         }?;
         let [candidates] = &self.selection?.candidates(layers)?[layer][..] else { return None };
-        layers[layer].stretches(file, &candidates.parts)
+        layers[layer].ranges(file, &candidates.parts)
     }
 
     fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<UnchangedFile<'a>> {

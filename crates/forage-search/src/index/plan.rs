@@ -108,7 +108,7 @@ impl TrigramQuery {
     pub fn from_pattern(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
             // The index contains the decoded text, not the bytes.
-            _ if pattern.is_of_bytes() => Self::Any,
+            _ if pattern.matches_bytes() => Self::Any,
             None => Self::from_hir(pattern.outline()),
             Some(fuzzy) => {
                 let pieces = fuzzy.pieces().map_or(Self::Any, Self::from_literals);

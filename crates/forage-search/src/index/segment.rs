@@ -335,7 +335,7 @@ impl Segment {
     }
 
     /// Merges these parts of a file into ranges. Returns `None` if the ranges are unknown.
-    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<FilePart>> {
+    pub(super) fn ranges(&self, file: u32, parts: &NumberSet) -> Option<Vec<FilePart>> {
         let mut stretches: Vec<FilePart> = Vec::new();
         let mut start = PartEnd::default();
         for part in self.parts_of(file)? {
@@ -494,8 +494,8 @@ impl Segment {
     /// Looks up the posting list of a trigram. Returns `None` if no part contains it.
     fn list(&self, trigram: Trigram) -> Result<Option<List>, TrigramIndexError> {
         let begins_before = |page| u32_at(&self.pages, page * PAGE_RECORD_BYTES) <= trigram.number();
-        let behind = partition(self.pages_read.len(), begins_before);
-        let Some(page) = behind.checked_sub(1) else { return Ok(None) };
+        let after = partition(self.pages_read.len(), begins_before);
+        let Some(page) = after.checked_sub(1) else { return Ok(None) };
         let records = self.page(page)?;
         let number = |record: usize| u32_at(records, record * TRIGRAM_BYTES);
         let count = records.len() / TRIGRAM_BYTES;

@@ -182,7 +182,7 @@ impl VerifyBatch {
 
 /// The result of scrubbing one file of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reread {
+pub enum ScrubOutcome {
     /// Searches do not trust the index for this file, or its state has changed, so they will read it anyway.
     Unused,
     /// The file has the indexed bytes, this many of them.
@@ -192,19 +192,19 @@ pub enum Reread {
 }
 
 /// Reads a file of an index again, to detect changes that its state does not reveal.
-pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) -> Reread {
+pub fn scrub_file(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) -> ScrubOutcome {
     let mut read = || {
         let (mut opened, content) = trusted(root, index, file)?;
         let known = matches!(content, Content::Indexed | Content::Binary);
         let expected = index.checksum(file).filter(|_| known)?;
         let state = opened.state();
         let mut checksum = crc32fast::Hasher::new();
-        let mut read = opened.read_into(buffer, limits::REREAD_BYTES).ok()?;
+        let mut read = opened.read_into(buffer, limits::SCRUB_BYTES).ok()?;
         checksum.update(buffer);
         let mut bytes = buffer.len() as u64;
         while read == forage_fs::Contents::TooLarge {
             buffer.clear();
-            if buffer.read_more(opened.reader(), limits::REREAD_BYTES).ok()? == 0 {
+            if buffer.read_more(opened.reader(), limits::SCRUB_BYTES).ok()? == 0 {
                 read = forage_fs::Contents::Whole;
             }
             checksum.update(buffer);
@@ -212,9 +212,9 @@ pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) 
         }
         // If the state differs, the file is being changed, and searches will notice this.
         (opened.state_now() == state).then(|| match checksum.finalize() == expected {
-            true => Reread::Same(bytes),
-            false => Reread::Different,
+            true => ScrubOutcome::Same(bytes),
+            false => ScrubOutcome::Different,
         })
     };
-    read().unwrap_or(Reread::Unused)
+    read().unwrap_or(ScrubOutcome::Unused)
 }

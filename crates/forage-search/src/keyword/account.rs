@@ -212,8 +212,8 @@ impl Nearby {
         while let Some(passed) = self.matches.next_if(|&next| next <= number) {
             self.last = Some(passed);
         }
-        let behind = self.last.is_some_and(|last| number - last <= self.context);
-        behind || self.matches.peek().is_some_and(|next| next - number <= self.context)
+        let after = self.last.is_some_and(|last| number - last <= self.context);
+        after || self.matches.peek().is_some_and(|next| next - number <= self.context)
     }
 }
 

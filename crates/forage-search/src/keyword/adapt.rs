@@ -134,8 +134,8 @@ fn tally(gathered: &mut KeywordFindings, heading: u64) -> Vec<TermTally> {
 fn refuse(gathered: &mut KeywordFindings, tallies: &[TermTally], bounds: &KeywordOptions) {
     let (visited, is_whole) = (gathered.report.visited as f64, gathered.report.stopped.is_none());
     for (term, tally) in gathered.terms.iter_mut().zip(tallies) {
-        let is_in_most = tally.files as f64 >= visited * limits::NEARLY_EVERY;
-        let is_on_most = tally.share >= tally.files as f64 * limits::NEARLY_EVERY;
+        let is_in_most = tally.files as f64 >= visited * limits::BROAD_TERM_SHARE;
+        let is_on_most = tally.share >= tally.files as f64 * limits::BROAD_TERM_SHARE;
         let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermStatus::TooBroad && is_whole;
         if term.lacks_something() && !(may_refuse && is_in_most && is_on_most) {
             term.fate = TermStatus::Kept;

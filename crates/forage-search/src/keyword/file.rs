@@ -21,7 +21,7 @@ use crate::scan::TextSearch;
 
 /// The limits for collecting the matches of each file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gathering {
+pub(super) struct CollectLimits {
     /// A term with more bytes of output than this is too broad.
     pub(super) term_bytes: u64,
     /// Lines of context.
@@ -34,7 +34,7 @@ pub(super) struct Gathering {
     pub(super) cuts_lines: bool,
 }
 
-impl Gathering {
+impl CollectLimits {
     /// The length above which we keep only a part of a line. The requirement's rule prints all of it. A line
     /// beyond the limit of a term makes it too broad anyway.
     fn longest_line(&self) -> usize {
@@ -85,7 +85,7 @@ pub(super) struct TermFinder<'p> {
     live: u64,
     /// The start of the search, to which printed paths are relative.
     start: &'p RelPath,
-    gathering: Gathering,
+    gathering: CollectLimits,
     /// The terms that we search for together by their literals, and the filter that finds them.
     together: Option<(Vec<usize>, Prefilter)>,
     /// The terms that we search for one by one.
@@ -115,7 +115,7 @@ struct Hits {
     wanted: u64,
     /// Minimum number of bytes printed before each line: path, a one-digit number, separators.
     head: u64,
-    gathering: Gathering,
+    gathering: CollectLimits,
 }
 
 /// The matching lines of one term in one file.
@@ -131,7 +131,7 @@ struct Count {
 }
 
 impl Hits {
-    fn new(path_bytes: usize, terms: usize, gathering: Gathering, wanted: u64) -> Self {
+    fn new(path_bytes: usize, terms: usize, gathering: CollectLimits, wanted: u64) -> Self {
         let counts = vec![Count::default(); terms.min(TERMS)];
         Self {
             found: Vec::new(),
@@ -253,7 +253,7 @@ impl<'p> TermFinder<'p> {
         patterns: &'p [Option<Pattern>],
         live: u64,
         start: &'p RelPath,
-        gathering: Gathering,
+        gathering: CollectLimits,
         stop: &Stop,
     ) -> Self {
         let finder = |pattern: &'p Option<Pattern>| Some(LineFinder::new(pattern.as_ref()?, stop));
@@ -545,7 +545,7 @@ struct AnyTerm<'a, 'p> {
 impl MatchingLines for AnyTerm<'_, '_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
         // The collector counts the printed bytes, so we need no limit here.
-        let gathering = Gathering { term_bytes: u64::MAX, ..self.finder.gathering };
+        let gathering = CollectLimits { term_bytes: u64::MAX, ..self.finder.gathering };
         let mut hits = Hits::new(0, self.finder.patterns.len(), gathering, u64::MAX);
         (hits.over, hits.full) = (self.over.get(), self.over.get());
         self.finder.find(text, stop, &mut hits);

@@ -6,7 +6,7 @@ use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::{FileEvidence, Nearby};
-use super::file::{Gathering, KeywordHit, TermFinder};
+use super::file::{CollectLimits, KeywordHit, TermFinder};
 use super::second_pass::reopen;
 use super::{KeywordFindings, KeywordOptions};
 use crate::limits;
@@ -31,7 +31,7 @@ impl KeywordFindings {
         stop: &Stop,
         choose: &ChooseLines<'_>,
     ) -> usize {
-        let gathering = Gathering {
+        let gathering = CollectLimits {
             term_bytes: options.term_bytes,
             context: options.context,
             counts_all: true,

@@ -9,7 +9,7 @@ use forage_base::{Stop, in_threads};
 use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
-use super::file::{Gathering, LineSelection, TermFinder};
+use super::file::{CollectLimits, LineSelection, TermFinder};
 use crate::limits;
 use crate::pattern::Pattern;
 
@@ -18,7 +18,7 @@ pub(super) struct SecondPass<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) start: &'a RelPath,
     pub(super) patterns: &'a [Option<Pattern>],
-    pub(super) gathering: Gathering,
+    pub(super) gathering: CollectLimits,
     pub(super) max_file_bytes: Option<u64>,
     pub(super) threads: usize,
     pub(super) stop: &'a Stop,

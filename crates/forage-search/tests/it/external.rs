@@ -13,7 +13,7 @@ use forage_search::external::{
     self, ExternalError, ExternalReport, ExternalRequest, Program, ProgramError, ProgramKind,
 };
 use forage_search::{
-    Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, search,
+    Case, FileEvents, Pattern, PatternError, PatternOptions, ResumePoint, ScanOptions, search,
 };
 
 use crate::search::{GLOBS, LITERALS, PATTERNS, open};
@@ -72,8 +72,8 @@ pub(crate) fn random_request(random: &mut Random) -> Wanted {
     walk.label_hidden = random.one_in(6);
     let place = RelPath::parse(random.pick(&["a", "a.c", "lib.rs", "src/a"]), &RelPath::root()).unwrap();
     let after = match random.below(6) {
-        0 => Some(Delivered::Matches(place, 2)),
-        1 => Some(Delivered::Lines(place, 3)),
+        0 => Some(ResumePoint::Matches(place, 2)),
+        1 => Some(ResumePoint::Lines(place, 3)),
         _ => None,
     };
     let scan = ScanOptions {

@@ -118,7 +118,7 @@ const TERMS: &[&str] = &[
 fn terms_beyond_the_limit_are_not_used() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), "t69x\n").unwrap();
-    let terms: Vec<String> = (0..70).map(|nth| format!("t{nth}x")).collect();
+    let terms: Vec<String> = (0..70).map(|index| format!("t{index}x")).collect();
     let root = open(directory.path());
     let options = KeywordOptions::default();
     let found = gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never());

@@ -90,7 +90,7 @@ fn parts_match_like_whole_files() {
             let mut random = Random::new(*seed);
             let base = segment(root, None);
             let walked = Arc::new(index(&[&base]));
-            let (watched, told) = watched_index(root, &[&base]);
+            let (watched, reported) = watched_index(root, &[&base]);
             watched.prepare(&WalkOptions::default()).unwrap().unwrap();
             let mut edits = Vec::new();
             for round in 0..4 {
@@ -108,7 +108,7 @@ fn parts_match_like_whole_files() {
                     let pattern = Pattern::new(wanted.text, &wanted.options).unwrap();
                     let answer = |index| answer(root, &RelPath::root(), &pattern, &wanted, usize::MAX, index);
                     let expected = answer(None);
-                    for (name, index) in [("walked", &walked), ("watched", &told)] {
+                    for (name, index) in [("walked", &walked), ("watched", &reported)] {
                         assert_eq!(answer(Some(index)), expected, "seed {seed} {name} {}", wanted.shown);
                     }
                 }
@@ -159,13 +159,13 @@ fn line_numbers_of_parts_come_from_the_index() {
     };
     let line = filler.lines().count() as u64 + 1;
     let walked = Arc::new(index(&[&forged]));
-    let (watched, told) = watched_index(&root, &[&forged]);
+    let (watched, reported) = watched_index(&root, &[&forged]);
     watched.prepare(&WalkOptions::default()).unwrap().unwrap();
-    for index in [&walked, &told] {
+    for index in [&walked, &reported] {
         assert_eq!(found(index), [[1_000_001]]);
     }
     fs::write(root.join("a"), format!("{filler}needle\n{filler}x")).unwrap();
-    for index in [&walked, &told] {
+    for index in [&walked, &reported] {
         assert_eq!(found(index), [[line]]);
     }
 }

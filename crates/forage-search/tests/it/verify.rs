@@ -7,7 +7,8 @@ use std::path::Path;
 use forage_base::Stop;
 use forage_fs::{ReadBuffer, RelPath};
 use forage_search::index::{
-    Content, IndexedFile, PartEnd, Reread, Segment, SegmentBuilder, SegmentPart, Trigrams, reread, verify,
+    Content, IndexedFile, PartEnd, ScrubOutcome, Segment, SegmentBuilder, SegmentPart, Trigrams, scrub_file,
+    verify,
 };
 
 use crate::index::{SETTLED, segment};
@@ -66,8 +67,9 @@ fn verify_names_every_faulty_file() {
         let named: BTreeSet<_> = found.named.iter().map(|path| path.display().into_owned()).collect();
         let wanted = if fault == None { BTreeSet::new() } else { BTreeSet::from(["a.txt".to_owned()]) };
         assert_eq!((found.compared, found.different, named), (1, wanted.len() as u64, wanted), "{fault:?}");
-        let read = reread(&root, &index, 0, &mut ReadBuffer::default());
-        let wanted = if fault == Checksum { Reread::Different } else { Reread::Same(TEXT.len() as u64) };
+        let read = scrub_file(&root, &index, 0, &mut ReadBuffer::default());
+        let wanted =
+            if fault == Checksum { ScrubOutcome::Different } else { ScrubOutcome::Same(TEXT.len() as u64) };
         assert_eq!(read, wanted, "{fault:?}");
     }
 }
@@ -89,7 +91,7 @@ fn verify_accepts_a_correct_index() {
         assert_eq!((found.different, found.changed), (0, 0), "{found:?}");
         compared += found.compared;
         for file in 0..index.len() {
-            assert_ne!(reread(&root, &index, file, &mut ReadBuffer::default()), Reread::Different);
+            assert_ne!(scrub_file(&root, &index, file, &mut ReadBuffer::default()), ScrubOutcome::Different);
         }
     }
     assert!(compared > 100, "{compared} files");

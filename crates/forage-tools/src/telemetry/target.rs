@@ -37,27 +37,27 @@ pub struct CallObservers {
     /// Set when a call enters the journal. If it is already set, we do not add the call.
     pub is_entered: Option<Arc<AtomicBool>>,
     /// Collects the models that one call uses.
-    pub(super) noted: Option<Arc<NotedInCall>>,
+    pub(super) noted: Option<Arc<CallTelemetry>>,
 }
 
 /// The models that one call has used, and the event of its lookup.
 #[derive(Default)]
-pub(crate) struct NotedInCall(Mutex<(Vec<Value>, Map<String, Value>)>);
+pub(crate) struct CallTelemetry(Mutex<(Vec<Value>, Map<String, Value>)>);
 
-impl NotedInCall {
+impl CallTelemetry {
     pub(super) fn lock(&self) -> MutexGuard<'_, (Vec<Value>, Map<String, Value>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Telemetry for NotedInCall {
+impl Telemetry for CallTelemetry {
     fn record(&self, event: Map<String, Value>) {
         self.lock().1.extend(event);
     }
 }
 
 /// Builds the report of a request to the model `provider/model` as a JSON object.
-pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
+pub fn model_report(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
     let (provider, model) = name.split_once('/').unwrap_or(("", name));
     json!({
         "provider": plain(provider),
@@ -100,18 +100,18 @@ impl CallObservers {
             Err(error) if error.is_stop() => "stopped",
             Err(_) => "failed",
         };
-        let mut told = of_model(&model.name(), status, attempts, began.elapsed());
+        let mut event = model_report(&model.name(), status, attempts, began.elapsed());
         if let Ok((answer, _)) = answer {
-            told["provider"] = json!(plain(&answer.provider));
-            told["model"] = json!(plain(&answer.model));
-            add_usage(&mut told, answer.usage, answer.cost_usd);
+            event["provider"] = json!(plain(&answer.provider));
+            event["model"] = json!(plain(&answer.model));
+            add_usage(&mut event, answer.usage, answer.cost_usd);
         }
-        self.note(told);
+        self.note(event);
     }
 
     /// Adds a model whose answer came from the cache.
     pub(crate) fn kept(&self, model: &dyn ChatModel) {
-        self.note(of_model(&model.name(), "from_cache", 0, Duration::ZERO));
+        self.note(model_report(&model.name(), "from_cache", 0, Duration::ZERO));
     }
 
     fn note(&self, model: Value) {
@@ -150,8 +150,8 @@ mod tests {
             ("local/C:\\Users\\someone\\tiny", "local", "tiny"),
             ("small", "", "small"),
         ] {
-            let told = of_model(name, "answered", 1, Duration::ZERO);
-            assert_eq!((&told["provider"], &told["model"]), (&json!(provider), &json!(model)), "{name}");
+            let event = model_report(name, "answered", 1, Duration::ZERO);
+            assert_eq!((&event["provider"], &event["model"]), (&json!(provider), &json!(model)), "{name}");
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{says_something, split, take_flag, take_number};
+use crate::arguments::{has_value, split, take_flag, take_number};
 use crate::error::ToolError;
 
 /// Argument names for globs that exclude files.
@@ -74,7 +74,7 @@ pub(super) fn to_search(fields: &mut Map<String, Value>) -> Result<(), ToolError
 pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     // Anthropic's editor tools use this. The number -1 means the end of the file.
     for name in ["view_range", "range", "lines", "line_range"] {
-        let Some(range) = fields.get(name).filter(|range| says_something(range)) else { continue };
+        let Some(range) = fields.get(name).filter(|range| has_value(range)) else { continue };
         let numbers: Option<Vec<i64>> = match range {
             Value::Array(items) => items.iter().map(Value::as_i64).collect(),
             Value::String(text) => text.split(['-', ',', ':']).map(|part| part.trim().parse().ok()).collect(),
@@ -110,8 +110,8 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
 /// Converts separate numbers of lines before and after a match to a single number, the larger one.
 fn context_lines(fields: &mut Map<String, Value>, name: &str) {
     let before = take_number(fields, &["-B", "before_context", "context_before", "before"]);
-    let behind = take_number(fields, &["-A", "after_context", "context_after", "after"]);
-    if let Some(lines) = before.max(behind) {
+    let after = take_number(fields, &["-A", "after_context", "context_after", "after"]);
+    if let Some(lines) = before.max(after) {
         fields.entry(name).or_insert(json!(lines));
     }
 }
@@ -119,8 +119,7 @@ fn context_lines(fields: &mut Map<String, Value>, name: &str) {
 /// Converts excluding globs and file types to a `file_pattern`.
 fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     let mut added = Vec::new();
-    if let Some(kind) =
-        fields.get("type").or_else(|| fields.get("file_type")).filter(|kind| says_something(kind))
+    if let Some(kind) = fields.get("type").or_else(|| fields.get("file_type")).filter(|kind| has_value(kind))
     {
         let names = texts("type", kind)?;
         for name in &names {
@@ -177,7 +176,7 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, ToolError> {
     let own =
         |text: &str| split(text).into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
     match value {
-        value if !says_something(value) => Ok(Vec::new()),
+        value if !has_value(value) => Ok(Vec::new()),
         Value::String(text) => Ok(own(text)),
         Value::Array(items) => {
             let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();

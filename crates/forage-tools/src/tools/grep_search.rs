@@ -1,9 +1,9 @@
 //! `grep_search`: searches files for a regex, grouped by file.
 
-mod gathered;
+mod referencing_files;
+pub(super) mod remaining;
 mod render;
 mod request;
-pub(super) mod rest;
 mod uses;
 
 use std::ops::ControlFlow;
@@ -14,21 +14,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub use self::gathered::GatheredUses;
+pub use self::referencing_files::UsesCache;
+use self::remaining::Rest;
 pub use self::request::{GrepOutput, GrepRequest};
-use self::rest::Rest;
 pub use self::uses::{GrepDefinition, GrepReceiver, GrepWithin};
 use super::adapted;
 use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
-use crate::arguments::{Clamp, Foreign, ForeignNames, refuse_pages};
+use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp, refuse_pages};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
 use crate::limits;
 use crate::lines::{event_text, kind_name};
+use crate::multi_root::{RootScope, in_turn, whole_path};
 use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::several::{AboutRoots, in_turn, whole_path};
 use crate::tool::{RecordReceiver, Tool};
 use crate::verdict::CallVerdict;
 
@@ -78,7 +78,7 @@ pub struct GrepResponse {
     pub left_out: Vec<GrepReceiver>,
     /// Directories with further matches that are not in `files`, those with the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub elsewhere: Vec<rest::GrepDirectory>,
+    pub elsewhere: Vec<remaining::GrepDirectory>,
     /// No file matches `file_pattern`.
     pub no_file_chosen: bool,
     /// This page continues another. Its counts exclude the earlier pages, except with `output: "uses"`.
@@ -104,7 +104,7 @@ pub struct GrepResponse {
 
 impl GrepResponse {
     /// Creates a response without results.
-    fn of(request: &GrepRequest) -> Self {
+    fn for_request(request: &GrepRequest) -> Self {
         Self {
             pattern: request.pattern.clone(),
             path: String::new(),
@@ -194,27 +194,30 @@ impl Tool for GrepSearch {
     const TITLE: &'static str = "Search file contents";
     const DESCRIPTION: &'static str = include_str!("grep_search.md");
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
-    const ABOUT: AboutRoots = AboutRoots::Each;
+    const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: &'static str = "{grep_search.include_ignored} searches them";
     const OF_PAGES: &'static [&'static str] = &["output", "max_results", "cursor"];
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["query", "regex", "search", "search_pattern"], Foreign::Same("pattern")),
-        (&["glob", "globs", "include", "includes", "include_pattern"], Foreign::Same("file_pattern")),
-        (&["file_glob"], Foreign::Same("file_pattern")),
-        (&["directory", "dir", "dir_path", "file", "file_path", "paths"], Foreign::Same("path")),
-        (&["context", "-C"], Foreign::Same("context_lines")),
-        (&["-A", "context_after", "after"], Foreign::Same("after_context")),
-        (&["-B", "context_before", "before"], Foreign::Same("before_context")),
-        (&["fixed_string", "literal", "is_literal", "-F"], Foreign::Same("fixed_strings")),
-        (&["is_regex", "isRegexp", "use_regex"], Foreign::Opposite("fixed_strings")),
-        (&["whole_word", "whole_words", "match_whole_word", "word", "-w"], Foreign::Same("word_regexp")),
-        (&["-v", "invert"], Foreign::Same("invert_match")),
-        (&["output_mode", "mode"], Foreign::Same("output")),
-        (&["limit", "head_limit", "max_count", "max_matches"], Foreign::Same("max_results")),
-        (&["case_insensitive", "insensitive", "-i"], Foreign::Same("ignore_case")),
-        (&["case_sensitive"], Foreign::Opposite("ignore_case")),
-        (&["hidden", "include_hidden", "no_ignore"], Foreign::Same("include_ignored")),
-        (&["offset"], Foreign::Missing("to continue, pass the `cursor` of the previous answer")),
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["query", "regex", "search", "search_pattern"], ArgumentAlias::Rename("pattern")),
+        (&["glob", "globs", "include", "includes", "include_pattern"], ArgumentAlias::Rename("file_pattern")),
+        (&["file_glob"], ArgumentAlias::Rename("file_pattern")),
+        (&["directory", "dir", "dir_path", "file", "file_path", "paths"], ArgumentAlias::Rename("path")),
+        (&["context", "-C"], ArgumentAlias::Rename("context_lines")),
+        (&["-A", "context_after", "after"], ArgumentAlias::Rename("after_context")),
+        (&["-B", "context_before", "before"], ArgumentAlias::Rename("before_context")),
+        (&["fixed_string", "literal", "is_literal", "-F"], ArgumentAlias::Rename("fixed_strings")),
+        (&["is_regex", "isRegexp", "use_regex"], ArgumentAlias::Negate("fixed_strings")),
+        (
+            &["whole_word", "whole_words", "match_whole_word", "word", "-w"],
+            ArgumentAlias::Rename("word_regexp"),
+        ),
+        (&["-v", "invert"], ArgumentAlias::Rename("invert_match")),
+        (&["output_mode", "mode"], ArgumentAlias::Rename("output")),
+        (&["limit", "head_limit", "max_count", "max_matches"], ArgumentAlias::Rename("max_results")),
+        (&["case_insensitive", "insensitive", "-i"], ArgumentAlias::Rename("ignore_case")),
+        (&["case_sensitive"], ArgumentAlias::Negate("ignore_case")),
+        (&["hidden", "include_hidden", "no_ignore"], ArgumentAlias::Rename("include_ignored")),
+        (&["offset"], ArgumentAlias::Unsupported("to continue, pass the `cursor` of the previous answer")),
     ];
     type Request = GrepRequest;
     type Response = GrepResponse;
@@ -227,7 +230,7 @@ impl Tool for GrepSearch {
         request.path.as_deref()
     }
 
-    fn most<'a>(request: &'a mut GrepRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(request: &'a mut GrepRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
         let most = match request.output.unwrap_or_default() {
             GrepOutput::Files | GrepOutput::Counts => limits::GREP_FILES,
             GrepOutput::Lines | GrepOutput::Uses => limits::GREP_MATCHES,
@@ -272,8 +275,8 @@ fn page(
         GrepOutput::Lines | GrepOutput::Uses => (ResultUnit::Matches, limits::GREP_MATCHES),
     };
     let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
-    let most = limits::GREP_MATCHES_MAX;
-    let max_results = clamp.number("max_results", request.max_results, default, 1, most);
+    let max = limits::GREP_MATCHES_MAX;
+    let max_results = clamp.number("max_results", request.max_results, default, 1, max);
     let mut search = LineSearch::new::<GrepSearch>(context, request, request.asked(context, unit, clamp))?;
     let mut files = Vec::new();
     let found = search.run(Some(max_results), &mut |file| {
@@ -351,7 +354,7 @@ fn respond(
         continued: search.cursor.is_some(),
         not_searched,
         no_file_chosen: search.no_file_chosen(report),
-        ..GrepResponse::of(request)
+        ..GrepResponse::for_request(request)
     };
     Ok(search.outcome(response, found))
 }

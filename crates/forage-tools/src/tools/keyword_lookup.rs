@@ -5,16 +5,16 @@ mod event;
 mod records;
 mod render;
 
-use crate::several::AboutRoots;
+use crate::multi_root::RootScope;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Instant;
 
 use aho_corasick::AhoCorasick;
 use forage_base::{Pace, Stop};
 use forage_lookup::{
-    Adapted, CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
+    Adaptation, CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
 };
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,12 +24,12 @@ use self::records::status;
 pub use self::records::{
     Has, LookupHit, LookupLine, LookupName, LookupResponse, LookupStatus, LookupWithoutFilter, Presence,
 };
-use crate::arguments::{Clamp, Foreign, ForeignNames};
-use crate::border::Border;
+use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
 use crate::context::{Context, LookupSettings};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::without_hidden;
 use crate::text::{around_place, clip};
 use crate::tool::Tool;
@@ -78,14 +78,14 @@ impl Tool for KeywordLookup {
     const TITLE: &'static str = "Look words up in a collection";
     const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
     const ON_BY_DEFAULT: bool = false;
-    const ABOUT: AboutRoots = AboutRoots::Nothing;
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["keywords", "keyword", "question", "pattern"], Foreign::Same("query")),
-        (&["repository"], Foreign::Same("repo")),
-        (&["file"], Foreign::Same("path")),
-        (&["lang"], Foreign::Same("language")),
-        (&["max_results", "top_k"], Foreign::Same("limit")),
-        (&["filters", "where"], Foreign::Same("filter")),
+    const ABOUT: RootScope = RootScope::None;
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["keywords", "keyword", "question", "pattern"], ArgumentAlias::Rename("query")),
+        (&["repository"], ArgumentAlias::Rename("repo")),
+        (&["file"], ArgumentAlias::Rename("path")),
+        (&["lang"], ArgumentAlias::Rename("language")),
+        (&["max_results", "top_k"], ArgumentAlias::Rename("limit")),
+        (&["filters", "where"], ArgumentAlias::Rename("filter")),
     ];
     type Request = LookupRequest;
     type Response = LookupResponse;
@@ -96,8 +96,8 @@ impl Tool for KeywordLookup {
 
     fn run(context: &Context, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
         let mut clamp = Clamp::new(&context.names, Self::NAME);
-        let most = limits::LOOKUP_HITS_MAX;
-        let limit = clamp.number("limit", request.limit, context.lookup.limit, 1, most);
+        let max = limits::LOOKUP_HITS_MAX;
+        let limit = clamp.number("limit", request.limit, context.lookup.limit, 1, max);
         if request.query.trim().is_empty() {
             let problem = "it is empty; give the words to look up: an error code, an identifier, an id";
             return Err(ToolError::argument("query", problem));
@@ -153,20 +153,20 @@ fn outcome(
         LookupState::StoreUnavailable(error) => Some(format!("{error}{}", context.names.hint(error.hint()))),
         _ => None,
     };
-    let words = Words::of(&query);
+    let words = Words::from_query(&query);
     let settings = &context.lookup;
     let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
     let mut warnings: Vec<String> = lookup.adapted.iter().map(adapted).collect();
     warnings.extend(unanswered(&lookup));
-    let mut hidden = Hidden::default();
-    let mut border = Border::new(&context.redactor, &mut hidden);
+    let mut hidden = RedactionReport::default();
+    let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
     // We stop here if the call was cancelled: texts can have megabytes, and no one waits for this answer.
     let hits = lookup
         .hits
         .into_iter()
         .take_while(|_| !context.stop.is_cancelled())
-        .map(|hit| LookupHit { has: held.next(), ..record(hit, settings, &words, &pace, &mut border) });
+        .map(|hit| LookupHit { has: held.next(), ..record(hit, settings, &words, &pace, &mut redactor) });
     let hits: Vec<LookupHit> = hits.collect();
     // A name that no text contains must count as not found, even if some texts contain parts of it.
     let found = status == LookupStatus::Found;
@@ -176,8 +176,8 @@ fn outcome(
         status,
         reason,
         filter: filter.conditions.iter().map(ToString::to_string).collect(),
-        name: lookup.name.map(LookupName::of),
-        without_filter: lookup.beyond.map(LookupWithoutFilter::of),
+        name: lookup.name.map(LookupName::from_facts),
+        without_filter: lookup.beyond.map(LookupWithoutFilter::from_counts),
         cut: lookup.cut,
         hits,
     };
@@ -201,15 +201,15 @@ fn outcome(
 }
 
 /// Describes how the search of a collection differed from the settings.
-fn adapted(adapted: &Adapted) -> String {
+fn adapted(adapted: &Adaptation) -> String {
     match adapted {
-        Adapted::Vector { asked, used } => {
+        Adaptation::Vector { asked, used } => {
             format!("the collection has no sparse vector `{asked}`; its only one, `{used}`, was searched")
         }
-        Adapted::Text { asked, used } => {
+        Adaptation::Text { asked, used } => {
             format!("the payload has no text in `{asked}`; the text of `{used}` is shown as `{asked}`")
         }
-        Adapted::NoIdf { vector, is_weighed, common } => {
+        Adaptation::NoIdf { vector, is_weighed, common } => {
             let max = forage_lookup::limits::HITS_ASKED;
             let weighing = match (is_weighed, common) {
                 (false, _) => "a common word counts as much as a rare one".to_owned(),
@@ -232,13 +232,13 @@ fn adapted(adapted: &Adapted) -> String {
 
 /// Writes a sentence for each question that the store left unanswered after it had returned results.
 fn unanswered(lookup: &Lookup) -> Vec<String> {
-    let mut told: Vec<Question> = Vec::new();
+    let mut reported: Vec<Question> = Vec::new();
     let mut warnings = Vec::new();
     for Unanswered { question, error } in &lookup.unanswered {
-        if told.contains(question) {
+        if reported.contains(question) {
             continue;
         }
-        told.push(*question);
+        reported.push(*question);
         let left_open = match question {
             Question::Rarity => "words are weighted by the shard of each result, which changes the order",
             Question::Ties => "the store chose which of the results with the lowest score are here",
@@ -260,7 +260,7 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
 struct Words(Option<AhoCorasick>);
 
 impl Words {
-    fn of(query: &str) -> Self {
+    fn from_query(query: &str) -> Self {
         let words = query.split(|character: char| !character.is_alphanumeric() && character != '_');
         let words: BTreeSet<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
         // This can fail only beyond billions of states, and the length of a query is limited. Without words,
@@ -287,12 +287,12 @@ fn record(
     settings: &LookupSettings,
     words: &Words,
     pace: &Pace,
-    border: &mut Border<'_>,
+    redactor: &mut OutputRedactor<'_>,
 ) -> LookupHit {
     let PointHit { id, score, mut payload } = hit;
     // We must redact the whole text before we cut anything. Note that a collection on a server may contain
     // redacted text already.
-    payload.values_mut().for_each(|value| texts(value, &mut |text| redact(text, border)));
+    payload.values_mut().for_each(|value| texts(value, &mut |text| redact(text, redactor)));
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
     let text = payload.get(&settings.text_field).and_then(Value::as_str).unwrap_or_default();
     let text = without_hidden(text).into_owned();
@@ -317,15 +317,15 @@ fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
 
 /// Redacts a text. If it is JSON, e.g. a node of LlamaIndex, we must redact the strings in it first. The
 /// serialized form has no lines, and a secret in it would end with half an escape.
-fn redact(text: &mut String, border: &mut Border<'_>) {
+fn redact(text: &mut String, redactor: &mut OutputRedactor<'_>) {
     if let Ok(written @ Value::Object(_)) = serde_json::from_str(text) {
         let mut redacted = written.clone();
-        texts(&mut redacted, &mut |text| border.text(text));
+        texts(&mut redacted, &mut |text| redactor.text(text));
         if redacted != written {
             *text = redacted.to_string();
         }
     }
-    border.text(text);
+    redactor.text(text);
 }
 
 /// Selects the lines with the most words, in the order of the text, or the first lines if no line has any. If
@@ -333,20 +333,20 @@ fn redact(text: &mut String, border: &mut Border<'_>) {
 fn best_lines(text: &str, first: Option<u64>, words: &Words, pace: &Pace) -> Vec<LookupLine> {
     let lines: Vec<&str> = text.lines().collect();
     let filled = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let counted = filled.map(|(nth, line)| {
+    let counted = filled.map(|(index, line)| {
         let count = if pace.allows(line.len() as u64 + 1) { words.in_line(line).0 } else { 0 };
-        (count, nth)
+        (count, index)
     });
     let mut best: Vec<(usize, usize)> = counted.collect();
-    best.sort_by_key(|&(count, nth)| (std::cmp::Reverse(count), nth));
+    best.sort_by_key(|&(count, index)| (std::cmp::Reverse(count), index));
     let has_any = best.first().is_some_and(|(count, _)| *count > 0);
     best.retain(|(count, _)| !has_any || *count > 0);
     best.truncate(limits::LOOKUP_LINES);
-    best.sort_by_key(|&(_, nth)| nth);
+    best.sort_by_key(|&(_, index)| index);
     best.into_iter()
-        .map(|(_, nth)| LookupLine {
-            line_number: first.map(|first| first.saturating_add(nth as u64)),
-            text: around(lines[nth].trim(), words, pace),
+        .map(|(_, index)| LookupLine {
+            line_number: first.map(|first| first.saturating_add(index as u64)),
+            text: around(lines[index].trim(), words, pace),
         })
         .collect()
 }

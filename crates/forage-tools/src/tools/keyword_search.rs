@@ -29,17 +29,17 @@ use serde::{Deserialize, Serialize};
 pub use self::answer::LineRange;
 use self::candidates::RankedCandidates;
 use self::order::OrderedMatches;
-use crate::arguments::{Foreign, ForeignNames};
-use crate::border::Border;
+use crate::arguments::{ArgumentAlias, ArgumentAliases};
 use crate::context::{Context, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
 use crate::error::ToolError;
 use crate::limits;
+use crate::multi_root::RootScope;
 use crate::outcome::ToolOutcome;
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::{line_text, sanitize_line};
-use crate::several::AboutRoots;
 use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
 use crate::tool::{Egress, Tool};
-use crate::verdict::{CallVerdict, unseen_matches};
+use crate::verdict::{CallVerdict, excluded_matches};
 
 /// The `keyword_search` tool.
 pub struct KeywordSearch;
@@ -233,10 +233,10 @@ impl Tool for KeywordSearch {
     const TITLE: &'static str = "Search by concept";
     const DESCRIPTION: &'static str = include_str!("keyword_search.md");
     const EGRESS: Egress = Egress::SendsText;
-    const ABOUT: AboutRoots = AboutRoots::Each;
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["terms", "keywords", "patterns"], Foreign::Same("search_terms")),
-        (&["question"], Foreign::Same("query")),
+    const ABOUT: RootScope = RootScope::PerRoot;
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["terms", "keywords", "patterns"], ArgumentAlias::Rename("search_terms")),
+        (&["question"], ArgumentAlias::Rename("query")),
     ];
     type Request = KeywordRequest;
     type Response = KeywordResponse;
@@ -281,7 +281,8 @@ impl Tool for KeywordSearch {
         outcome.warnings.extend(left_out(beyond as u64, gathered.beyond));
         if gathered.files.is_empty() {
             if gathered.report.stopped.is_none() {
-                outcome.response.not_searched = unseen(context, root, &start, &gathered, &stop);
+                outcome.response.not_searched =
+                    excluded_term_matches(context, root, &start, &gathered, &stop);
             }
             return Ok(outcome);
         }
@@ -310,7 +311,7 @@ fn check_models(context: &Context) -> Result<(), ToolError> {
         return Err(ToolError::NoModel {
             tool: context.names.tool(KeywordSearch::NAME),
             is_configured: settings.names_models(),
-            looked_for: settings.what_was_looked_for(),
+            looked_for: settings.describe_discovery(),
         });
     }
     Ok(())
@@ -433,7 +434,7 @@ fn error_of(term: &TermReport) -> String {
     }
 }
 
-fn unseen(
+fn excluded_term_matches(
     context: &Context,
     root: &Arc<Root>,
     start: &RelPath,
@@ -445,7 +446,7 @@ fn unseen(
         gathered.with_fate(&TermStatus::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // We search for all terms at once. If they are too long for one pattern, separate walks are not worth it.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
-        Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
+        Ok(pattern) => excluded_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
         Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },
     }
 }
@@ -512,8 +513,8 @@ fn file_record(
     let file = gathered.files.get(index)?;
     let match_lines: Vec<u64> =
         file.lines.iter().filter(|line| line.is_evidence()).map(|line| line.number).collect();
-    let most = file.matched.iter().map(|matches| u64::from(matches.lines)).max().unwrap_or(0);
-    let more_match_lines = most.saturating_sub(match_lines.len() as u64);
+    let max = file.matched.iter().map(|matches| u64::from(matches.lines)).max().unwrap_or(0);
+    let more_match_lines = max.saturating_sub(match_lines.len() as u64);
     Some(KeywordFile {
         path: absolute(root, &file.path),
         path_bytes: absolute_bytes(root, &file.path),
@@ -567,9 +568,9 @@ fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFil
     let mut record = file_record(root, gathered, index, why)?;
     let chosen = lexical::best_lines(file, LEXICAL_LINES);
     let mut hidden = found.hidden.borrow_mut();
-    let mut border = Border::new(found.redactor, &mut hidden);
+    let mut redactor = OutputRedactor::new(found.redactor, &mut hidden);
     // Redaction needs the lines around the chosen ones, because these may show that a line contains a secret.
-    let margin = border.margin();
+    let margin = redactor.margin();
     let is_near = |at: usize| chosen.iter().any(|&line| line.abs_diff(at) <= margin);
     let near: Vec<(usize, &EvidenceLine)> =
         file.lines.iter().enumerate().filter(|(at, _)| is_near(*at)).collect();
@@ -582,7 +583,7 @@ fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFil
             is_shown: chosen.contains(at),
         })
         .collect();
-    let texts = border.lines(&lines);
+    let texts = redactor.lines(&lines);
     let shown = near.iter().zip(texts).filter(|((at, _), _)| chosen.contains(at));
     record.evidence = shown
         .map(|((_, line), text)| {

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_fs::{Globs, RelPath, Root, WalkOptions, WalkReport};
+use forage_redact::RedactionReport;
 use forage_search::index::Index;
 use forage_search::{
-    Delivered, EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ScanOptions,
+    EventKind, FileEvents, Pattern, PatternBudget, PatternError, PatternOptions, ResumePoint, ScanOptions,
     SearchEvent, StoredTexts,
 };
 use serde::Serialize;
@@ -22,20 +23,20 @@ use self::best::BestPage;
 pub(super) use self::engine::SearchEnd;
 use self::engine::SearchEngine;
 use crate::arguments::{file_globs, globs_at, split};
-use crate::border::Border;
 use crate::changes::ChangedFiles;
 use crate::context::{Context, EngineSetting};
-use crate::cursor::{Cursor, SealedCursor, fingerprint};
+use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
 use crate::names::ToolNames;
 use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::revision::{Revision, RevisionTexts};
 use crate::text::quoted;
 use crate::tool::Tool;
-use crate::verdict::{CallVerdict, EXCLUDED_UNLESS_NAMED, unseen_matches};
+use crate::verdict::{CallVerdict, EXCLUDED_UNLESS_NAMED, excluded_matches};
 
 /// The arguments of a line search.
 pub(super) struct LineRequest<'a> {
@@ -102,14 +103,14 @@ pub(super) struct FoundFile {
 impl FoundFile {
     pub(super) fn new(
         file: FileEvents,
-        border: &mut Border<'_>,
+        redactor: &mut OutputRedactor<'_>,
         characters: Option<usize>,
         spans: usize,
     ) -> Self {
-        let (path, path_bytes) = border.path(&file.path);
+        let (path, path_bytes) = redactor.path(&file.path);
         let mut found =
             Self { place: file.path, path, path_bytes, matches: file.matches, events: file.events };
-        border.events(&mut found.events, characters.unwrap_or(usize::MAX), spans);
+        redactor.events(&mut found.events, characters.unwrap_or(usize::MAX), spans);
         found
     }
 
@@ -147,7 +148,7 @@ pub(super) struct LinesFound {
     /// True if the file of `last` reached the limit on lines that we keep of one file.
     is_in_file: bool,
     pub(super) end: SearchEnd,
-    pub(super) hidden: Hidden,
+    pub(super) hidden: RedactionReport,
     /// Files whose encoding was detected, except UTF-8: the first file and their number, by encoding.
     detected: BTreeMap<&'static str, (String, u64)>,
     /// The first notebook with matches that we had to search in its stored form, and the number of such
@@ -191,7 +192,7 @@ pub(super) struct LineSearch<'a> {
     /// Fingerprint that the cursors of this search are bound to.
     pub(super) bound: u64,
     pub(super) cursor: Option<Cursor>,
-    after: Option<Delivered>,
+    after: Option<ResumePoint>,
     has_globs_in_path: bool,
     has_globs: bool,
     /// The revision that we search instead of the working tree, and its files.
@@ -248,7 +249,7 @@ impl<'a> LineSearch<'a> {
         // globs.
         let bound_to = revision.as_ref().map(|revision| revision.name.as_str()).or(in_path.as_deref());
         let bound = fingerprint::<T>(request, &root, &start, bound_to);
-        let sealed = asked.cursor.map(|text| SealedCursor::parse(text, bound)).transpose()?;
+        let sealed = asked.cursor.map(|text| UnresolvedCursor::parse(text, bound)).transpose()?;
         let mut walk = WalkOptions {
             globs,
             only,
@@ -285,11 +286,11 @@ impl<'a> LineSearch<'a> {
     }
 
     /// Lets the search begin after the last result of the previous page.
-    fn continue_after(&mut self, sealed: &SealedCursor) -> Result<(), ToolError> {
+    fn continue_after(&mut self, sealed: &UnresolvedCursor) -> Result<(), ToolError> {
         let cursor = match &self.texts {
             Some(texts) => {
                 let found = texts.paths().iter().find_map(|path| sealed.at(path));
-                found.ok_or_else(SealedCursor::unknown)?
+                found.ok_or_else(UnresolvedCursor::unknown)?
             }
             None => {
                 let known = self.index.as_ref().map(|index| index.walk_options(&self.walk));
@@ -302,8 +303,8 @@ impl<'a> LineSearch<'a> {
             let Cursor { path, line, .. } = cursor.clone();
             self.walk.from = Some(path.clone());
             self.after = Some(match self.asked.unit {
-                ResultUnit::Lines => Delivered::Lines(path, line),
-                ResultUnit::Matches | ResultUnit::Files => Delivered::Matches(path, line),
+                ResultUnit::Lines => ResumePoint::Lines(path, line),
+                ResultUnit::Matches | ResultUnit::Files => ResumePoint::Matches(path, line),
             });
         }
         self.cursor = Some(cursor);
@@ -328,7 +329,7 @@ impl<'a> LineSearch<'a> {
     }
 
     /// Builds the options that say what the engine must keep of each file.
-    pub(super) fn scan(&self, limit: Option<u64>, border: &Border<'_>) -> ScanOptions {
+    pub(super) fn scan(&self, limit: Option<u64>, redactor: &OutputRedactor<'_>) -> ScanOptions {
         let is_of_files = self.asked.unit == ResultUnit::Files;
         let scan = ScanOptions {
             before_context: self.asked.around.0,
@@ -350,7 +351,7 @@ impl<'a> LineSearch<'a> {
         };
         match is_of_files {
             true => ScanOptions { count_only: true, before_context: 0, after_context: 0, ..scan },
-            false => border.widen(scan, self.asked.characters),
+            false => redactor.widen(scan, self.asked.characters),
         }
     }
 
@@ -361,14 +362,14 @@ impl<'a> LineSearch<'a> {
         limit: Option<u64>,
         receive: &mut Receive<'_>,
     ) -> Result<LinesFound, ToolError> {
-        let mut hidden = Hidden::default();
-        let mut border = Border::new(&self.context.redactor, &mut hidden);
+        let mut hidden = RedactionReport::default();
+        let mut redactor = OutputRedactor::new(&self.context.redactor, &mut hidden);
         let mut found = LinesFound::default();
         if let Some(limit) = limit.filter(|_| self.asked.best_first) {
-            let scan = self.scan(Some(limit), &border);
+            let scan = self.scan(Some(limit), &redactor);
             let mut page = BestPage::new(limit, &scan, self.cursor.as_ref());
             found.end = self.engine.run(self, &scan, |file| page.add(file))?;
-            page.finish(&mut border, self, &mut found, receive);
+            page.finish(&mut redactor, self, &mut found, receive);
             if found.end.walk.stopped.is_some() {
                 // If time ran out, the best results so far may not be the best ones overall. This answer must
                 // not have a next page.
@@ -377,19 +378,19 @@ impl<'a> LineSearch<'a> {
         } else {
             let mut is_later_piece = false;
             loop {
-                let scan = self.scan(limit, &border);
+                let scan = self.scan(limit, &redactor);
                 let end = self
                     .engine
-                    .run(self, &scan, |file| self.take(file, limit, &mut border, &mut found, receive))?;
+                    .run(self, &scan, |file| self.take(file, limit, &mut redactor, &mut found, receive))?;
                 match is_later_piece {
-                    true => found.end.go_on(end),
+                    true => found.end.append(end),
                     false => (found.end, is_later_piece) = (end, true),
                 }
                 let Some(last) = found.last.clone().filter(|_| found.is_in_file) else { break };
                 found.is_in_file = false;
                 // We continue within the file, after the lines that were passed on.
                 self.walk.from = Some(last.path.clone());
-                self.after = Some(Delivered::Lines(last.path, last.line));
+                self.after = Some(ResumePoint::Lines(last.path, last.line));
             }
         }
         found.hidden = hidden;
@@ -401,7 +402,7 @@ impl<'a> LineSearch<'a> {
         &self,
         mut file: FileEvents,
         limit: Option<u64>,
-        border: &mut Border<'_>,
+        redactor: &mut OutputRedactor<'_>,
         found: &mut LinesFound,
         receive: &mut Receive<'_>,
     ) -> ControlFlow<()> {
@@ -418,7 +419,7 @@ impl<'a> LineSearch<'a> {
         let mut wanted = file.events.iter().enumerate().filter(|(_, event)| counts(event));
         let cut = wanted.nth(room).map(|(at, _)| at);
         if let Some(end) = cut {
-            border.truncate(&mut file.events, end);
+            redactor.truncate(&mut file.events, end);
         }
         let is_of_files = self.asked.unit == ResultUnit::Files;
         if is_of_files && room == 0 && file.matches > 0 {
@@ -428,7 +429,7 @@ impl<'a> LineSearch<'a> {
         let is_full = cut.is_some();
         let has_more = file.more && !is_of_files;
         let (encoding, is_stored_notebook) = (file.detected, file.is_stored_notebook);
-        let mut file = FoundFile::new(file, border, self.asked.characters, self.asked.spans);
+        let mut file = FoundFile::new(file, redactor, self.asked.characters, self.asked.spans);
         if let Some(revision) = &self.revision {
             file.path = revision.shown(&file.path);
         }
@@ -483,7 +484,7 @@ impl<'a> LineSearch<'a> {
             }
             Some(pattern) => {
                 let searched = Some(report).filter(|_| self.engine.is_embedded());
-                unseen_matches(context, root, start, walk, pattern, searched, stop)
+                excluded_matches(context, root, start, walk, pattern, searched, stop)
             }
             None => CallVerdict::none(),
         };

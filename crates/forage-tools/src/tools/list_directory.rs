@@ -7,7 +7,7 @@ mod revision;
 mod symbols;
 
 use crate::head::Counts;
-use crate::several::{AboutRoots, whole_path};
+use crate::multi_root::{RootScope, whole_path};
 use forage_fs::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,14 +27,14 @@ use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{Clamp, Foreign, ForeignNames};
-use crate::border::Border;
+use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
 use crate::changes::ChangedFiles;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::place::PathTarget;
 use crate::sanitize::path_bytes;
 use crate::shown::Rendered;
@@ -197,22 +197,25 @@ impl Tool for ListDirectory {
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;
-    const ABOUT: AboutRoots = AboutRoots::Each;
+    const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: &'static str = "{list_directory.include_ignored} lists them";
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["directory", "directory_path", "dir", "dir_path"], Foreign::Same("path")),
-        (&["target_directory", "relative_workspace_path", "folder", "uri"], Foreign::Same("path")),
-        (&["depth"], Foreign::Same("max_depth")),
-        (&["hidden", "show_hidden", "include_hidden", "all"], Foreign::Same("include_ignored")),
-        (&["respect_git_ignore"], Foreign::Opposite("include_ignored")),
-        (&["pattern", "glob", "glob_pattern", "query", "file_pattern"], Foreign::Same("name")),
-        (&["filename"], Foreign::Same("name")),
-        (&["max_tokens", "token_budget", "budget"], Foreign::Same("tokens")),
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["directory", "directory_path", "dir", "dir_path"], ArgumentAlias::Rename("path")),
+        (&["target_directory", "relative_workspace_path", "folder", "uri"], ArgumentAlias::Rename("path")),
+        (&["depth"], ArgumentAlias::Rename("max_depth")),
+        (&["hidden", "show_hidden", "include_hidden", "all"], ArgumentAlias::Rename("include_ignored")),
+        (&["respect_git_ignore"], ArgumentAlias::Negate("include_ignored")),
+        (&["pattern", "glob", "glob_pattern", "query", "file_pattern"], ArgumentAlias::Rename("name")),
+        (&["filename"], ArgumentAlias::Rename("name")),
+        (&["max_tokens", "token_budget", "budget"], ArgumentAlias::Rename("tokens")),
     ];
     type Request = ListRequest;
     type Response = ListResponse;
 
-    fn most<'a>(request: &'a mut ListRequest, _context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(
+        request: &'a mut ListRequest,
+        _context: &Context,
+    ) -> Option<(&'a mut Option<i64>, u64)> {
         // The tokens of a map are for all roots together.
         request.tokens.is_some().then_some((&mut request.tokens, 0))
     }
@@ -223,8 +226,8 @@ impl Tool for ListDirectory {
 
     fn run(context: &Context, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let mut clamp = Clamp::new(&context.names, Self::NAME);
-        let most = limits::LIST_DEPTH_MAX;
-        let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, most);
+        let max = limits::LIST_DEPTH_MAX;
+        let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, max);
         // A depth without `recursive` also asks for subdirectories.
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
         let levels = if recursive { usize::try_from(depth + 1).unwrap_or(1) } else { 1 };
@@ -317,7 +320,7 @@ impl TreeList<'_> {
         outcome.warnings = warnings;
         if symbols {
             let left =
-                symbols::tell(context, root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
+                symbols::add_names(context, root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
             outcome.warnings.extend(left);
         }
         outcome.add_report(&report);
@@ -452,8 +455,8 @@ impl<'a> FileLineCounter<'a> {
 
     /// Counts the lines of a text file, or returns the reason why they were not counted.
     pub(crate) fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, UncountedLines> {
-        let most = limits::LIST_COUNT_BYTES;
-        if let Some(lines) = self.index.as_mut().and_then(|index| index.lines(entry, most as u64)) {
+        let max = limits::LIST_COUNT_BYTES;
+        if let Some(lines) = self.index.as_mut().and_then(|index| index.lines(entry, max as u64)) {
             return Ok(lines);
         }
         let mut reasons = Skipped::default();
@@ -465,7 +468,7 @@ impl<'a> FileLineCounter<'a> {
             });
             return Err(UncountedLines::Unread(reason));
         };
-        match file.read_into(&mut self.buffer, most) {
+        match file.read_into(&mut self.buffer, max) {
             Err(_) => Err(UncountedLines::Unread("unreadable")),
             Ok(Contents::TooLarge) => Err(UncountedLines::TooLarge(file.size())),
             Ok(Contents::Whole) => match decode(&self.buffer) {
@@ -483,15 +486,15 @@ struct TreeNode<'a> {
 }
 
 impl Render for ListResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         if let Some(map) = &mut self.map {
-            map.redact(border);
+            map.redact(redactor);
             return;
         }
         if self.name.is_some() {
             // Here each path is displayed as a whole, so we must redact it as a whole.
             for record in &mut self.entries {
-                if border.name(&mut record.path) {
+                if redactor.name(&mut record.path) {
                     record.path_bytes = None;
                 }
             }
@@ -501,20 +504,20 @@ impl Render for ListResponse {
         let mut above: Vec<RelPath> = Vec::new();
         for record in &mut self.entries {
             above.retain(|place| record.place.starts_with(place));
-            if border.name(&mut record.name) {
+            if redactor.name(&mut record.name) {
                 above.push(record.place.clone());
             }
             if !above.is_empty() {
                 // The secret was counted in the name of the directory.
-                record.path = border.uncounted(&record.path);
+                record.path = redactor.uncounted(&record.path);
                 record.path_bytes = None;
             }
             if let Some(target) = &mut record.target {
-                border.name(target);
+                redactor.name(target);
             }
         }
         for name in &mut self.pruned {
-            border.name(name);
+            redactor.name(name);
         }
     }
 

@@ -10,15 +10,14 @@ use std::ops::{Range, RangeInclusive};
 
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode};
-use forage_redact::{ExcerptLine, Hidden, KeyBlocks};
+use forage_redact::{ExcerptLine, KeyBlocks, RedactionReport};
 use forage_search::{CHARACTER_BYTES, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::adapted;
-use crate::arguments::{Clamp, Foreign, ForeignNames};
-use crate::border::{Border, without_cut_word};
+use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::{FileSource, is_binary};
@@ -26,6 +25,7 @@ use crate::head::Counts;
 use crate::limits;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::output_redactor::{OutputRedactor, without_cut_word};
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
 use crate::shown::{Rendered, ShownFiles};
@@ -208,13 +208,13 @@ impl Tool for ReadFile {
     const TITLE: &'static str = "Read a file";
     const DESCRIPTION: &'static str = include_str!("read_file.md");
     const IS_QUICK: bool = true;
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["file", "file_path", "filePath", "absolute_path", "target_file"], Foreign::Same("path")),
-        (&["filename", "uri", "paths"], Foreign::Same("path")),
-        (&["start", "line", "line_start", "startLine", "from_line"], Foreign::Same("start_line")),
-        (&["start_line_one_indexed"], Foreign::Same("start_line")),
-        (&["end", "line_end", "endLine", "to_line"], Foreign::Same("end_line")),
-        (&["end_line_one_indexed_inclusive"], Foreign::Same("end_line")),
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["file", "file_path", "filePath", "absolute_path", "target_file"], ArgumentAlias::Rename("path")),
+        (&["filename", "uri", "paths"], ArgumentAlias::Rename("path")),
+        (&["start", "line", "line_start", "startLine", "from_line"], ArgumentAlias::Rename("start_line")),
+        (&["start_line_one_indexed"], ArgumentAlias::Rename("start_line")),
+        (&["end", "line_end", "endLine", "to_line"], ArgumentAlias::Rename("end_line")),
+        (&["end_line_one_indexed_inclusive"], ArgumentAlias::Rename("end_line")),
     ];
     type Request = ReadRequest;
     type Response = ReadResponse;
@@ -243,8 +243,8 @@ impl Tool for ReadFile {
             return structure::answer(context, &source, lines, note, &stop);
         }
         let mut clamp = Clamp::new(&context.names, Self::NAME);
-        let most = limits::GREP_CONTEXT_MAX;
-        let around = clamp.number("context_lines", request.context_lines, 0, 0, most);
+        let max = limits::GREP_CONTEXT_MAX;
+        let around = clamp.number("context_lines", request.context_lines, 0, 0, max);
         let mut of_symbols = match &symbol {
             Some(_) if names_lines => {
                 return Err(ToolError::argument("symbol", "it selects the lines; omit line numbers"));
@@ -260,14 +260,14 @@ impl Tool for ReadFile {
         let of_symbol = of_symbols.next();
         let lines = of_symbol.as_ref().map(|of| of.start.cast_signed()..=of.end.cast_signed()).or(lines);
         let asked = AskedLines::new(context, &request, lines, &mut clamp);
-        let mut hidden = Hidden::default();
-        let mut border = Border::new(&context.redactor, &mut hidden);
+        let mut hidden = RedactionReport::default();
+        let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
         let range = (asked.start, asked.end);
-        let mut wanted = WantedLines::read(context.text_bytes, &source, range, &mut border, &stop)?;
+        let mut wanted = WantedLines::read(context.text_bytes, &source, range, &mut redactor, &stop)?;
         asked.warn(&wanted.reader, &mut clamp);
         let mut symbols = SymbolParts::new(of_symbol, &mut wanted);
         let room = context.text_bytes.saturating_sub(wanted.shown.text_bytes());
-        symbols.read(room, &source, of_symbols, &mut border, &stop)?;
+        symbols.read(room, &source, of_symbols, &mut redactor, &stop)?;
         let lines = wanted.shown.lines.len() as u64;
         let last = (asked.start + lines).saturating_sub(1);
         let is_complete = wanted.reader.complete;
@@ -362,7 +362,7 @@ impl SymbolParts {
         mut room: usize,
         source: &FileSource,
         symbols: impl Iterator<Item = SymbolLines>,
-        border: &mut Border<'_>,
+        redactor: &mut OutputRedactor<'_>,
         stop: &Stop,
     ) -> Result<(), ToolError> {
         for of in symbols {
@@ -370,7 +370,7 @@ impl SymbolParts {
                 break;
             }
             let range = (of.start, Some(of.end));
-            let WantedLines { reader, shown, .. } = WantedLines::read(room, source, range, border, stop)?;
+            let WantedLines { reader, shown, .. } = WantedLines::read(room, source, range, redactor, stop)?;
             room = room.saturating_sub(shown.text_bytes());
             self.is_cut = reader.out_of_room;
             self.redacted.extend(shown.redacted);
@@ -401,10 +401,10 @@ impl WantedLines {
         room: usize,
         source: &FileSource,
         (start, end): (u64, Option<u64>),
-        border: &mut Border<'_>,
+        redactor: &mut OutputRedactor<'_>,
         stop: &Stop,
     ) -> Result<Self, ToolError> {
-        let mut reader = LineReader::new(start, end, room, border.margin());
+        let mut reader = LineReader::new(start, end, room, redactor.margin());
         let (encoding, size) = match &source.stored {
             Some(bytes) => (feed_whole(bytes, &mut reader, stop), bytes.len() as u64),
             None => {
@@ -414,7 +414,7 @@ impl WantedLines {
             }
         };
         let encoding = encoding.ok_or_else(|| is_binary(&source.path, size))?;
-        let shown = reader.finish(border);
+        let shown = reader.finish(redactor);
         Ok(Self { reader, shown, encoding, size })
     }
 
@@ -492,7 +492,7 @@ struct LineReader {
     room: usize,
     /// Number of lines before and after the requested ones that we keep for redaction.
     margin: u64,
-    kept: Vec<KeptLine>,
+    kept: Vec<SourceLine>,
     /// The first requested line that did not fit. We show no line after it.
     first_left_out: Option<u64>,
     lines_seen: u64,
@@ -510,7 +510,7 @@ struct LineReader {
 }
 
 /// A line as it was read.
-struct KeptLine {
+struct SourceLine {
     number: u64,
     /// Its offset in the text.
     place: u64,
@@ -583,9 +583,9 @@ impl LineReader {
                 None => (text, &text[..0], false),
             };
             if self.keeps_next() {
-                let most = limits::READ_LINE_CHARACTERS * CHARACTER_BYTES
-                    + if self.margin > 0 { limits::BORDER_LINE_BYTES } else { 4 };
-                let keep = most.saturating_sub(self.partial.len()).min(part.len());
+                let max = limits::READ_LINE_CHARACTERS * CHARACTER_BYTES
+                    + if self.margin > 0 { limits::REDACTION_CONTEXT_BYTES } else { 4 };
+                let keep = max.saturating_sub(self.partial.len()).min(part.len());
                 self.partial.extend_from_slice(&part[..keep]);
             }
             self.partial_bytes += part.len();
@@ -628,7 +628,7 @@ impl LineReader {
             // No rule recognizes half a secret, so the word at the cut must go.
             let is_cut = self.margin > 0 && line.len() < length;
             let bytes = if is_cut { without_cut_word(line) } else { line }.to_vec();
-            self.kept.push(KeptLine { number, place: self.place, bytes, length });
+            self.kept.push(SourceLine { number, place: self.place, bytes, length });
         }
         self.lines_seen = number;
         self.place += self.partial_bytes as u64 + 1;
@@ -638,12 +638,12 @@ impl LineReader {
 
     /// Ends a last line that has no line feed, and redacts the requested lines. Lines that no longer fit
     /// after redaction are dropped.
-    fn finish(&mut self, border: &mut Border<'_>) -> ShownLines {
+    fn finish(&mut self, redactor: &mut OutputRedactor<'_>) -> ShownLines {
         if self.partial_bytes > 0 {
             self.end_line();
         }
         self.keys.end();
-        let within = |line: &KeptLine| match self.keys.is_empty() {
+        let within = |line: &SourceLine| match self.keys.is_empty() {
             true => Vec::new(),
             false => self.keys.within(line.place, &line.bytes),
         };
@@ -659,7 +659,7 @@ impl LineReader {
                 is_shown: self.is_shown(line.number),
             })
             .collect();
-        let texts = border.lines(&lines);
+        let texts = redactor.lines(&lines);
         let mut all = ShownLines::default();
         let mut room = self.budget;
         for (kept, redacted) in self.kept.iter().zip(texts) {
@@ -744,9 +744,9 @@ fn range_note(outcome: &ToolOutcome<ReadResponse>) -> Option<String> {
 }
 
 impl Render for ReadResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         // The path comes from the caller, so we don't redact it.
-        self.symbol_notes.iter_mut().for_each(|note| border.text(note));
+        self.symbol_notes.iter_mut().for_each(|note| redactor.text(note));
     }
 
     fn name_whole_paths(&mut self, _: &Root) {

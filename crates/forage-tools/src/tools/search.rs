@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 
 use super::adapted;
 use super::line_search::{LineSearch, LinesFound};
-use crate::arguments::{Foreign, ForeignNames, refuse_pages};
+use crate::arguments::{ArgumentAlias, ArgumentAliases, refuse_pages};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
+use crate::multi_root::{RootScope, in_turn, whole_path};
 use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::several::{AboutRoots, in_turn, whole_path};
 use crate::tool::{RecordReceiver, Tool};
 use crate::verdict::CallVerdict;
 
@@ -73,22 +73,25 @@ impl Tool for Search {
     const TITLE: &'static str = "Search lines";
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
-    const ABOUT: AboutRoots = AboutRoots::Each;
+    const ABOUT: RootScope = RootScope::PerRoot;
     const INCLUDES_NOISE: &'static str = "{Search.no_ignore} searches them";
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["query", "regex", "search"], Foreign::Same("pattern")),
-        (&["file_pattern", "globs", "include", "include_pattern"], Foreign::Same("glob")),
-        (&["directory", "dir", "dir_path", "file", "file_path", "paths"], Foreign::Same("path")),
-        (&["context_lines", "-C"], Foreign::Same("context")),
-        (&["limit", "head_limit", "max_count"], Foreign::Same("max_results")),
-        (&["timeout"], Foreign::Same("timeout_ms")),
-        (&["literal", "fixed_string", "-F"], Foreign::Same("fixed_strings")),
-        (&["word", "whole_word", "-w"], Foreign::Same("word_regexp")),
-        (&["distance", "edits"], Foreign::Same("fuzzy")),
-        (&["include_hidden"], Foreign::Same("hidden")),
-        (&["multiline"], Foreign::Missing("patterns match within a line; search for one of the lines")),
-        (&["offset"], Foreign::Missing("to continue, pass the `cursor` of the previous answer")),
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["query", "regex", "search"], ArgumentAlias::Rename("pattern")),
+        (&["file_pattern", "globs", "include", "include_pattern"], ArgumentAlias::Rename("glob")),
+        (&["directory", "dir", "dir_path", "file", "file_path", "paths"], ArgumentAlias::Rename("path")),
+        (&["context_lines", "-C"], ArgumentAlias::Rename("context")),
+        (&["limit", "head_limit", "max_count"], ArgumentAlias::Rename("max_results")),
+        (&["timeout"], ArgumentAlias::Rename("timeout_ms")),
+        (&["literal", "fixed_string", "-F"], ArgumentAlias::Rename("fixed_strings")),
+        (&["word", "whole_word", "-w"], ArgumentAlias::Rename("word_regexp")),
+        (&["distance", "edits"], ArgumentAlias::Rename("fuzzy")),
+        (&["include_hidden"], ArgumentAlias::Rename("hidden")),
+        (
+            &["multiline"],
+            ArgumentAlias::Unsupported("patterns match within a line; search for one of the lines"),
+        ),
+        (&["offset"], ArgumentAlias::Unsupported("to continue, pass the `cursor` of the previous answer")),
     ];
     type Request = SearchRequest;
     type Response = SearchResponse;
@@ -101,7 +104,10 @@ impl Tool for Search {
         request.path.as_deref()
     }
 
-    fn most<'a>(request: &'a mut SearchRequest, context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(
+        request: &'a mut SearchRequest,
+        context: &Context,
+    ) -> Option<(&'a mut Option<i64>, u64)> {
         Some((&mut request.max_results, context.search.max_results))
     }
 
@@ -111,7 +117,7 @@ impl Tool for Search {
         let is_fuzzy = request.is_fuzzy();
         let mut records = Vec::new();
         let found = search.run(Some(max_results), &mut |file| {
-            records.extend(SearchRecord::of_file(&file, is_fuzzy));
+            records.extend(SearchRecord::from_file(&file, is_fuzzy));
             ControlFlow::Continue(())
         })?;
         let mut outcome = respond(&search, &request, found, records)?;
@@ -161,7 +167,7 @@ pub fn each(
         let mut is_wanted = true;
         let found = search.run(None, &mut |mut file| {
             turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));
-            let flow = receive(&SearchRecord::of_file(&file, is_fuzzy));
+            let flow = receive(&SearchRecord::from_file(&file, is_fuzzy));
             is_wanted = flow.is_continue();
             flow
         })?;

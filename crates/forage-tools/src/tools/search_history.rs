@@ -9,25 +9,26 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, display_path};
 use forage_git::{
-    DefinitionQuery, FileVersion, HistoryCommit, HistoryEnd, HistoryFile, HistoryFilter, HistoryQuery,
-    HistoryReport, NoHistory, ObjectError, ObjectId, Repository,
+    DefinitionQuery, FileVersion, HistoryCommit, HistoryEnd, HistoryError, HistoryFile, HistoryFilter,
+    HistoryQuery, HistoryReport, ObjectError, ObjectId, Repository,
 };
+use forage_redact::RedactionReport;
 use forage_search::{LineMatches, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use crate::arguments::{Clamp, Foreign, ForeignNames};
-use crate::border::{Border, Excerpt, Hidden};
+use crate::arguments::{ArgumentAlias, ArgumentAliases, Clamp};
 use crate::changes::change_word;
 use crate::context::Context;
-use crate::cursor::{Cursor, SealedCursor, fingerprint};
+use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
+use crate::multi_root::RootScope;
 use crate::outcome::{Limit, ToolOutcome};
+use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::place::PathTarget;
 use crate::sanitize::without_hidden;
-use crate::several::AboutRoots;
 use crate::text::{clip, clip_line, count, grouped, quoted};
 use crate::tool::Tool;
 use crate::tools::read_file::definition_lines;
@@ -115,8 +116,8 @@ impl HistoryPages {
 
     /// Reads such a position.
     fn read(&self, cursor: &str) -> Result<(u64, usize), ToolError> {
-        let cursor = SealedCursor::parse(cursor, self.fingerprint)?.at(&self.place());
-        let Cursor { line, distance, .. } = cursor.ok_or_else(SealedCursor::unknown)?;
+        let cursor = UnresolvedCursor::parse(cursor, self.fingerprint)?.at(&self.place());
+        let Cursor { line, distance, .. } = cursor.ok_or_else(UnresolvedCursor::unknown)?;
         Ok((line, distance.into()))
     }
 
@@ -219,13 +220,13 @@ impl Tool for SearchHistory {
     const TITLE: &'static str = "Search the history";
     const DESCRIPTION: &'static str = include_str!("search_history.md");
     const ON_BY_DEFAULT: bool = false;
-    const ABOUT: AboutRoots = AboutRoots::Each;
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["query", "regex", "text"], Foreign::Same("pattern")),
-        (&["file", "file_path", "directory"], Foreign::Same("path")),
-        (&["literal", "fixed_string"], Foreign::Same("fixed_strings")),
-        (&["function", "name", "definition"], Foreign::Same("symbol")),
-        (&["limit", "max_count"], Foreign::Same("max_results")),
+    const ABOUT: RootScope = RootScope::PerRoot;
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["query", "regex", "text"], ArgumentAlias::Rename("pattern")),
+        (&["file", "file_path", "directory"], ArgumentAlias::Rename("path")),
+        (&["literal", "fixed_string"], ArgumentAlias::Rename("fixed_strings")),
+        (&["function", "name", "definition"], ArgumentAlias::Rename("symbol")),
+        (&["limit", "max_count"], ArgumentAlias::Rename("max_results")),
     ];
     type Request = HistoryRequest;
     type Response = HistoryResponse;
@@ -234,7 +235,7 @@ impl Tool for SearchHistory {
         request.path.as_deref()
     }
 
-    fn most<'a>(request: &'a mut HistoryRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+    fn max_results<'a>(request: &'a mut HistoryRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
         Some((&mut request.max_results, limits::HISTORY_COMMITS))
     }
 
@@ -267,7 +268,7 @@ struct HistoryPage<'a> {
     commits: Vec<FoundCommit>,
     /// Reads the changed files again, to redact their lines.
     repository: Repository,
-    border: Border<'a>,
+    border: OutputRedactor<'a>,
     max: usize,
     /// Number of bytes that the text of these commits may still have.
     room: usize,
@@ -330,14 +331,14 @@ impl<'a> HistoryCall<'a> {
     }
 
     fn run(self) -> Result<ToolOutcome<HistoryResponse>, ToolError> {
-        let mut hidden = Hidden::default();
+        let mut hidden = RedactionReport::default();
         let mut repository = self.open(&self.stop)?;
         // A commit that was found in time should get its lines.
         let a_little_more = self.context.stop.within(self.context.timeout + limits::HISTORY_LINES_TIME);
         let mut page = HistoryPage {
             commits: Vec::new(),
             repository: self.open(&a_little_more)?,
-            border: Border::new(&self.context.redactor, &mut hidden),
+            border: OutputRedactor::new(&self.context.redactor, &mut hidden),
             max: self.max,
             room: self.context.text_bytes,
             begun: (self.skip, self.begun),
@@ -452,7 +453,7 @@ impl<'a> HistoryCall<'a> {
         self,
         commits: Vec<FoundCommit>,
         report: &HistoryReport,
-        hidden: Hidden,
+        hidden: RedactionReport,
     ) -> ToolOutcome<HistoryResponse> {
         let is_whole = report.end == HistoryEnd::Whole;
         let found = !commits.is_empty();
@@ -590,9 +591,9 @@ fn byte_range(text: &[u8], (first, last): (u64, u64)) -> Option<Range<usize>> {
     (length > 0).then_some(start..start + length)
 }
 
-fn no_history(root: &Root, error: &NoHistory) -> ToolError {
+fn no_history(root: &Root, error: &HistoryError) -> ToolError {
     let problem = match error {
-        NoHistory::NoRepository => format!("{} has no git repository at its top", root.path().display()),
+        HistoryError::NoRepository => format!("{} has no git repository at its top", root.path().display()),
         error => error.to_string(),
     };
     ToolError::argument("path", problem)

@@ -14,27 +14,27 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::RelPath;
-use forage_rank::{Aside, FileHit, Ranking};
+use forage_rank::{FileHit, Ranking, SecondaryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::answer::RankAnswer;
-use self::code::Remembered;
+use self::code::DisplayedParts;
 pub use self::code::{CutDefinition, EarlierLines, RankedCode, UnshownDefinition};
 use self::page::PageReader;
 use self::plan::RankPlan;
 use self::scope::{RankScope, RankedRoots};
 use super::adapted;
-use crate::arguments::{Foreign, ForeignNames};
+use crate::arguments::{ArgumentAlias, ArgumentAliases};
 use crate::context::Context;
-use crate::cursor::SealedCursor;
+use crate::cursor::UnresolvedCursor;
 use crate::error::ToolError;
 use crate::limits;
+use crate::multi_root::RootScope;
 use crate::names::ToolNames;
 use crate::outcome::ToolOutcome;
 use crate::sanitize::sanitize_line;
-use crate::several::AboutRoots;
 use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, HiddenMatches};
@@ -141,7 +141,7 @@ pub struct RankResponse {
     is_translated: bool,
     /// In an answer with code: the displayed parts, which we must remember.
     #[serde(skip)]
-    code: Option<Remembered>,
+    code: Option<DisplayedParts>,
 }
 
 /// A ranked file.
@@ -220,16 +220,16 @@ pub struct RankedReason {
     pub about: &'static str,
 }
 
-/// Ranks files for another tool. `most` is the maximum number of files, and of chunks per file. The second
+/// Ranks files for another tool. `max` is the maximum number of files, and of chunks per file. The second
 /// value is true if the ranked index was not ready, so that a line search replaced it.
 pub(crate) fn rank(
     context: &Context,
     request: &RankRequest,
-    most: (usize, usize),
+    max: (usize, usize),
     stop: &Stop,
 ) -> Result<(Ranking, bool), ToolError> {
-    let scope = RankScope::of(context, request)?;
-    let (ranked, ranking) = scope.search(context, false, (stop, Instant::now()), most, true)?;
+    let scope = RankScope::new(context, request)?;
+    let (ranked, ranking) = scope.search(context, false, (stop, Instant::now()), max, true)?;
     Ok((ranking, ranked.is_provisional()))
 }
 
@@ -239,15 +239,15 @@ impl Tool for SearchIndex {
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
     const UNADVERTISED: &'static [&'static str] = &["changed", "explain", "history", "languages"];
-    const ABOUT: AboutRoots = AboutRoots::Together;
-    const FOREIGN: &'static [ForeignNames] = &[
-        (&["question", "pattern", "q", "search", "text"], Foreign::Same("query")),
-        (&["glob", "globs", "include", "include_pattern"], Foreign::Same("file_pattern")),
-        (&["directory", "dir", "dir_path", "file_path", "paths"], Foreign::Same("path")),
-        (&["target_directories"], Foreign::Same("path")),
-        (&["language"], Foreign::Same("languages")),
-        (&["max_results", "top_k", "k", "n"], Foreign::Same("limit")),
-        (&["max_tokens", "token_budget"], Foreign::Same("code_tokens")),
+    const ABOUT: RootScope = RootScope::Merged;
+    const FOREIGN: &'static [ArgumentAliases] = &[
+        (&["question", "pattern", "q", "search", "text"], ArgumentAlias::Rename("query")),
+        (&["glob", "globs", "include", "include_pattern"], ArgumentAlias::Rename("file_pattern")),
+        (&["directory", "dir", "dir_path", "file_path", "paths"], ArgumentAlias::Rename("path")),
+        (&["target_directories"], ArgumentAlias::Rename("path")),
+        (&["language"], ArgumentAlias::Rename("languages")),
+        (&["max_results", "top_k", "k", "n"], ArgumentAlias::Rename("limit")),
+        (&["max_tokens", "token_budget"], ArgumentAlias::Rename("code_tokens")),
     ];
     type Request = RankRequest;
     type Response = RankResponse;
@@ -270,7 +270,7 @@ impl Tool for SearchIndex {
 
 /// Counts the files that are left out, by kind.
 fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLeftOut> {
-    let mut kinds: BTreeMap<Aside, u64> = BTreeMap::new();
+    let mut kinds: BTreeMap<SecondaryKind, u64> = BTreeMap::new();
     for kind in hits.iter().filter(|hit| !is_kept(hit)).filter_map(|hit| hit.aside) {
         *kinds.entry(kind).or_default() += 1;
     }
@@ -314,7 +314,7 @@ fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
 /// Finds the first file of a page: the one after the last file of the previous page, at its current rank.
 fn place(
     ranking: &Ranking,
-    cursor: &SealedCursor,
+    cursor: &UnresolvedCursor,
     root_of: impl Fn(&FileHit) -> usize,
 ) -> Result<usize, ToolError> {
     let is_last = |file: &FileHit| {
@@ -322,7 +322,7 @@ fn place(
         let place = path.and_then(|path| cursor.at(&path));
         place.is_some_and(|place| root_of(file) == usize::from(place.distance))
     };
-    ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(SealedCursor::unknown)
+    ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(UnresolvedCursor::unknown)
 }
 
 /// Searches for the query in files that the configuration excludes.

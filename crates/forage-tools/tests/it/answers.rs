@@ -70,7 +70,7 @@ impl ChatModel for Model {
             let id = heading.split(' ').nth(1).unwrap();
             text = format!("{before}{id}{after}");
         }
-        Ok(ChatAnswer::of_text("test", "model", text))
+        Ok(ChatAnswer::from_text("test", "model", text))
     }
 }
 

@@ -73,7 +73,7 @@ fn a_text_over_lines_in_a_pattern_is_found_with_an_index() {
 }
 
 #[test]
-fn what_is_no_code_pattern_is_refused() {
+fn invalid_code_pattern_is_refused() {
     let tree = tree();
     let problem = |request: Value| refusal(&tree.context(), "grep_search", request);
     let unknown = problem(json!({"pattern": "f($A)", "syntax": "klingon"}));

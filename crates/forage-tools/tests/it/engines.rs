@@ -228,7 +228,7 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
 /// Files that an engine received but did not answer for count as not searched. Facts that we could not check
 /// are reported as unknown.
 #[test]
-fn what_ended_early_says_so_of_its_counts() {
+fn partial_search_marks_its_counts() {
     let tree = Tree::new();
     for i in 0..60 {
         tree.write(format!("{i:02}.txt"), "needle\nother\n");
@@ -384,7 +384,7 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
 }
 
 #[test]
-fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
+fn missing_engine_falls_back_to_the_other() {
     forage_fuzz::needs!("rg");
     let tree = sample();
     let roots = [tree.root()];

@@ -24,7 +24,7 @@ fn fifo(path: &Path) {
 
 /// T6: pipes, sockets, devices and a file of a terabyte.
 #[test]
-fn what_is_no_plain_file_is_counted_and_never_waited_for() {
+fn special_files_are_counted_without_blocking() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     fifo(&tree.root().join("pipe"));
@@ -92,7 +92,7 @@ fn what_is_no_plain_file_is_counted_and_never_waited_for() {
 
 /// T6: a pipe that replaces an ignore file.
 #[test]
-fn an_ignore_file_that_is_a_pipe_is_named_and_not_waited_for() {
+fn fifo_ignore_file_is_reported_without_blocking() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     fifo(&tree.root().join(".ignore"));
@@ -283,14 +283,14 @@ fn a_deep_tree_is_counted_and_breaks_nothing() {
 
 /// T30: a path that is longer than the kernel's limit, but within our own limit on levels.
 #[test]
-fn a_path_that_the_kernel_can_not_hold_is_counted_and_breaks_nothing() {
+fn too_long_path_is_counted_as_skipped() {
     deep_tree(&"n".repeat(200), "unreadable");
 }
 
 /// Links whose targets go down and up again a thousand times, each ending in the next link. It is expensive
 /// to resolve one of these, and a walk finds all of them.
 #[test]
-fn links_that_are_long_to_follow_hold_nobody_up() {
+fn long_symlink_chains_do_not_stall_a_walk() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     dig(&tree.root(), "d", 700);

@@ -62,7 +62,7 @@ impl ChatModel for Scripted {
 }
 
 fn says(text: &str) -> ChatAnswer {
-    ChatAnswer::of_text("test", "small", text)
+    ChatAnswer::from_text("test", "small", text)
 }
 
 /// Sets the tokens that an answer used: input, cached, output.
@@ -343,8 +343,8 @@ fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
             assert_eq!(said, count > 0, "{count} {verb}, {tokens} tokens: {warning}");
         }
         let shown = evidence(sent).matches(" needle").count();
-        let told = warning.contains(&format!("{shown} of {matches} matching lines"));
-        assert_eq!(told, shown < matches, "{shown} of {matches}: {warning}");
+        let reported = warning.contains(&format!("{shown} of {matches} matching lines"));
+        assert_eq!(reported, shown < matches, "{shown} of {matches}: {warning}");
         // The best file should be shown in most detail, and the budget should be used.
         assert!(headings[0].starts_with("F1 ") && headings[0].ends_with(')'), "{}", headings[0]);
         assert!(
@@ -491,7 +491,7 @@ fn a_cut_answer_says_so_and_invented_ids_are_counted() {
 }
 
 #[test]
-fn an_unreadable_answer_leaves_the_candidates_unfiltered_and_says_so() {
+fn unreadable_answer_leaves_candidates_unfiltered() {
     let tree = Tree::new();
     tree.write("a.txt", numbered(3, &[2]));
     tree.write("b.txt", numbered(3, &[2]));
@@ -621,7 +621,7 @@ fn failing_for_the_first() -> Arc<Scripted> {
 }
 
 #[test]
-fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
+fn failing_shard_fails_the_call_without_lexical_fallback() {
     let tree = wide_tree();
     let model = failing_for_the_first();
     let mut context = sharded(&tree, 4, &[&model]);

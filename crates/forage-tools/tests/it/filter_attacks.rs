@@ -24,7 +24,7 @@ impl<F: Fn(&str) -> String + Send + Sync> ChatModel for Model<F> {
     fn complete(&self, request: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let user = request.texts().nth(1).unwrap();
         self.sent.lock().unwrap().push_str(user);
-        Ok(ChatAnswer::of_text("test", "model", (self.reply)(user)))
+        Ok(ChatAnswer::from_text("test", "model", (self.reply)(user)))
     }
 }
 
@@ -136,7 +136,7 @@ fn is_ours(line: &str) -> bool {
 }
 
 #[test]
-fn planted_lines_change_neither_the_shape_of_the_evidence_nor_other_files() {
+fn planted_lines_change_neither_evidence_nor_other_files() {
     for form in FORMS {
         let (_, hostile) = search(tree(&planted()).context(), form, nothing);
         let (_, harmless) = search(tree(&harmless()).context(), form, nothing);

@@ -291,7 +291,7 @@ fn long_terms_keep_the_budget() {
 /// A glob with a slash begins at `path`. If it seems to be meant for any directory, as in `fnmatch`, the
 /// answer says so.
 #[test]
-fn a_glob_that_fits_elsewhere_is_told() {
+fn glob_that_matches_elsewhere_is_reported() {
     let tree = Tree::new();
     tree.write("src/tools/base.py", "class Tool:\n");
     tree.write("other/x.rs", "x\n");

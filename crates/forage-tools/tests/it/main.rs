@@ -9,7 +9,6 @@
 
 mod answers;
 mod arguments;
-mod border;
 #[cfg(unix)]
 mod changes;
 mod code_patterns;
@@ -30,6 +29,7 @@ mod lookup;
 mod map;
 #[path = "../../../forage-lookup/tests/it/memory.rs"]
 mod memory;
+mod multi_root;
 mod multiline;
 mod names;
 mod no_hits;
@@ -37,6 +37,7 @@ mod one_rule;
 mod outline;
 #[cfg(unix)]
 mod output;
+mod output_redactor;
 mod paging;
 #[cfg(unix)]
 mod race;
@@ -44,7 +45,6 @@ mod ranked;
 mod records;
 mod search;
 mod secrets;
-mod several;
 #[cfg(unix)]
 mod states;
 mod support;

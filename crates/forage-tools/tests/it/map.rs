@@ -80,19 +80,19 @@ fn map_refuses_what_makes_no_sense() {
     for (argument, value) in
         [("name", json!("*.rs")), ("changed", json!("HEAD")), ("include_ignored", json!(true))]
     {
-        let told = refused(json!({"tokens": 500, argument: value}));
-        assert!(told.contains(&format!("a map can't be combined with `{argument}`")), "{told}");
+        let reported = refused(json!({"tokens": 500, argument: value}));
+        assert!(reported.contains(&format!("a map can't be combined with `{argument}`")), "{reported}");
     }
     let least = limits::LIST_MAP_TOKENS_MIN;
     for tokens in [-1, 0, 1, least - 1] {
-        let told = refused(json!({"tokens": tokens}));
-        assert!(told.contains(&format!("a map needs at least {least}")), "{told}");
+        let reported = refused(json!({"tokens": tokens}));
+        assert!(reported.contains(&format!("a map needs at least {least}")), "{reported}");
     }
     assert!(refused(json!({"tokens": 500, "path": "src/main.rs"})).contains("is a file"));
     let warned = text(&context, json!({"tokens": 500, "recursive": true, "max_depth": 3}));
     assert!(warned.contains("`max_depth` was ignored"), "{warned}");
-    let most = text(&context, json!({"tokens": 1_000_000}));
-    assert!(most.contains("20000 was used"), "{most}");
+    let max = text(&context, json!({"tokens": 1_000_000}));
+    assert!(max.contains("20000 was used"), "{max}");
 }
 
 /// Nothing in a name may look like a line of ours, and a secret is redacted before it takes room.
@@ -134,12 +134,12 @@ proptest! {
         tokens in prop::collection::vec(50_i64..1_500, 3),
     ) {
         let tree = Tree::new();
-        for (nth, name) in names.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
             let text = format!(
-                "pub struct Type{nth};\npub fn long_function_name_{nth}(it: Type{}) {{}}\n",
-                (nth * 7 + 1) % names.len(),
+                "pub struct Type{index};\npub fn long_function_name_{index}(it: Type{}) {{}}\n",
+                (index * 7 + 1) % names.len(),
             );
-            let path = tree.root().join(name.trim()).join(format!("file{nth}.rs"));
+            let path = tree.root().join(name.trim()).join(format!("file{index}.rs"));
             if std::fs::create_dir_all(path.parent().unwrap()).is_ok() {
                 std::fs::write(path, text).unwrap();
             }

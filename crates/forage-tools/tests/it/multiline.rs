@@ -55,13 +55,13 @@ fn the_lines_are_those_of_ripgrep() {
         text in "([ab x]{0,4}\n){0,12}[ab]{0,2}",
         pattern in patterns,
         invert in any::<bool>(),
-        most in 1_i64..6,
+        max in 1_i64..6,
     )| {
         let tree = Tree::new();
         tree.write("a.txt", &text);
         let flags: &[&str] = if invert { &["-U", "--multiline-dotall", "-v"] } else { &["-U", "--multiline-dotall"] };
         let expected = of_rg(&tree, &pattern, flags);
-        let request = json!({"pattern": pattern, "multiline": true, "invert_match": invert, "max_results": most});
+        let request = json!({"pattern": pattern, "multiline": true, "invert_match": invert, "max_results": max});
         prop_assert_eq!(ours(&tree, request), expected, "{:?} in {:?}", pattern, text);
     });
 }
@@ -82,7 +82,7 @@ fn a_match_is_shown_with_all_its_lines_and_its_context() {
 }
 
 #[test]
-fn look_around_and_backreferences_find_and_say_that_they_are_slower() {
+fn look_around_and_backreferences_warn_that_they_are_slow() {
     let tree = Tree::new();
     tree.write("a.txt", "foo\nfoobar\nbarfoo\nabba\nfoo bar\n");
     for (pattern, expected) in [
@@ -102,7 +102,7 @@ fn look_around_and_backreferences_find_and_say_that_they_are_slower() {
 
 /// We count files that we could not search, and don't claim anything about them.
 #[test]
-fn what_can_not_be_searched_is_counted() {
+fn unsearchable_files_are_counted() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{}\n", "a".repeat(60)));
     tree.write("b.txt", "aac\n");

@@ -15,21 +15,21 @@ fn tree() -> Tree {
 }
 
 #[track_caller]
-fn check(tool: &str, request: Value, told: &[&str]) {
+fn check(tool: &str, request: Value, reported: &[&str]) {
     let found = answer(&tree().context(), tool, request);
     assert!(!found.found && found.text.len() < 1_200, "{}", found.text);
-    for told in told {
-        assert!(found.text.contains(told), "{told:?} is not in {}", found.text);
+    for reported in reported {
+        assert!(found.text.contains(reported), "{reported:?} is not in {}", found.text);
     }
 }
 
 #[test]
 fn other_spellings_are_counted() {
-    let told =
+    let reported =
         ["in another case or spelling: 3 lines in 1 file, such as src/retry.rs:1", "`RETRY_LIMIT` (1)"];
-    check("grep_search", json!({"pattern": "RetryLimit"}), &told);
-    check("Search", json!({"pattern": "RetryLimit", "case": "sensitive"}), &told);
-    check("grep_search", json!({"pattern": "RetryLimit", "output": "uses"}), &told);
+    check("grep_search", json!({"pattern": "RetryLimit"}), &reported);
+    check("Search", json!({"pattern": "RetryLimit", "case": "sensitive"}), &reported);
+    check("grep_search", json!({"pattern": "RetryLimit", "output": "uses"}), &reported);
     check(
         "grep_search",
         json!({"pattern": "USETHING"}),
@@ -77,8 +77,8 @@ fn the_other_form_of_letters_is_counted() {
         tree.write("a.txt", format!("{other}\n"));
         for tool in ["grep_search", "Search"] {
             let found = answer(&tree.context(), tool, json!({"pattern": form}));
-            let told = "with composed or decomposed letters: 1 line in 1 file, such as a.txt:1";
-            assert!(!found.found && found.text.contains(told), "{}", found.text);
+            let reported = "with composed or decomposed letters: 1 line in 1 file, such as a.txt:1";
+            assert!(!found.found && found.text.contains(reported), "{}", found.text);
         }
     }
 }
@@ -119,7 +119,7 @@ fn lines_that_end_with_cr_lf_end_before_it() {
 }
 
 #[test]
-fn what_nothing_comes_near_is_not_there() {
+fn dissimilar_names_are_not_suggested() {
     let found = answer(&tree().context(), "grep_search", json!({"pattern": "zyxwvut"}));
     assert!(!found.text.contains("The pattern would match"), "{}", found.text);
     let hits = answer(&tree().context(), "grep_search", json!({"pattern": "Start"}));

@@ -253,10 +253,10 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
         ("read_file", limits::READ_LINE_CHARACTERS, "/lines/0"),
         ("keyword_lookup", limits::RANKED_LINE_CHARACTERS, "/hits/0/lines/0/text"),
     ];
-    for (tool, most, place) in limits {
+    for (tool, max, place) in limits {
         for character in ["x", "漢", "é", "e\u{301}"] {
             for (more, is_whole) in [(0, true), (1, false)] {
-                let line = format!("needle {}", character.repeat(most - 7 + more));
+                let line = format!("needle {}", character.repeat(max - 7 + more));
                 let tree = Tree::new();
                 tree.write("a.txt", format!("{line}\n"));
                 for hides in [true, false] {
@@ -271,7 +271,7 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
                     let case = format!("{tool} {character} {more} {hides}: {text}");
                     assert_eq!(text == line, is_whole, "{case}");
                     let kept = text.split('…').next().unwrap();
-                    let expected = format!("needle {}", character.repeat(most - 7));
+                    let expected = format!("needle {}", character.repeat(max - 7));
                     assert_eq!(kept, expected, "{case}");
                 }
             }
@@ -295,10 +295,10 @@ fn what_was_not_read_is_counted_once() {
     context.max_file_bytes = Some(100);
     for tool in ["grep_search", "Search"] {
         let found = answer(&context, tool, request(tool));
-        let told = &found.records()["not_searched"];
-        assert_eq!(told["unread"], json!({"denied": 2, "too_large": 2}), "{tool}: {told}");
-        let hidden = &told["hidden_matches"];
-        assert!(hidden[0].as_str().unwrap().starts_with("1 matching line in 1 file"), "{tool}: {told}");
-        assert_eq!(hidden.as_array().unwrap().len(), 1, "{tool}: {told}");
+        let reported = &found.records()["not_searched"];
+        assert_eq!(reported["unread"], json!({"denied": 2, "too_large": 2}), "{tool}: {reported}");
+        let hidden = &reported["hidden_matches"];
+        assert!(hidden[0].as_str().unwrap().starts_with("1 matching line in 1 file"), "{tool}: {reported}");
+        assert_eq!(hidden.as_array().unwrap().len(), 1, "{tool}: {reported}");
     }
 }

@@ -72,7 +72,7 @@ fn an_outline_has_the_definitions_with_their_lines() {
 }
 
 #[test]
-fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
+fn outline_is_small_and_counts_omitted_lines() {
     let (tree, workspace) = tree();
     let methods = |class: usize| {
         (0..20)
@@ -89,15 +89,17 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
     assert!(shown.contains("1,000 less important definitions left out (1,000 def)"), "{shown}");
     // This is one class with many methods, whose outline would be useless without them.
     let argument = "argument: Optional[Dictionary] = None, ".repeat(5);
-    let methods = |nth: usize| format!("    def method_{nth}(self, {argument}):\n        pass\n\n");
+    let methods = |index: usize| format!("    def method_{index}(self, {argument}):\n        pass\n\n");
     tree.write("class.py", format!("class Only:\n{}", (0..60).map(methods).collect::<String>()));
     let response = read(&workspace, ReadRequest::new("class.py").outline(true));
     assert_eq!((response.outline.len(), left_out(&response)), (61, 0));
     assert!(response.outline[1].text.ends_with('…'), "{:?}", response.outline[1]);
     // Names are complete, however much text precedes them.
-    let method = |nth: usize| {
+    let method = |index: usize| {
         let body = "        statement(one, two, three);\n".repeat(4);
-        format!("    public static synchronized void aNameOfSomeLength{nth}(int a, int b) {{\n{body}    }}\n")
+        format!(
+            "    public static synchronized void aNameOfSomeLength{index}(int a, int b) {{\n{body}    }}\n"
+        )
     };
     tree.write("A.java", format!("class A {{\n{}}}\n", (0..60).map(method).collect::<String>()));
     let response = read(&workspace, ReadRequest::new("A.java").outline(true));
@@ -135,7 +137,7 @@ fn names_are_read_as_their_languages_write_them() {
 }
 
 #[test]
-fn members_that_stand_elsewhere_are_named_with_their_type() {
+fn members_outside_their_type_name_it() {
     let (tree, workspace) = tree();
     tree.write(
         "a.go",
@@ -188,9 +190,9 @@ fn several_definitions_are_read_with_lines_around_them() {
 }
 
 #[test]
-fn an_outline_has_types_and_public_functions_before_helpers_and_constants() {
+fn outline_prefers_types_and_public_functions() {
     let (tree, workspace) = tree();
-    let many = |line: &str| (0..60).map(|nth| line.replace('#', &nth.to_string())).collect::<String>();
+    let many = |line: &str| (0..60).map(|index| line.replace('#', &index.to_string())).collect::<String>();
     tree.write(
         "many.py",
         many("LIMIT_#: int = 10\n")
@@ -262,7 +264,7 @@ fn a_file_without_a_parser_is_read_by_line_and_says_so() {
 }
 
 #[test]
-fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
+fn ambiguous_symbol_is_refused_with_candidates() {
     let (tree, workspace) = tree();
     let method =
         |of: &str| format!("impl {of} {{\n    fn push() {{\n{}    }}\n}}\n", "        a();\n".repeat(50));

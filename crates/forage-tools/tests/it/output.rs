@@ -330,7 +330,7 @@ fn the_path_that_list_directory_records_leads_back() {
 
 /// Relative paths begin in the working directory, so printed paths must work from there, too.
 #[test]
-fn printed_paths_lead_back_from_a_working_directory_below_the_root() {
+fn printed_paths_resolve_from_a_subdirectory() {
     let tree = Tree::new();
     tree.write("sub/a.txt", format!("{NEEDLE} number-0\n"));
     tree.write("sub/deep/b.txt", "x\n");
@@ -507,7 +507,7 @@ fn no_name_is_a_line_of_an_answer() {
     ] {
         let (text, records) = match call(&context, tool, request.clone()) {
             Ok(answer) => (answer.text.clone(), answer.records().clone()),
-            Err(error) => (error.told(tool, &context.names), Value::Null),
+            Err(error) => (error.message(tool, &context.names), Value::Null),
         };
         answers.push((format!("{tool} {request}"), text, records));
     }

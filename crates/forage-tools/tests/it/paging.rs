@@ -91,10 +91,10 @@ proptest! {
         }
         // Each page counts its own matches and those after it. Only the first page can know that this is
         // everything.
-        for (nth, page) in pages.iter().enumerate() {
-            let before: usize = pages[..nth].iter().map(|page| matches(&lines(page)).len()).sum();
+        for (index, page) in pages.iter().enumerate() {
+            let before: usize = pages[..index].iter().map(|page| matches(&lines(page)).len()).sum();
             let counts = (page["match_count"].as_u64(), page["totals_exact"].as_bool());
-            prop_assert_eq!(counts, (Some(total - before as u64), Some(nth == 0)));
+            prop_assert_eq!(counts, (Some(total - before as u64), Some(index == 0)));
         }
         prop_assert_eq!(&last["truncated"], &json!(false));
         prop_assert_eq!(total.div_ceil(limit).max(1), pages.len() as u64);
@@ -264,7 +264,7 @@ fn pages_of_a_large_file_are_those_of_a_small_one() {
 /// Whatever arguments a tool has or will have: the cursor of a call without an argument must not be valid for
 /// a call with it.
 #[test]
-fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
+fn cursor_is_bound_to_all_query_arguments() {
     let tree = Tree::new();
     for file in 0..30 {
         tree.write(format!("src/{file:02}.rs"), "fn needle() { needle(); }\n");
@@ -318,7 +318,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
 
 /// The answer does not mention a file after the page, nor the secrets in its name.
 #[test]
-fn a_name_behind_the_page_is_not_redacted() {
+fn name_after_the_page_is_not_redacted() {
     let tree = Tree::new();
     tree.write("a.txt", "needle\n");
     tree.write("b-ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd.txt", "needle\n");

@@ -122,7 +122,7 @@ fn pages_are_the_whole_ranking() {
 }
 
 #[test]
-fn an_answer_stays_within_its_budget_and_says_what_it_left_out() {
+fn answer_stays_within_its_budget_and_counts_omissions() {
     let tree = Tree::new();
     for number in 0..100 {
         let line = format!("fn common_{number}() {{ {} }}\n", "common(); ".repeat(40));
@@ -146,17 +146,17 @@ fn an_answer_stays_within_its_budget_and_says_what_it_left_out() {
 }
 
 #[test]
-fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_that() {
+fn provisional_ranking_without_time_for_an_index() {
     let tree = tree();
     let whole = answer(&tree.context(), "search_index", json!({"query": "router"}));
     let mut context = tree.context();
     context.indexing_time = Duration::ZERO;
-    let told = answer(&context, "search_index", json!({"query": "router"}));
-    assert_eq!(paths(&told.records().clone()), paths(&whole.records().clone()), "{}", told.text);
+    let reported = answer(&context, "search_index", json!({"query": "router"}));
+    assert_eq!(paths(&reported.records().clone()), paths(&whole.records().clone()), "{}", reported.text);
     assert!(
-        told.text.contains("the ranked index is being built: until then this ranks the 4 files"),
+        reported.text.contains("the ranked index is being built: until then this ranks the 4 files"),
         "{}",
-        told.text
+        reported.text
     );
     assert!(!whole.text.contains("being built"), "{}", whole.text);
     // Words that are missing from a part of the tree may be in the rest of it.
@@ -166,16 +166,19 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     };
     assert_eq!((unknown(&tree.context()), unknown(&context)), (json!(["nowherefound"]), json!([])));
     // The scope applies here, too.
-    let told = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
-    assert_eq!(paths(&told.records().clone()), ["app/view.py"], "{}", told.text);
+    let reported = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
+    assert_eq!(paths(&reported.records().clone()), ["app/view.py"], "{}", reported.text);
     // There is no next page, because it would belong to another ranking.
-    let told = answer(&context, "search_index", json!({"query": "router", "limit": 1}));
-    assert_eq!((&told.records()["truncated"], &told.records()["next_cursor"]), (&json!(true), &Value::Null));
+    let reported = answer(&context, "search_index", json!({"query": "router", "limit": 1}));
+    assert_eq!(
+        (&reported.records()["truncated"], &reported.records()["next_cursor"]),
+        (&json!(true), &Value::Null)
+    );
     let page = answer(&tree.context(), "search_index", json!({"query": "router", "limit": 1}));
     let request = json!({"query": "router", "limit": 1, "cursor": page.records()["next_cursor"]});
     assert!(refusal(&context, "search_index", request).contains("is being updated"));
-    let told = answer(&context, "search_index", json!({"query": "nowherefound"}));
-    assert!(!told.found && told.text.contains("being built"), "{}", told.text);
+    let reported = answer(&context, "search_index", json!({"query": "nowherefound"}));
+    assert!(!reported.found && reported.text.contains("being built"), "{}", reported.text);
     let mut context = tree.context();
     context.stop = forage_base::Stop::never();
     context.stop.cancel();
@@ -185,7 +188,7 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
 /// We count the files that the configuration hides, including those that a repository's own configuration
 /// hides. An answer without files says what they contain.
 #[test]
-fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
+fn configured_excludes_are_counted_and_have_a_verdict() {
     let tree = tree();
     tree.write("many/special.rs", "fn quokka_finder() {}\n");
     let mut context = tree.context();
@@ -237,7 +240,7 @@ fn code_lines(file: &Value) -> Vec<(u64, String)> {
 }
 
 #[test]
-fn code_is_what_stands_in_the_files_at_these_lines() {
+fn shown_code_equals_the_file_at_these_lines() {
     let tree = tree();
     let found = answer(&tree.context(), "search_index", json!({"query": "Router", "code_tokens": 2_000}));
     let records = found.records().clone();
@@ -259,7 +262,7 @@ fn code_is_what_stands_in_the_files_at_these_lines() {
 }
 
 #[test]
-fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
+fn small_budget_shows_the_best_and_lists_the_rest() {
     let tree = tree();
     let body = |name: &str| {
         let calls: String = (0..30).map(|number| format!("    step_{number}(context);\n")).collect();
@@ -366,7 +369,7 @@ fn a_part_of_a_long_line_is_not_the_line() {
 }
 
 #[test]
-fn code_is_shown_once_to_who_remembers_it_while_its_file_is_as_it_was() {
+fn code_is_shown_once_while_the_file_is_unchanged() {
     let tree = tree();
     let mut context = tree.context();
     context.shown_earlier = Some(Arc::default());
@@ -395,7 +398,7 @@ fn no_line_of_a_file_is_taken_for_what_the_tool_says() {
 }
 
 #[test]
-fn code_that_an_answer_has_no_room_for_is_not_remembered_as_shown() {
+fn omitted_code_is_not_remembered_as_shown() {
     let tree = tree();
     let mut context = tree.context();
     context.shown_earlier = Some(Arc::default());
@@ -408,7 +411,7 @@ fn code_that_an_answer_has_no_room_for_is_not_remembered_as_shown() {
 }
 
 #[test]
-fn a_model_is_shown_files_of_the_ranking_from_where_terms_are_searched() {
+fn keyword_search_adds_ranked_files_below_its_path() {
     let tree = Tree::new();
     for place in ["project", "other"] {
         tree.write(

@@ -68,9 +68,9 @@ fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String
             Some(schema) => violations(schema, field, &format!("{place}/{name}"), found),
         }
     }
-    for (nth, item) in value.as_array().into_iter().flatten().enumerate() {
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
         if let Some(schema) = schema.get("items") {
-            violations(schema, item, &format!("{place}/{nth}"), found);
+            violations(schema, item, &format!("{place}/{index}"), found);
         }
     }
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use forage_base::Hint;
 use forage_tools::registry::{TOOLS, find};
-use forage_tools::{Context, Manner, Plain, ToolError, ToolNames};
+use forage_tools::{Context, Phrasing, Plain, ToolError, ToolNames};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ impl Page {
         let _ = writeln!(self.text, "## {what}\n{}\n", shortened(&request));
         let mut result = call(context, self.tool, request.clone());
         for _ in 0..50 {
-            if is_it(&told(&result)) {
+            if is_it(&reported(&result)) {
                 break;
             }
             result = call(context, self.tool, request.clone());
@@ -87,7 +87,7 @@ impl Page {
         self.seen.add(self.tool, &result);
         if !is_of_json(&result) {
             let marked = with(context, |context| {
-                context.names = Arc::new(ToolNames::clone(&context.names).told(&Marked))
+                context.names = Arc::new(ToolNames::clone(&context.names).with_phrasing(&Marked))
             });
             let text = told_to_reader(self.tool, &marked, &call(&marked, self.tool, request.clone()));
             assert_eq!(bare_names(&text), [""; 0], "{what} {request}: {text}");
@@ -150,14 +150,14 @@ fn code(error: &ToolError) -> String {
     json!(error.code()).as_str().unwrap().to_owned()
 }
 
-fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
+fn reported(result: &Result<forage_tools::Answer, ToolError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |answer| answer.text.clone())
 }
 
 fn told_to_reader(tool: &str, context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
     match result {
         Ok(answer) => answer.text.clone(),
-        Err(error) => format!("ERROR ({}): {}", code(error), error.told(tool, &context.names)),
+        Err(error) => format!("ERROR ({}): {}", code(error), error.message(tool, &context.names)),
     }
 }
 
@@ -165,7 +165,7 @@ fn told_to_reader(tool: &str, context: &Context, result: &Result<forage_tools::A
 #[derive(Debug)]
 struct Marked;
 
-impl Manner for Marked {
+impl Phrasing for Marked {
     fn tool(&self, id: &str, _: &str) -> String {
         id.to_uppercase()
     }
@@ -180,7 +180,7 @@ impl Manner for Marked {
         [vec![id.to_uppercase()], arguments.collect()].concat().join(" ")
     }
 
-    fn go_on(&self, cursor: &str) -> String {
+    fn continuation(&self, cursor: &str) -> String {
         format!("go on at {cursor}")
     }
 
@@ -260,7 +260,7 @@ fn cancelled(context: &Context) -> Context {
 struct CancelsWhenAsked(forage_base::Stop);
 
 impl forage_tools::Indexes for CancelsWhenAsked {
-    fn of(&self, _: &Arc<forage_fs::Root>) -> Option<Arc<forage_search::index::Index>> {
+    fn open(&self, _: &Arc<forage_fs::Root>) -> Option<Arc<forage_search::index::Index>> {
         self.0.cancel();
         None
     }

@@ -135,7 +135,7 @@ pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
     let shown = request.to_string();
     match call(context, tool, request) {
         Ok(answer) => panic!("{tool} {shown} was not refused: {}", answer.text),
-        Err(error) => error.told(tool, &context.names),
+        Err(error) => error.message(tool, &context.names),
     }
 }
 
@@ -160,7 +160,7 @@ impl ChatModel for Recorder {
         *self.sent.lock().unwrap() += user;
         let files = user.lines().filter_map(|line| line.strip_prefix("FILE "));
         let text: String = files.map(|path| format!("{path}: why\n")).collect();
-        Ok(ChatAnswer::of_text("test", "recorder", text))
+        Ok(ChatAnswer::from_text("test", "recorder", text))
     }
 }
 

@@ -76,10 +76,10 @@ fn every_use_is_there_once_whatever_the_page() {
 fn implementations_are_listed_whatever_the_page() {
     let tree = Tree::new();
     tree.write("a/Name.java", "public interface Name {\n    void run();\n}\n");
-    for nth in 0..30 {
+    for index in 0..30 {
         let text =
-            format!("class A{nth} {{\n    void a(Name name) {{}}\n    Name b() {{ return null; }}\n}}\n");
-        tree.write(format!("a/A{nth:02}.java"), text);
+            format!("class A{index} {{\n    void a(Name name) {{}}\n    Name b() {{ return null; }}\n}}\n");
+        tree.write(format!("a/A{index:02}.java"), text);
     }
     tree.write(
         "b/B.java",
@@ -214,8 +214,9 @@ fn inverted_lines_are_those_that_ripgrep_prints() {
     }
     let tree = Tree::new();
     // This file is longer than a chunk that is searched at once, and has more lines than we keep of a file.
-    let line =
-        |nth: usize| if nth.is_multiple_of(3) { format!("other {nth}\n") } else { format!("match {nth}\n") };
+    let line = |index: usize| {
+        if index.is_multiple_of(3) { format!("other {index}\n") } else { format!("match {index}\n") }
+    };
     tree.write("long.txt", (0..400_000).map(line).collect::<String>());
     tree.write("matched.txt", "match\n");
     tree.write("unended.txt", "match\n\nlast");
@@ -231,9 +232,9 @@ fn inverted_lines_are_those_that_ripgrep_prints() {
 }
 
 #[test]
-fn more_lines_than_are_held_of_a_file_are_counted_and_come_on_pages() {
+fn lines_beyond_the_file_limit_are_counted_and_paged() {
     let tree = Tree::new();
-    tree.write("data.csv", (0..300_000).map(|nth| format!("needle,{nth}\n")).collect::<String>());
+    tree.write("data.csv", (0..300_000).map(|index| format!("needle,{index}\n")).collect::<String>());
     tree.write("z.txt", "needle\n");
     let wide = format!("{}\n", "x".repeat(2_000)).repeat(19) + "needle\n";
     tree.write("wide.txt", wide.repeat(500));
@@ -248,7 +249,7 @@ fn more_lines_than_are_held_of_a_file_are_counted_and_come_on_pages() {
 }
 
 #[test]
-fn a_secret_in_the_name_of_a_directory_is_hidden_in_names_that_are_found() {
+fn secret_in_a_directory_name_is_redacted() {
     let tree = Tree::new();
     tree.write("ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd/main.rs", "x\n");
     for request in [json!({"name": "main"}), json!({"name": "*.rs"})] {
@@ -355,12 +356,12 @@ fn files_are_found_by_names_that_are_nearly_theirs() {
 
 /// Files that we cache for further pages of a watched tree must be discarded with every change.
 #[test]
-fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
+fn pages_reflect_the_current_tree() {
     let tree = Tree::new();
-    for nth in 0..60 {
+    for index in 0..60 {
         tree.write(
-            format!("src/{nth:02}.rs"),
-            format!("fn use_{nth}() {{\n    needle();\n    needle();\n}}\n"),
+            format!("src/{index:02}.rs"),
+            format!("fn use_{index}() {{\n    needle();\n    needle();\n}}\n"),
         );
     }
     tree.write("src/needle.rs", "pub fn needle() {}\n");
@@ -373,7 +374,7 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     watched.context_mut().gathered_uses = Some(std::sync::Arc::default());
     watched.build_index().unwrap();
     let plain = Workspace::open(tree.root()).unwrap();
-    let told = |workspace: &Workspace| -> Vec<String> {
+    let listed_uses = |workspace: &Workspace| -> Vec<String> {
         // A qualified name can be read in two ways.
         let requests = ["needle", "Queue::needle", "Queue.needle"]
             .map(|name| GrepRequest::new(name).output(GrepOutput::Uses).max_results(17));
@@ -382,7 +383,7 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     };
     // We repeat this until the tree is watched.
     for _ in 0..10 {
-        assert_eq!(told(&watched), told(&plain));
+        assert_eq!(listed_uses(&watched), listed_uses(&plain));
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     let steps: [&dyn Fn(); 6] = [
@@ -393,31 +394,36 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
         &|| drop(tree.write(".ignore", "lib\n")),
         &|| std::fs::rename(tree.root().join("src"), tree.root().join("code")).unwrap(),
     ];
-    for (nth, step) in steps.iter().enumerate() {
+    for (index, step) in steps.iter().enumerate() {
         step();
         for round in 0..3 {
-            assert_eq!(told(&watched), told(&plain), "step {nth}, round {round}");
+            assert_eq!(listed_uses(&watched), listed_uses(&plain), "step {index}, round {round}");
         }
     }
     watched.close();
 }
 
 #[test]
-fn a_definition_that_the_list_has_no_room_for_stands_among_the_uses() {
+fn definitions_beyond_the_limit_are_listed_as_uses() {
     let tree = Tree::new();
-    for nth in 0..16 {
+    for index in 0..16 {
         tree.write(
-            format!("src/{nth:02}.rs"),
-            format!("pub fn needle(it: [u8; {nth}], {}: u8) {{}}\n", "long_".repeat(20)),
+            format!("src/{index:02}.rs"),
+            format!("pub fn needle(it: [u8; {index}], {}: u8) {{}}\n", "long_".repeat(20)),
         );
     }
     let mut context = tree.context();
     context.text_bytes = 5_000;
     let answer = answer(&context, "grep_search", json!({"pattern": "needle", "output": "uses"}));
     assert!(answer.text.contains("16 definitions (the first "), "{}", answer.text);
-    for nth in 0..16 {
-        assert_eq!(answer.text.matches(&format!("[u8; {nth}]")).count(), 1, "{nth}: {}", answer.text);
-        assert_eq!(answer.text.matches(&format!("src/{nth:02}.rs:\n")).count(), 1, "{nth}: {}", answer.text);
+    for index in 0..16 {
+        assert_eq!(answer.text.matches(&format!("[u8; {index}]")).count(), 1, "{index}: {}", answer.text);
+        assert_eq!(
+            answer.text.matches(&format!("src/{index:02}.rs:\n")).count(),
+            1,
+            "{index}: {}",
+            answer.text
+        );
     }
     let shown: Vec<_> = answer.head.shown.iter().map(|file| (file.ranges.as_slice(), file.matches)).collect();
     assert_eq!(shown, [([(1, 1)].as_slice(), 1); 16]);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use forage_fs::PrivatePlace;
-use forage_tools::kept::IndexStore;
+use forage_tools::index_manager::IndexStore;
 use forage_tools::tools::{
     GrepRequest, KeywordRequest, ListRequest, RankRequest, ReadRequest, SearchRequest, SearchResponse,
 };
@@ -71,7 +71,7 @@ fn typed_calls_answer_as_those_of_json_do() {
 }
 
 #[test]
-fn a_typed_answer_has_passed_the_border_too() {
+fn typed_answer_is_redacted() {
     let (_tree, mut workspace) = shop();
     let grep = |workspace: &Workspace| workspace.grep(GrepRequest::new("token =")).unwrap();
     let found = grep(&workspace);
@@ -83,7 +83,7 @@ fn a_typed_answer_has_passed_the_border_too() {
 }
 
 #[test]
-fn what_can_not_be_asked_is_an_error_with_a_type() {
+fn invalid_request_is_a_typed_error() {
     let (tree, workspace) = shop();
     assert!(matches!(workspace.grep(GrepRequest::new("a(")), Err(ToolError::Pattern { .. })));
     assert!(matches!(workspace.read(ReadRequest::new("nowhere.rs")), Err(ToolError::Path(_))));
@@ -100,18 +100,18 @@ fn what_can_not_be_asked_is_an_error_with_a_type() {
 }
 
 #[test]
-fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
+fn stream_yields_files_in_order_until_the_reader_stops() {
     let tree = Tree::new();
     for file in 0..300 {
         tree.write(format!("{file:03}.txt"), "needle\n".repeat(50));
     }
     let workspace = Workspace::open(tree.root()).unwrap();
-    let each = |most: usize| -> (Vec<String>, ToolOutcome<SearchResponse>) {
+    let each = |max: usize| -> (Vec<String>, ToolOutcome<SearchResponse>) {
         let mut seen = Vec::new();
         let outcome = workspace
             .search_each(SearchRequest::new("needle"), |records| {
                 seen.extend(records.iter().map(|record| record.data.path.text.clone()));
-                if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if seen.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             })
             .unwrap();
         (seen, outcome)
@@ -136,8 +136,8 @@ fn a_grep_hands_over_all_there_is_as_its_pages_do() {
         tree.write(format!("few/{file:02}.txt"), "one\nneedle\nthree\nfour\nfive\n".repeat(file % 3));
     }
     let lines = |number: usize| if number.is_multiple_of(4) { "needle\n" } else { "hay\n" };
-    let most = forage_tools::limits::GREP_PIECE_MATCHES;
-    tree.write("many.txt", (0..most * 10).map(lines).collect::<String>());
+    let max = forage_tools::limits::GREP_PIECE_MATCHES;
+    tree.write("many.txt", (0..max * 10).map(lines).collect::<String>());
     let workspace = Workspace::open(tree.root()).unwrap();
     for context in [0, 1, 3] {
         let request = || GrepRequest::new("needle").context_lines(context);
@@ -208,7 +208,7 @@ fn indexes_are_kept_and_used() {
     };
     let index = |workspace: &Workspace| {
         let context = workspace.context();
-        let index = context.indexes.as_ref().unwrap().of(context.roots.main());
+        let index = context.indexes.as_ref().unwrap().open(context.roots.main());
         index.map(|index| index.layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>())
     };
     // Positive control: a short-lived program builds no index. Its directories do not exist yet, as in a home

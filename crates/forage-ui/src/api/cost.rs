@@ -25,7 +25,7 @@ impl Api {
         }
         let costs = |id: &&str| {
             let call = self.gathered.call(id);
-            let context = call.as_ref().and_then(|call| self.look.again(&call.head).ok());
+            let context = call.as_ref().and_then(|call| self.look.context_for_call(&call.head).ok());
             let known = call.as_ref().zip(context.as_ref());
             let files = known.map(|(call, context)| file_bytes(context, &call.head));
             let searches = known.and_then(|(call, context)| searches(context, &call.head));

@@ -15,12 +15,12 @@ const FURTHER_FILES: i64 = 100;
 
 impl Api {
     pub(super) fn rank(&self, query: &Query) -> Answered {
-        let context = self.beneath(query)?;
+        let context = self.context_below(query)?;
         let asked = query.needed("query")?;
         let request = |limit| RankRequest::new(asked).code_tokens(0).explain(true).limit(limit);
         let failed = |error: forage_tools::ToolError| Refusal {
             code: error.code(),
-            ..Refusal::failed(error.told("search_index", &context.names))
+            ..Refusal::failed(error.message("search_index", &context.names))
         };
         let answer = registry::answer::<SearchIndex>(&context, request(FILES)).map_err(failed)?;
         let Some(path) = query.get("expected").filter(|path| !path.is_empty()) else {

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::line::{self, ChildLine};
 use crate::limits::{
-    SERVER_GRACE, SERVER_ID_BYTES, SERVER_LINE_BYTES, SERVER_NOISE_BYTES, SERVER_REQUESTS,
-    SERVER_STDERR_BYTES, SERVER_UNTAKEN,
+    SERVER_GRACE, SERVER_ID_BYTES, SERVER_LINE_BYTES, SERVER_NOISE_BYTES, SERVER_QUEUE_MESSAGES,
+    SERVER_REQUESTS, SERVER_STDERR_BYTES,
 };
 
 /// Pause between two polls.
@@ -29,7 +29,7 @@ const ENDED: &str = "it has ended";
 
 /// Why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NoAnswer {
+pub(crate) enum RequestFailure {
     /// The server responded with this error.
     Refused(String),
     /// The server sent something that we can't parse, and this may have been the response.
@@ -42,7 +42,7 @@ pub(crate) enum NoAnswer {
 
 /// The pending requests by number, each with the channel for its response. Once we have stopped reading from
 /// the server, this holds the reason instead.
-type WaitingReplies = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, NoAnswer>>>, &'static str>>>;
+type WaitingReplies = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, RequestFailure>>>, &'static str>>>;
 
 /// The queue to the writer thread. A server that does not read its input should block only that thread.
 type Input = Arc<Mutex<Option<SyncSender<String>>>>;
@@ -56,7 +56,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The server's output other than messages.
 #[derive(Debug, Default)]
-struct Beside {
+struct SideOutput {
     stderr: Vec<u8>,
     stderr_has_ended: bool,
     /// The first line on standard output that is not a message.
@@ -67,7 +67,7 @@ struct Beside {
 pub(crate) struct ChildServer {
     input: Input,
     waiting: WaitingReplies,
-    beside: Arc<Mutex<Beside>>,
+    beside: Arc<Mutex<SideOutput>>,
     asked: AtomicU64,
     /// `None` once the server has been ended.
     end: Mutex<Option<ServerEnd>>,
@@ -76,10 +76,10 @@ pub(crate) struct ChildServer {
 impl ChildServer {
     pub(crate) fn start(command: Command) -> io::Result<Self> {
         let mut child = super::spawn(command)?;
-        let (put, puts) = sync_channel(SERVER_UNTAKEN);
+        let (put, puts) = sync_channel(SERVER_QUEUE_MESSAGES);
         let input: Input = Arc::new(Mutex::new(Some(put)));
         let waiting: WaitingReplies = Arc::new(Mutex::new(Ok(HashMap::new())));
-        let beside = Arc::<Mutex<Beside>>::default();
+        let beside = Arc::<Mutex<SideOutput>>::default();
         if let Some(stdin) = child.stdin.take() {
             thread::spawn(move || write(stdin, &puts));
         }
@@ -100,8 +100,8 @@ impl ChildServer {
     }
 
     /// Sends a message. This does not report whether the server is still running; [`Self::ask`] does.
-    pub(crate) fn say(&self, message: &Value) {
-        say(&self.input, message);
+    pub(crate) fn send(&self, message: &Value) {
+        send(&self.input, message);
     }
 
     /// Sends a request and waits for its result until `is_over` returns true. We then tell the server that
@@ -111,25 +111,25 @@ impl ChildServer {
         method: &str,
         params: Value,
         is_over: &dyn Fn() -> bool,
-    ) -> Result<Value, NoAnswer> {
+    ) -> Result<Value, RequestFailure> {
         let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         match &mut *lock(&self.waiting) {
-            Ok(waiting) => drop(waiting.insert(id, tell)),
-            Err(why) => return Err(NoAnswer::Ended(why)),
+            Ok(waiting) => drop(waiting.insert(id, sender)),
+            Err(why) => return Err(RequestFailure::Ended(why)),
         }
-        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let result = loop {
-            match told.recv_timeout(TICK) {
+            match receiver.recv_timeout(TICK) {
                 Ok(result) => break result,
                 Err(RecvTimeoutError::Disconnected) => {
                     let why = lock(&self.waiting).as_ref().err().copied().unwrap_or(ENDED);
-                    break Err(NoAnswer::Ended(why));
+                    break Err(RequestFailure::Ended(why));
                 }
                 Err(RecvTimeoutError::Timeout) if is_over() => {
                     let cancelled = json!({ "requestId": id, "reason": "no time is left" });
-                    self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }));
-                    break Err(NoAnswer::Late);
+                    self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }));
+                    break Err(RequestFailure::Late);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -174,7 +174,7 @@ impl Drop for ChildServer {
     }
 }
 
-fn say(input: &Input, message: &Value) {
+fn send(input: &Input, message: &Value) {
     let mut input = lock(input);
     // If this fails, the server has ended or does not read its input. We stop writing in either case.
     if input.as_ref().is_some_and(|input| input.try_send(format!("{message}\n")).is_err()) {
@@ -191,7 +191,7 @@ fn write(mut stdin: ChildStdin, puts: &Receiver<String>) {
 }
 
 /// Reads the server's output until it ends, and passes each response to the caller that waits for it.
-fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: &Mutex<Beside>) {
+fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: &Mutex<SideOutput>) {
     let mut reader = BufReader::new(stdout);
     let (mut line, mut answered) = (Vec::new(), 0);
     let noise = |line: &[u8]| {
@@ -213,14 +213,14 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
             ChildLine::Answer(id, result) => {
                 let asked = lock(waiting).as_mut().ok().and_then(|waiting| waiting.remove(&id));
                 // The caller may have given up waiting.
-                let _ = asked.map(|asked| asked.send(result.map_err(NoAnswer::Refused)));
+                let _ = asked.map(|asked| asked.send(result.map_err(RequestFailure::Refused)));
             }
             ChildLine::Request(id, result)
                 if answered < SERVER_REQUESTS && id.to_string().len() <= SERVER_ID_BYTES =>
             {
                 answered += 1;
                 let error = json!({ "code": -32601, "message": "not offered by this client" });
-                say(
+                send(
                     input,
                     &match result {
                         Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -232,7 +232,7 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
             ChildLine::Broken => {
                 noise(&line);
                 let all = lock(waiting).as_mut().map(std::mem::take).unwrap_or_default();
-                all.into_values().for_each(|asked| drop(asked.send(Err(NoAnswer::Unreadable))));
+                all.into_values().for_each(|asked| drop(asked.send(Err(RequestFailure::Unreadable))));
             }
             ChildLine::Noise => noise(&line),
             ChildLine::Request(..) | ChildLine::Other => {}
@@ -244,7 +244,7 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
 
 /// Keeps the tail of the server's standard error. We must read all of it, or the server would block on a full
 /// pipe.
-fn keep(mut stderr: ChildStderr, beside: &Mutex<Beside>) {
+fn keep(mut stderr: ChildStderr, beside: &Mutex<SideOutput>) {
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut piece) {
         let kept = &mut lock(beside).stderr;

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use forage_agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
 use forage_base::Stop;
-use forage_tools::kept::Lifetime;
+use forage_tools::index_manager::Lifetime;
 use forage_tools::{CallObservers, Context, ErrorCode, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Terminal;
 use super::setting_options::SettingOptions;
-use super::told::ToldError;
+use super::user_error::UserError;
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config, SettingsCommand};
 use crate::conversations::Conversations;
 use crate::journal::LiveCalls;
-use crate::manner::ForAgents;
+use crate::phrasing::AgentPhrasing;
 use servers::Servers;
 use view::{Shown, View};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let tools = usable_tools(&context, config.tools())?;
     let found = config.agent_models()?;
     let mut agent = Agent::new(found.models, tools, context);
-    agent.manner = &ForAgents;
+    agent.phrasing = &AgentPhrasing;
     agent.limits = config.ask_limits();
     agent.limits.parallel = arguments.parallel.map_or(agent.limits.parallel, usize::from);
     agent.prompt = prompt?;
@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let transcript = asked.map_err(|error| with_models(error, &config, &found.passed_over))?;
         (transcript, view.shown())
     };
-    tell(&observers, &transcript);
+    report_question(&observers, &transcript);
     let problems = std::mem::take(&mut servers.problems);
     drop(servers);
     transcript.warnings.splice(0..0, problems);
@@ -124,7 +124,7 @@ fn with_models(error: AskError, config: &Config, passed_over: &str) -> anyhow::E
                 true => format!("no configured model can answer the question. {passed_over}"),
                 false => format!("{error}. {} {passed_over}", config.looked_for()),
             };
-            ToldError { code: ErrorCode::NoModel, text }.into()
+            UserError { code: ErrorCode::NoModel, text }.into()
         }
         error => error.into(),
     }
@@ -151,9 +151,10 @@ fn print(transcript: &mut Transcript, shown: &Shown, output: &mut Terminal) -> a
 }
 
 /// Reports the question to the observers as if it were a call, with the models that its turns used.
-fn tell(observers: &CallObservers, transcript: &Transcript) {
+fn report_question(observers: &CallObservers, transcript: &Transcript) {
     let of_turn = |turn: &Turn| {
-        let mut model = telemetry::of_model(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
+        let mut model =
+            telemetry::model_report(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
         telemetry::add_usage(&mut model, turn.usage, turn.cost_usd);
         model
     };
@@ -219,7 +220,7 @@ fn text(transcript: &mut Transcript, shown: &Shown) -> String {
     if transcript.unfinished.as_deref().is_some_and(is_shown) {
         transcript.unfinished = None;
     }
-    let behind = if is_whole { transcript.text_behind_answer() } else { transcript.text() };
+    let after = if is_whole { transcript.text_after_answer() } else { transcript.text() };
     let between = if shown.is_open { "\n\n" } else { "" };
-    format!("{between}{behind}")
+    format!("{between}{after}")
 }

@@ -7,7 +7,7 @@ use forage_tools::{ErrorCode, read_arguments};
 
 use super::output::Terminal;
 use super::session;
-use super::told::ToldError;
+use super::user_error::UserError;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, Needs};
 
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             "the arguments on stdin have more than {REQUEST_BYTES} bytes"
         );
     }
-    let request = read_arguments(&text).map_err(|text| ToldError { code: ErrorCode::Request, text })?;
+    let request = read_arguments(&text).map_err(|text| UserError { code: ErrorCode::Request, text })?;
     // This command should show what an agent would see, so we redact the answer. To get unredacted text, use
     // the other commands.
     let find = |config: &Config| config.tool(&arguments.tool);

@@ -14,16 +14,16 @@ use forage_mcp::Profile;
 use super::{Global, session, signals};
 use crate::config::{self, ClientDirectories, CommandLineSettings, Config};
 use crate::setup::{
-    Client, Consent, EntrySettings, Environment, FileFormat, Launch, Listed, NAME, OfferedTools, Permission,
-    ProbeCall, ProbeFailure, ProbeStart, ServerEntry, SetupScope, Site, Talk, expanded, listed, program,
-    talk,
+    Client, ClientConfig, Consent, EntrySettings, Environment, FileFormat, Launch, Listed, NAME,
+    OfferedTools, Permission, ProbeCall, ProbeFailure, ProbeReport, ProbeStart, ServerEntry, SetupScope,
+    expanded, listed, program, talk,
 };
 
 pub(super) use records::EntryCheck;
 use records::TriedCall;
 
 /// The environment of a check.
-pub(super) struct Look<'a> {
+pub(super) struct CheckContext<'a> {
     pub(super) config: &'a Config,
     pub(super) directories: &'a ClientDirectories,
     pub(super) project: &'a Path,
@@ -51,7 +51,7 @@ pub(super) struct SettingsCheck {
 }
 
 /// Checks an entry by starting its command like the client would.
-pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
+pub(super) fn check(site: &ClientConfig, look: &CheckContext<'_>) -> SettingsCheck {
     if site.client.format == FileFormat::Skill {
         return SettingsCheck::default();
     }
@@ -107,7 +107,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
 /// Returns why the command of an entry must not be run. A project's file may come from a stranger. So we run
 /// the program that it names only if that is this very program, and the entry is exactly what Forage would
 /// write.
-fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String> {
+fn distrust(site: &ClientConfig, entry: &ServerEntry, look: &CheckContext<'_>) -> Option<String> {
     if site.scope == SetupScope::User {
         return None;
     }
@@ -132,7 +132,7 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
 
 /// Returns true if a program, or the link to it, is inside the project, its repository or another root. The
 /// running program itself does not count.
-fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
+fn is_of_project(found: &Path, look: &CheckContext<'_>) -> bool {
     let project = look.project;
     let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(found));
     // If the project contains the home directory, everything in it belongs to the user.
@@ -146,7 +146,7 @@ fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
 }
 
 /// Returns the directories from which nothing must be run: the project, its repository and the roots.
-fn roots(look: &Look<'_>) -> Vec<PathBuf> {
+fn roots(look: &CheckContext<'_>) -> Vec<PathBuf> {
     let repository = find_git_root(look.project);
     let roots = look.config.own_directories(look.project);
     [look.project.to_owned()].into_iter().chain(repository).chain(roots).collect()
@@ -157,13 +157,13 @@ fn same(path: &Path) -> PathBuf {
 }
 
 /// Computes the environment that the client would give to the server.
-fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsString, OsString)> {
+fn variables(client: &Client, entry: &ServerEntry, look: &CheckContext<'_>) -> Vec<(OsString, OsString)> {
     let launch = &client.launch;
     let allowed = allowed(launch, look);
     let arrives = |name: &OsStr| {
         let name = name.to_string_lossy();
         let is_named = |names: &[String]| names.iter().any(|own| own.eq_ignore_ascii_case(&name));
-        launch.environment.hands_on(&name) || is_named(&entry.handed_on) || is_named(&allowed)
+        launch.environment.passes_variable(&name) || is_named(&entry.handed_on) || is_named(&allowed)
     };
     let own = config::variables();
     let mut variables: Vec<_> = own.iter().filter(|(name, _)| arrives(name)).cloned().collect();
@@ -190,11 +190,11 @@ fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsSt
 
 /// Returns the variables that the client's own settings allow it to pass on, in addition to those of the
 /// entry.
-fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
+fn allowed(launch: &Launch, look: &CheckContext<'_>) -> Vec<String> {
     if launch.consent != Consent::TrustAndFolder {
         return Vec::new();
     }
-    let settings = EntrySettings::of_gemini_cli(look.directories, look.project);
+    let settings = EntrySettings::for_gemini_cli(look.directories, look.project);
     settings
         .own_texts("/security/environmentVariableRedaction/allowed")
         .into_iter()
@@ -209,9 +209,9 @@ fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
     used.into_iter().filter(|name| !is_there(name)).collect()
 }
 
-fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> SettingsCheck {
+fn works(site: &ClientConfig, talk: &ProbeReport, missing: &[String], keys: &[String]) -> SettingsCheck {
     let launch = &site.client.launch;
-    let profile = Profile::of(launch.name);
+    let profile = Profile::for_client(launch.name);
     let tools: Vec<String> = talk.tools.iter().map(|tool| profile.prefixed(&tool.name)).collect();
     let milliseconds = talk.elapsed.as_millis();
     let call = match &talk.call {
@@ -277,7 +277,7 @@ fn works(site: &Site, talk: &Talk, missing: &[String], keys: &[String]) -> Setti
 
 /// Returns true if the client hides the tools until the model searches for them, or `None` if it never hides
 /// tools.
-fn deferred(front: OfferedTools, talk: &Talk) -> Option<bool> {
+fn deferred(front: OfferedTools, talk: &ProbeReport) -> Option<bool> {
     match front {
         OfferedTools::All => None,
         OfferedTools::Marked => Some(!talk.tools.iter().any(|tool| tool.is_marked)),
@@ -285,7 +285,7 @@ fn deferred(front: OfferedTools, talk: &Talk) -> Option<bool> {
     }
 }
 
-fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
+fn fails(site: &ClientConfig, failure: &ProbeFailure) -> SettingsCheck {
     let Client { name, title, .. } = site.client;
     let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
     let advice = match failure {
@@ -322,14 +322,14 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
 }
 
 /// Adds the permissions that the user must give before the client calls a tool.
-fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut SettingsCheck) {
+fn consent(site: &ClientConfig, entry: &ServerEntry, look: &CheckContext<'_>, checked: &mut SettingsCheck) {
     let title = site.client.title;
     let tools = checked.record.as_ref().map(|record| record.tools.clone()).unwrap_or_default();
     let mut asked = Vec::new();
     match site.client.launch.consent {
         Consent::None => {}
         Consent::Permissions => {
-            let settings = EntrySettings::of_claude_code(look.directories, look.project);
+            let settings = EntrySettings::for_claude_code(look.directories, look.project);
             match settings.permission(&tools) {
                 Permission::Given => {}
                 Permission::Asked => asked.push(
@@ -363,7 +363,7 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
         checked.needs.push("permission".to_owned());
     }
     if site.client.launch.consent == Consent::TrustAndFolder {
-        let settings = EntrySettings::of_gemini_cli(look.directories, look.project);
+        let settings = EntrySettings::for_gemini_cli(look.directories, look.project);
         let trust = settings.folder(look.directories, look.project);
         if trust != Permission::Given {
             checked.needs.push(format!("trust in {}", look.project.display()));
@@ -409,7 +409,7 @@ impl SettingsCheck {
     }
 
     /// Asks the client for its list of servers, unless the check has already failed.
-    fn ask(&mut self, site: &Site, look: &Look<'_>) {
+    fn ask(&mut self, site: &ClientConfig, look: &CheckContext<'_>) {
         let why = self.record.as_ref().and_then(|record| record.why.clone());
         if self.failure.is_some() {
             return;
@@ -431,7 +431,7 @@ impl SettingsCheck {
     }
 
     /// Formats a short report on an entry that the user has just written.
-    fn after_writing(&self, site: &Site) -> String {
+    fn after_writing(&self, site: &ClientConfig) -> String {
         let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
         let mut lines = Vec::new();
         match (&self.failure, &self.listed) {
@@ -467,10 +467,10 @@ pub(super) fn after_writing(
     project: &Path,
 ) -> Option<(SettingsCheck, String)> {
     let directories = ClientDirectories::find();
-    let site = Site::find(client, scope, &directories, project)?;
+    let site = ClientConfig::find(client, scope, &directories, project)?;
     let flags = session::with_flags(global, CommandLineSettings::default());
     let (config, _) = config::load_what_is_valid(global.config.as_deref(), &flags);
-    let look = Look { config: &config, directories: &directories, project, is_own_command: true };
+    let look = CheckContext { config: &config, directories: &directories, project, is_own_command: true };
     let mut checked = check(&site, &look);
     checked.ask(&site, &look);
     let report = checked.after_writing(&site);

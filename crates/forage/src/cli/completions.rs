@@ -45,12 +45,12 @@ fn completed(commands: Command) -> anyhow::Result<Command> {
         "tool" => argument.value_parser(PossibleValuesParser::new(tools.clone())),
         _ => hinted(argument),
     };
-    Ok(of_all(commands, &named))
+    Ok(map_arguments(commands, &named))
 }
 
 /// Applies `change` to all arguments of a command and its subcommands.
-fn of_all(command: Command, change: &impl Fn(Arg) -> Arg) -> Command {
-    command.mut_args(change).mut_subcommands(|command| of_all(command, change))
+fn map_arguments(command: Command, change: &impl Fn(Arg) -> Arg) -> Command {
+    command.mut_args(change).mut_subcommands(|command| map_arguments(command, change))
 }
 
 /// Adds a completion hint to an argument. The hint follows from its value name, e.g. `FILE`.

@@ -11,7 +11,7 @@ use forage_fs::Root;
 use forage_tools::{ErrorCode, sanitize};
 
 use super::output::Terminal;
-use super::told::told;
+use super::user_error::error_text;
 use super::{Global, Status, session, version};
 use crate::config::{self, CommandLineSettings, Config};
 pub(super) use records::{Diagnosis, StartReport};
@@ -72,7 +72,7 @@ impl DoctorSubject {
 pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
     let (mut subject, invalid) = DoctorSubject::new(global, false);
-    report.problems.extend(invalid.iter().map(told));
+    report.problems.extend(invalid.iter().map(error_text));
     let roots = sections::roots(&mut report, &mut subject);
     let index = sections::index(&mut report, &subject);
     let models = sections::models(&mut report, &subject);

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "from_git")]
     at_revision: bool,
     /// Make a set of the last N commits, with their messages as queries [default: 400, or half of a shorter history]
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::COMMITS_MOST))]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::COMMITS_MAX))]
     from_git: Option<Option<usize>>,
     /// Write that set to a new file
     #[arg(long, value_name = "FILE", requires = "from_git")]

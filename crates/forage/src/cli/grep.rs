@@ -32,13 +32,13 @@ use termcolor::Buffer;
 use super::output::Terminal;
 use super::progress::ProgressBar;
 use super::session::{self, Purpose, path_argument};
-use super::told::ToldError;
+use super::user_error::UserError;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
 pub(crate) use arguments::{Arguments, in_place_of};
 use arguments::{SortKey, TypeChoice};
-use printer::{Access, Found, Output, Style, searched_pattern, sieve};
+use printer::{Access, FileOutcome, Output, Style, searched_pattern, sieve};
 
 /// The path that means standard input.
 const STREAM: &str = "-";
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let began = Instant::now();
     {
         // If stdout is a terminal, the progress line would appear between the results.
-        let _progress = (!is_terminal).then(|| ProgressBar::of(&context.progress, "searching"));
+        let _progress = (!is_terminal).then(|| ProgressBar::for_call(&context.progress, "searching"));
         if can_match {
             search.search_paths(&paths, named.is_empty())?;
         }
@@ -148,7 +148,7 @@ fn check_finished(stop: &Stop) -> anyhow::Result<()> {
     if stop.check().is_some() {
         let text =
             "the search ended before all files were read; give it more time with --timeout-ms".to_owned();
-        return Err(ToldError { code: ErrorCode::Unfinished, text }.into());
+        return Err(UserError { code: ErrorCode::Unfinished, text }.into());
     }
     Ok(())
 }
@@ -306,11 +306,11 @@ impl<'a> LineSearch<'a> {
             && let Some(files) = RevisionFiles::named(self.context, named)
         {
             let context = self.context;
-            let told = |error: ToolError| ToldError {
+            let reported = |error: ToolError| UserError {
                 code: error.code(),
-                text: error.told(GrepSearch::NAME, &context.names),
+                text: error.message(GrepSearch::NAME, &context.names),
             };
-            return self.revision(&files.map_err(told)?);
+            return self.revision(&files.map_err(reported)?);
         }
         match found {
             Ok((root, start)) => self.place((&root, &start), Path::new(named)),
@@ -334,7 +334,7 @@ impl<'a> LineSearch<'a> {
         let options = self.revision_options(root, start)?;
         let (texts, stop) = (files.texts(), &self.context.stop);
         let is_explicit = texts.paths().len() == 1 && texts.paths().first() == Some(start);
-        let most = arguments.max_filesize.filter(|_| !is_explicit).or(self.context.max_file_bytes);
+        let max = arguments.max_filesize.filter(|_| !is_explicit).or(self.context.max_file_bytes);
         let mut chosen: Vec<RelPath> = Vec::new();
         let report = match &self.sieve {
             // The sieve only searches text.
@@ -342,7 +342,7 @@ impl<'a> LineSearch<'a> {
                 let scan = ScanOptions {
                     count_only: true,
                     max_file_matches: 1,
-                    max_file_bytes: most,
+                    max_file_bytes: max,
                     stored: Some(Arc::clone(&texts)),
                     ..ScanOptions::default()
                 };
@@ -368,8 +368,7 @@ impl<'a> LineSearch<'a> {
                 break;
             }
             let number = texts.paths().binary_search(&path).unwrap_or_default();
-            if arguments.files && most.is_some_and(|most| read(number).is_ok_and(|it| it.len() as u64 > most))
-            {
+            if arguments.files && max.is_some_and(|max| read(number).is_ok_and(|it| it.len() as u64 > max)) {
                 continue;
             }
             let shown = PathBuf::from(files.shown(&path));
@@ -380,7 +379,7 @@ impl<'a> LineSearch<'a> {
                 continue;
             }
             match read(number) {
-                Ok(bytes) if most.is_some_and(|most| bytes.len() as u64 > most) => {}
+                Ok(bytes) if max.is_some_and(|max| bytes.len() as u64 > max) => {}
                 Ok(bytes) => self.stored_file(&mut worker, &shown, &bytes, is_explicit),
                 // This file may hold secrets. Without a sieve, such files can be among the chosen ones; with
                 // a sieve, the report counts them.
@@ -526,9 +525,9 @@ impl<'a> LineSearch<'a> {
     fn changed_files(&mut self, root: &Arc<Root>) -> anyhow::Result<Option<&ChangedFiles>> {
         let Some(range) = self.style.arguments.changed.range() else { return Ok(None) };
         if !self.changed.iter().any(|(of, _)| Arc::ptr_eq(of, root)) {
-            let changed = ChangedFiles::read(root, range, &self.context.stop).map_err(|error| ToldError {
+            let changed = ChangedFiles::read(root, range, &self.context.stop).map_err(|error| UserError {
                 code: error.code(),
-                text: error.told(GrepSearch::NAME, &self.context.names),
+                text: error.message(GrepSearch::NAME, &self.context.names),
             })?;
             changed.notes().iter().for_each(|note| self.output.note(note));
             self.changed.push((Arc::clone(root), changed));
@@ -628,7 +627,7 @@ impl<'a> LineSearch<'a> {
         let sieve = self.sieve.take();
         let decoding = match &arguments.encoding {
             Some(decoding) => *decoding,
-            None if sieve.as_ref().is_some_and(Pattern::is_of_bytes) => Decoding::Stored,
+            None if sieve.as_ref().is_some_and(Pattern::matches_bytes) => Decoding::Stored,
             None => Decoding::Detected,
         };
         // The index contains text in the detected encoding, so it is useless for any other.
@@ -660,7 +659,7 @@ impl<'a> LineSearch<'a> {
                 || found.stats.is_some()
                 || found.error.is_some()
                 || !found.printed.is_empty();
-            let weight = found.printed.len() + size_of::<Found>();
+            let weight = found.printed.len() + size_of::<FileOutcome>();
             is_news.then_some(((path.clone(), found), weight))
         };
         let (order, mut held) = (arguments.order(), Vec::new());
@@ -688,7 +687,14 @@ impl<'a> LineSearch<'a> {
 
     /// Prints the output for a file. If the buffer was too small for it, this searches the file again for the
     /// rest.
-    fn print(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, found: Found) {
+    fn print(
+        &mut self,
+        scan: &FileScan<'_>,
+        path: &RelPath,
+        shown: &Path,
+        access: Access,
+        found: FileOutcome,
+    ) {
         self.output.next_file();
         match found.is_message {
             true => self.output.message(&found.printed),
@@ -706,14 +712,14 @@ impl<'a> LineSearch<'a> {
     fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, skip: usize) {
         let mut worker = self.style.worker();
         let output = &mut self.output;
-        match scan.again(path, |bytes| worker.pass_on(shown, bytes, access, output, skip)) {
+        match scan.revisit(path, |bytes| worker.pass_on(shown, bytes, access, output, skip)) {
             Ok(Some(found)) => self.add(shown, found),
             Ok(None) => self.failure(&format!("{}: can't be read", shown.display())),
             Err(error) => self.failure(&error.to_string()),
         }
     }
 
-    fn add(&mut self, path: &Path, found: Found) {
+    fn add(&mut self, path: &Path, found: FileOutcome) {
         self.has_match |= found.has_match;
         if let Some(encoding) = found.detected {
             *self.detected.entry(encoding).or_default() += 1;

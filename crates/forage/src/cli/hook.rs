@@ -14,7 +14,7 @@ use forage_fs::{RelPath, Root};
 use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_rank::{FileHit, RankedSearch, Ranking, search};
 use forage_search::index::Index;
-use forage_tools::kept::{IndexMode, Lifetime};
+use forage_tools::index_manager::{IndexMode, Lifetime};
 use forage_tools::registry::{self, advertised};
 use forage_tools::tools::{GrepDefinition, GrepOutput, GrepRequest, GrepSearch, ListDirectory, ListRequest};
 use forage_tools::{Context, FilterSettings, Indexes, Ranked, enclosing_definition, sanitize};
@@ -52,14 +52,14 @@ const SYMBOL_BYTES: usize = 80;
 pub(crate) struct Arguments {
     /// The event of the client
     #[arg(value_enum)]
-    event: When,
+    event: EventArgument,
     /// The client that calls it
     #[arg(long, value_name = "CLIENT", default_value = "")]
     client: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum When {
+enum EventArgument {
     /// At the start of a session: introduces Forage's tools
     SessionStart,
     /// Before or after a search: lists the files that Forage ranks for the same words
@@ -91,14 +91,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let time = global.timeout_ms().map_or(TIME, Duration::from_millis);
     let (sender, receiver) = mpsc::channel();
     let (event, client) = (arguments.event, arguments.client.clone());
-    let mut own = Own { config: global.config.clone(), given: CommandLineSettings::default() };
+    let mut own = HookSettings { config: global.config.clone(), given: CommandLineSettings::default() };
     own.given.roots.clone_from(&global.root);
     let stop = Stop::after(time);
     // Sends the advice. If it may become longer, sends first what there is already.
     let work = move || {
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| match event {
-            When::SessionStart => session_start(&client, &own, &stop, &sender),
-            When::Search => {
+            EventArgument::SessionStart => session_start(&client, &own, &stop, &sender),
+            EventArgument::Search => {
                 let _ = advise(&client, &own, &stop).map(|advice| sender.send(advice));
             }
         }));
@@ -124,12 +124,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 }
 
 /// The settings of the command line.
-struct Own {
+struct HookSettings {
     config: Option<PathBuf>,
     given: CommandLineSettings,
 }
 
-impl Own {
+impl HookSettings {
     fn config(&self) -> Option<Config> {
         config::load(self.config.as_deref(), self.given.clone()).ok()
     }
@@ -142,7 +142,7 @@ fn names(client: &str, config: Option<&Config>) -> forage_tools::ToolNames {
 
 /// Sends the advice for the start of a session, which introduces the tools. Sends it again with a map of the
 /// project if the user wants one.
-fn session_start(client: &str, global: &Own, stop: &Stop, sender: &mpsc::Sender<Value>) {
+fn session_start(client: &str, global: &HookSettings, stop: &Stop, sender: &mpsc::Sender<Value>) {
     let config = global.config();
     let text = texts::session_start(&names(client, config.as_ref()));
     let send = |text: &str| {
@@ -176,12 +176,12 @@ fn project_map(config: Config, input: &Value, stop: &Stop) -> Option<String> {
 struct IndexAsItIs(Config);
 
 impl Indexes for IndexAsItIs {
-    fn of(&self, _root: &Arc<Root>) -> Option<Arc<Index>> {
+    fn open(&self, _root: &Arc<Root>) -> Option<Arc<Index>> {
         None
     }
 
     fn ranked(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Option<Result<Ranked, UpdateError>> {
-        let index = self.0.index_store(root).ok().and_then(|store| store.ranked_as_it_is(&effort.stop));
+        let index = self.0.index_store(root).ok().and_then(|store| store.open_ranked_unchecked(&effort.stop));
         let ranked = |index| Ranked {
             index: Arc::new(index),
             report: Arc::default(),
@@ -200,17 +200,17 @@ fn open(config: Config, input: &Value, stop: &Stop) -> Option<(Context, Config)>
     let project = || Some(config::client_project(&config::working_directory().ok()?)?.0);
     let working = named.or_else(project)?;
     let directories = session::directories(&config, &working, &[]);
-    config.wall_in(&directories, &Needs::default()).ok()?;
+    config.enter_sandbox(&directories, &Needs::default()).ok()?;
     let (mut context, config) =
-        session::beneath(config, &directories, &working, FilterSettings::default()).ok()?;
+        session::context_below(config, &directories, &working, FilterSettings::default()).ok()?;
     context.stop = stop.clone();
     Some((context, config))
 }
 
 /// Returns the advice for a search: the best files for several words, or the definitions of a single name.
-fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
+fn advise(client: &str, global: &HookSettings, stop: &Stop) -> Option<Value> {
     let input = query::read(std::io::stdin().lock().take(INPUT_BYTES))?;
-    let query = query::of(&input)?;
+    let query = query::search_words(&input)?;
     let (mut context, config) = open(global.config()?, &input, stop)?;
     context.names = Arc::new(names(client, Some(&config)));
     let text = match query.contains(' ') {
@@ -280,7 +280,7 @@ fn is_plain(path: &str) -> bool {
 
 /// Lists the best files of a root, one per line.
 fn ranked(config: &Config, context: &Context, root: &Arc<Root>, query: &str, stop: &Stop) -> Option<String> {
-    let index = config.index_store(root).ok()?.ranked_as_it_is(stop)?;
+    let index = config.index_store(root).ok()?.open_ranked_unchecked(stop)?;
     let is_over = || stop.check().is_some();
     let is_left_out = |path: &str| {
         let path = RelPath::parse(path, &RelPath::root()).ok();
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hook_is_known_behind_any_options() {
+    fn hook_command_is_recognized_after_any_options() {
         let valued = ["--root".to_owned(), "--timeout-ms".to_owned()];
         for (line, expected) in [
             ("hook", true),

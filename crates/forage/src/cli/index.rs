@@ -10,7 +10,7 @@ use forage_base::Stop;
 use forage_fs::{Root, WalkOptions};
 use forage_rank::tree::UpdateEffort;
 use forage_search::index::{self, Index, Verification};
-use forage_tools::kept::{IndexStore, Lifetime, RereadProgress, Update};
+use forage_tools::index_manager::{IndexStore, Lifetime, ScrubProgress, Update};
 use forage_tools::{CallProgress, ErrorCode, Indexes as _};
 
 use self::verify::Verified;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let working = config::working_directory()?;
     let directories = session::directories(&config, &working, &[]);
     let keeps = matches!(arguments.command, Command::Build { .. });
-    config.wall_in(&directories, &Needs { keeps, ..Needs::default() })?;
+    config.enter_sandbox(&directories, &Needs { keeps, ..Needs::default() })?;
     if directories.len() > 1 {
         output.answer_several();
     }
@@ -92,8 +92,8 @@ fn show(
     let building = store.building();
     let (index, problems) = store.open_checked();
     let usable = index.as_ref().map(|index| usable(root, index, walk)).transpose()?;
-    let reread = store.reread();
-    let RereadProgress { done, began, ended, different } = reread;
+    let reread = store.scrub_progress();
+    let ScrubProgress { done, began, ended, different } = reread;
     let record = IndexStatus {
         root: path.to_string(),
         directory: store.directory().display().to_string(),
@@ -118,7 +118,7 @@ fn show(
         text.push_str(&format!(
             "{path}: a server reads all of them again within a day, at most {} MiB in a minute; {} of {all} in this round, \
              {} so far differed from the index\n",
-            forage_search::limits::REREAD_BYTES_PER_STEP >> 20,
+            forage_search::limits::SCRUB_BYTES_PER_STEP >> 20,
             reread.done.min(all),
             reread.different
         ));
@@ -197,7 +197,7 @@ fn build_ranked(
         ..UpdateEffort::default()
     };
     let ranked = {
-        let _progress = ProgressBar::of(&progress, "comparing files with the ranked index");
+        let _progress = ProgressBar::for_call(&progress, "comparing files with the ranked index");
         indexes.ranked(root, &effort).transpose()?.context("no ranked index is stored for this root")?
     };
     if let Some(problem) = ranked.warning {

@@ -16,7 +16,7 @@ use forage_mcp::{
     ServerMetrics, serve_http, serve_stdio,
 };
 use forage_sandbox::{Level, Starter};
-use forage_tools::kept::{self, KeptIndexes, Lifetime};
+use forage_tools::index_manager::{self, IndexManager, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
 use forage_tools::{
@@ -24,7 +24,7 @@ use forage_tools::{
 };
 
 use self::audit::AuditFile;
-use self::tokens::Team;
+use self::tokens::TokenRegistry;
 use super::output::Terminal;
 use super::session::{self, load};
 use super::setting_options::SettingOptions;
@@ -33,7 +33,7 @@ use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs, SettingsCommand};
 use crate::journal::LiveCalls;
 use crate::limits::READINESS_TIME;
-use crate::manner::ForAgents;
+use crate::phrasing::AgentPhrasing;
 use crate::retrieval::Home;
 
 const EXAMPLES: &str = "\
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
         Some(address) => {
             let of_all = config::mcp_token().map(|text| {
-                AccessToken::of_all(&text)
+                AccessToken::shared(&text)
                     .context("FORAGE_MCP_TOKEN contains characters that HTTP headers do not allow")
             });
             let settings = HttpSettings {
@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 /// A server that is ready to run, and the state that it needs.
 struct ReadyServer {
     server: McpServer,
-    indexes: Option<Arc<KeptIndexes>>,
+    indexes: Option<Arc<IndexManager>>,
     team: Vec<AccessToken>,
     readiness: ReadyCheck,
     metrics: ServerMetrics,
@@ -150,7 +150,7 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
         workspace: Box::new(workspace),
         tool_set,
         output: form,
-        manner: &ForAgents,
+        phrasing: &AgentPhrasing,
         metrics: metrics.clone(),
         observer,
         journal: calls.as_ref().map(LiveCalls::journal),
@@ -182,7 +182,7 @@ struct Directories {
     filter: FilterSettings,
     /// All calls share this, so that a store stays open between them.
     lookup: LookupSettings,
-    team: Team,
+    team: TokenRegistry,
     audit: Option<AuditFile>,
     calls: Option<LiveCalls>,
     observers: CallObservers,
@@ -191,13 +191,13 @@ struct Directories {
     /// The server's own roots. These are empty if the client's project is unknown.
     own: Vec<PathBuf>,
     /// The roots that a client may choose, or `None` if clients may not choose any.
-    for_clients: Option<ForClients>,
+    for_clients: Option<ClientRootPolicy>,
     /// What calls need in addition to the directories.
     needs: Needs,
     /// Starts the threads of calls. Each thread then enters a sandbox for its own directories. This is `None`
     /// if there is no sandbox.
     threads: Option<Starter>,
-    indexes: Option<Arc<KeptIndexes>>,
+    indexes: Option<Arc<IndexManager>>,
     /// All calls share this, so that each file is parsed only once.
     outlines: Arc<OutlineCache>,
     /// True if results can be filtered, e.g. by a model. This is empty until we know.
@@ -210,7 +210,8 @@ impl Directories {
         let filter = config.filter_settings_of_agents()?;
         let named: Vec<PathBuf> = config.settings.roots.iter().map(|root| working.join(root)).collect();
         let around = |directory: &Path| project_around(directory, config.home.as_deref());
-        let may_choose = |standing| ForClients::of(&config, standing, arguments.http.is_some());
+        let may_choose =
+            |standing| ClientRootPolicy::from_config(&config, standing, arguments.http.is_some());
         let (own, source, standing, for_clients) = match (named.is_empty(), config::client_project(&working))
         {
             (false, _) => (named, "--root or the configuration", working.clone(), None),
@@ -226,8 +227,11 @@ impl Directories {
         let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
         report_left_out(&config, &lookup, &observers, output);
         // The files must be opened, and the threads of the journal started, before we enter the sandbox.
-        let team =
-            arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
+        let team = arguments
+            .tokens
+            .as_ref()
+            .map(|path| TokenRegistry::read(&working.join(path), &lookup))
+            .transpose()?;
         let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
         // The members of a team should not see each other's calls, so these are recorded only in the audit
         // log.
@@ -250,7 +254,7 @@ impl Directories {
             outlines: Arc::default(),
             can_filter: Arc::default(),
         };
-        let level = chosen.wall_in(arguments.require_sandbox)?;
+        let level = chosen.enter_sandbox(arguments.require_sandbox)?;
         chosen.report_roots(source, output)?;
         output.note(&format!("sandbox: {level}"));
         chosen.look_for_models();
@@ -264,7 +268,7 @@ impl Directories {
             output.note(NO_PROJECT);
             return Ok(());
         }
-        match session::beneath(self.config.clone(), &self.own, &self.standing, self.filter.clone()) {
+        match session::context_below(self.config.clone(), &self.own, &self.standing, self.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
                     context.roots.all().iter().map(|root| root.path().display().to_string()).collect();
@@ -344,31 +348,31 @@ impl Directories {
     /// that may become roots, but it opens no files. The thread of a call may only read the directories of
     /// that call. All other threads may only read the directories that the server has at its start. The
     /// threads of the journal and of telemetry stay outside of the sandbox.
-    fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
+    fn enter_sandbox(&mut self, is_required: bool) -> anyhow::Result<Level> {
         let own = config::existing(&self.own);
         let access = self.config.access(&own, &self.needs);
         let mut widest = access.clone();
-        widest.read.extend(self.for_clients.iter().flat_map(ForClients::directories));
+        widest.read.extend(self.for_clients.iter().flat_map(ClientRootPolicy::directories));
         // The parents cover a new directory with the path of a root, and new files that git creates for a
         // worktree.
         let files_of_worktrees = own.iter().flat_map(|root| forage_fs::files_of_worktree(root));
         widest.read.extend(own.iter().cloned().chain(files_of_worktrees).filter_map(|path| parent(&path)));
         let level = self.config.enforce_sandbox(&widest, is_required)?;
-        if !level.stands() {
+        if !level.is_enforced() {
             return Ok(level);
         }
-        self.threads = Some(Starter::of_threads().context("no thread can be started")?);
+        self.threads = Some(Starter::for_threads().context("no thread can be started")?);
         self.config.enforce_sandbox(&access, is_required)
     }
 
     /// Restricts the current thread, which runs a single call, to the directories of that call.
-    fn wall_in_call(&self, directories: &[PathBuf]) -> Result<(), String> {
+    fn enter_call_sandbox(&self, directories: &[PathBuf]) -> Result<(), String> {
         if self.threads.is_none() {
             return Ok(());
         }
         let access = self.config.access(&config::existing(directories), &self.needs);
         let level = forage_sandbox::restrict(&access);
-        match level.stands() {
+        match level.is_enforced() {
             true => Ok(()),
             // This thread inherits the access of the thread that started it. That is more than the call
             // should have, so it must not continue.
@@ -423,9 +427,9 @@ impl McpWorkspace for Directories {
                 );
             }
         }
-        self.wall_in_call(&allowed)?;
+        self.enter_call_sandbox(&allowed)?;
         let (mut context, _) =
-            session::beneath(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
+            session::context_below(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
                 |error| {
                     if restricted.is_some() {
                         return "the server can't open its roots; ask its operator".to_owned();
@@ -441,7 +445,8 @@ impl McpWorkspace for Directories {
         context.observers = self.observers.clone();
         context.outlines = Arc::clone(&self.outlines);
         context.notices.extend(refused);
-        context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));
+        context.indexes =
+            self.indexes.as_ref().and_then(|kept| index_manager::for_roots(kept, &context.roots));
         Ok(context)
     }
 }
@@ -453,7 +458,7 @@ const NO_PROJECT: &str = "Forage doesn't know the project: the client started th
 
 /// The roots that clients may choose.
 #[derive(Debug)]
-struct ForClients {
+struct ClientRootPolicy {
     /// The client may choose any directory inside these.
     beneath: Vec<PathBuf>,
     /// True if the client may choose any project. This is safe over stdio: the client itself starts the
@@ -461,9 +466,9 @@ struct ForClients {
     any_project: bool,
 }
 
-impl ForClients {
+impl ClientRootPolicy {
     /// Returns `None` if the clients of this server may not choose roots.
-    fn of(config: &Config, standing: Option<&Path>, is_http: bool) -> Option<Self> {
+    fn from_config(config: &Config, standing: Option<&Path>, is_http: bool) -> Option<Self> {
         let are_set = config.settings.mcp.client_roots.is_some();
         // Any program on this machine may be an HTTP client, so there must be an explicit setting.
         if is_http && !are_set {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{
     CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, ModelChoice, ModelListing, ModelRole,
-    Origin, PassedOver, ResolvedModel,
+    Origin, ResolvedModel, SkippedModels,
 };
 use forage_redact::Redacted;
 use forage_tools::sanitize;
@@ -19,7 +19,7 @@ use super::records::{
 };
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{CommandLineSettings, Config, KnownList, Market};
+use crate::config::{CommandLineSettings, Config, KnownList, ProviderCatalog};
 
 /// Maximum number of candidates to show for a role, as text and as records. A gateway may have hundreds.
 const CANDIDATES: usize = 5;
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 
 /// The known providers and lists, and the models that we would call.
 struct ModelsReport {
-    market: Market,
+    catalog: ProviderCatalog,
     /// The lists of servers on this machine. They are shown, but they do not affect the choice if there is a
     /// better model.
     shown: BTreeMap<String, KnownList>,
@@ -87,8 +87,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 }
 
 fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(ModelsReport, Vec<Arc<dyn ChatModel>>)> {
-    let mut market = Market::open(config)?;
-    let shown = market.read_all(arguments.refresh);
+    let mut catalog = ProviderCatalog::open(config)?;
+    let shown = catalog.read_all(arguments.refresh);
     let mut models: Vec<Arc<dyn ChatModel>> = Vec::new();
     let mut choices = Vec::new();
     let named_by = config.names_models().then(|| config.source("models").to_owned());
@@ -98,9 +98,9 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(ModelsRepor
         (models, unusable) = (found.models, found.passed_over);
     } else {
         for role in ModelRole::ALL {
-            let choice = market.choose(role);
+            let choice = catalog.choose(role);
             for candidate in choice.picks(MAX_MODELS_PER_CALL) {
-                let model = market.model(candidate)?;
+                let model = catalog.model(candidate)?;
                 if models.iter().all(|other| other.name() != model.name()) {
                     models.push(model);
                 }
@@ -114,7 +114,7 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(ModelsRepor
         Some(_) => models.iter().map(|model| model.name()).collect(),
         None => Vec::new(),
     };
-    Ok((ModelsReport { market, shown, named_by, named, unusable, choices, checks }, models))
+    Ok((ModelsReport { catalog, shown, named_by, named, unusable, choices, checks }, models))
 }
 
 fn check(model: &dyn ChatModel) -> Check {
@@ -140,13 +140,13 @@ impl ModelsReport {
     }
 
     fn list(&self, provider: &ResolvedModel) -> Option<&KnownList> {
-        self.market.list(&provider.name).or_else(|| self.shown.get(&provider.name))
+        self.catalog.list(&provider.name).or_else(|| self.shown.get(&provider.name))
     }
 
     fn text(&self) -> anyhow::Result<String> {
         let mut text = "providers:\n".to_owned();
-        let width = self.market.providers.iter().map(|provider| provider.name.len()).max().unwrap_or(0);
-        for provider in &self.market.providers {
+        let width = self.catalog.providers.iter().map(|provider| provider.name.len()).max().unwrap_or(0);
+        for provider in &self.catalog.providers {
             writeln!(text, "  {:width$}  {}", provider.name, self.provider_line(provider))?;
         }
         if let Some(source) = &self.named_by {
@@ -168,7 +168,7 @@ impl ModelsReport {
                 writeln!(text, "  {}: {}", check.model, check.status())?;
             }
         }
-        let as_of = self.market.table.as_of();
+        let as_of = self.catalog.table.as_of();
         writeln!(
             text,
             "\nThe built-in facts about models are from {as_of}; docs/models.md says how to change them."
@@ -201,13 +201,13 @@ impl ModelsReport {
         }
         // If a provider as a whole can't be used, we have already reported why.
         let is_told =
-            |name: &str| self.market.providers.iter().any(|it| it.name == name && it.obstacle.is_some());
-        let passed_over: Vec<&PassedOver> =
+            |name: &str| self.catalog.providers.iter().any(|it| it.name == name && it.obstacle.is_some());
+        let passed_over: Vec<&SkippedModels> =
             choice.passed_over.iter().filter(|passed| !is_told(&passed.provider)).collect();
         if !passed_over.is_empty() {
             writeln!(text, "  passed over:")?;
         }
-        for PassedOver { provider, models, reason } in passed_over {
+        for SkippedModels { provider, models, reason } in passed_over {
             let shown = models
                 .iter()
                 .take(PASSED_OVER)
@@ -282,8 +282,8 @@ impl ModelsReport {
     fn records(&self) -> ModelsStatus<'_> {
         let provider = |provider| self.provider_status(provider);
         ModelsStatus {
-            facts_as_of: self.market.table.as_of(),
-            providers: self.market.providers.iter().map(provider).collect(),
+            facts_as_of: self.catalog.table.as_of(),
+            providers: self.catalog.providers.iter().map(provider).collect(),
             named: self.named_by.as_ref().map(|by| NamedModels { by, models: &self.named }),
             roles: self.choices.iter().map(|(role, choice)| (role.name(), choice_record(choice))).collect(),
             checks: self.checks.iter().map(Check::record).collect(),

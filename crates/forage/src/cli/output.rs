@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Status;
-use super::manner;
 use super::paint::Painter;
-use super::told::{code, sentences};
+use super::phrasing;
+use super::user_error::{code, sentences};
 
 /// Where answers and errors go.
 ///
@@ -38,7 +38,7 @@ impl Terminal {
             stdout: BufWriter::with_capacity(64 << 10, io::stdout()),
             json,
             explain,
-            painter: Painter::of_errors(ColorChoice::Auto),
+            painter: Painter::for_errors(ColorChoice::Auto),
             quiet: false,
             documents: Vec::new(),
             answers_several: false,
@@ -46,7 +46,7 @@ impl Terminal {
     }
 
     /// Disables notes, but not errors.
-    pub(crate) fn be_quiet(&mut self) {
+    pub(crate) fn set_quiet(&mut self) {
         self.quiet = true;
     }
 
@@ -134,12 +134,12 @@ impl Terminal {
             // For wrong arguments, the text already contains its cause.
             let causes = if error.is::<clap::Error>() { 1 } else { usize::MAX };
             let text =
-                sentences(error.chain().take(causes).map(ToString::to_string)) + &manner::advice(error);
+                sentences(error.chain().take(causes).map(ToString::to_string)) + &phrasing::advice(error);
             // Note that clap's message has its own `error: ` prefix and ends with a line break.
             text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
         });
         if let Some(text) = &text {
-            self.tell(text);
+            self.report_error(text);
         }
         let failure = text.as_deref().zip(error.map(code));
         let documents = std::mem::take(&mut self.documents);
@@ -150,7 +150,7 @@ impl Terminal {
             return Ok(());
         }
         let written = self.text(&format!("{document}\n")).and_then(|_| self.flush());
-        written.inspect_err(|error| self.tell(&format!("{error:#}")))
+        written.inspect_err(|error| self.report_error(&format!("{error:#}")))
     }
 
     /// Flushes stdout.
@@ -171,11 +171,11 @@ impl Terminal {
             fields.entry("error").or_insert(json!(text));
             fields.entry("code").or_insert(json!(code));
         }
-        self.tell(text);
+        self.report_error(text);
     }
 
     /// Reports an error on stderr. This does not end the command.
-    pub(crate) fn tell(&mut self, text: &str) {
+    pub(crate) fn report_error(&mut self, text: &str) {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr(), "forage: {} {}", self.painter.error(), sanitize(text));
     }

@@ -48,11 +48,11 @@ impl Painter {
             ColorChoice::Auto => takes_colors(&std::io::stdout()),
         };
         let links = links.filter(|_| has_colors).cloned().unwrap_or_default();
-        Self { has_colors, links, ..Self::of_errors(colors) }
+        Self { has_colors, links, ..Self::for_errors(colors) }
     }
 
     /// Creates a painter that only colours errors.
-    pub(crate) fn of_errors(colors: ColorChoice) -> Self {
+    pub(crate) fn for_errors(colors: ColorChoice) -> Self {
         let is_wanted = colors != ColorChoice::Never && !anstyle_query::no_color();
         Self { has_error_colors: is_wanted && takes_colors(&std::io::stderr()), ..Self::default() }
     }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_one_number_and_a_line_may_stand_without_its_indent() {
+    fn paint_accepts_ranges_and_unindented_lines() {
         let records = json!({ "files": [{ "path": "a.rs", "lines": [
             { "line_number": 9, "text": "    use find;", "spans": [[8, 12]] },
         ] }] });
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_no_link_and_a_line_of_a_megabyte_is_no_work() {
+    fn only_paths_are_linked_and_long_lines_are_skipped() {
         let records = json!({ "root": "/r", "files": [{ "path": "a.rs" }, { "path": "\"n\\n.txt\"" }] });
         let painter = painter("file");
         assert_eq!(painter.answer("@@ further files\n@@ end\n", &records), "@@ further files\n@@ end\n");
@@ -382,8 +382,8 @@ mod tests {
             spans in proptest::collection::vec((0_usize..9, 0_usize..9), 0..3),
         ) {
             let text = lines.join("\n");
-            let records = json!({ "root": "/r", "files": lines.iter().enumerate().map(|(nth, line)| json!({
-                "path": line, "line_number": nth, "text": line, "spans": spans,
+            let records = json!({ "root": "/r", "files": lines.iter().enumerate().map(|(index, line)| json!({
+                "path": line, "line_number": index, "text": line, "spans": spans,
             })).collect::<Vec<_>>() });
             for links in ["none", "file"] {
                 prop_assert_eq!(plain(&painter(links).answer(&text, &records)), text.clone());

@@ -18,7 +18,7 @@ const BETWEEN: Duration = Duration::from_millis(200);
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Disables progress lines in this process.
-pub(crate) fn be_quiet() {
+pub(crate) fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
@@ -35,9 +35,9 @@ impl ProgressBar {
     }
 
     /// Shows the progress of a call.
-    pub(crate) fn of(progress: &CallProgress, else_doing: &'static str) -> Self {
+    pub(crate) fn for_call(progress: &CallProgress, else_doing: &'static str) -> Self {
         let progress = progress.clone();
-        Self::start(move || progress.said(else_doing))
+        Self::start(move || progress.describe(else_doing))
     }
 
     fn start(said: impl Fn() -> String + Send + 'static) -> Self {

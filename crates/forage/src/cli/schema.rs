@@ -166,7 +166,7 @@ fn with_error(mut schema: Value) -> Value {
 }
 
 /// Looks up the schema with this name.
-pub(crate) fn of(name: &str) -> Option<Value> {
+pub(crate) fn find_document(name: &str) -> Option<Value> {
     DOCUMENTS.iter().find(|document| document.name == name).map(PrintedDocument::whole)
 }
 

@@ -9,7 +9,7 @@ use forage_fs::{
 };
 use forage_mcp::Profile;
 use forage_redact::Redactor;
-use forage_tools::kept::{self, Lifetime};
+use forage_tools::index_manager::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{
     Answer, AskedTool, CallProblem, Context, ErrorCode, FilterSettings, Indexes, Tool, ToolError, ToolNames,
@@ -17,14 +17,14 @@ use forage_tools::{
 };
 use serde_json::Value;
 
-use super::manner::ForPeople;
 use super::output::Terminal;
+use super::phrasing::CliPhrasing;
 use super::progress::ProgressBar;
-use super::told::ToldError;
+use super::user_error::UserError;
 use super::{Global, Status, signals};
 use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
-use crate::manner::ForAgents;
+use crate::phrasing::AgentPhrasing;
 
 /// What a command opens a session for.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ pub(crate) fn open_for_paths<'a>(
     let needs = |config: &Config| Needs { is_plain, ..config.needs_of_tool(tool) };
     let (mut context, _) = open_with_config(global, given, needs, paths, output)?;
     context.redactor = Arc::new(Redactor::off());
-    context.names = Arc::new(ToolNames::clone(&context.names).told(&ForPeople));
+    context.names = Arc::new(ToolNames::clone(&context.names).with_phrasing(&CliPhrasing));
     Ok(context)
 }
 
@@ -93,12 +93,12 @@ pub(crate) fn open_with_config(
     // The thread that writes telemetry must be started before we enter the sandbox.
     let (lookup, observers) = (config.lookup_settings(), config.observers("command"));
     let missing = paths.iter().find(|path| is_missing(&named(&working, path)));
-    config.wall_in(&directories, &needs(&config))?;
-    let (mut context, config) = match (beneath(config, &directories, &working, filter), missing) {
+    config.enter_sandbox(&directories, &needs(&config))?;
+    let (mut context, config) = match (context_below(config, &directories, &working, filter), missing) {
         // A path that does not exist has no project around it, so the error would be about its parents.
         (Err(_), Some(missing)) => {
             let text = sanitize(&format!("{missing} does not exist"));
-            return Err(ToldError { code: ErrorCode::Path, text }.into());
+            return Err(UserError { code: ErrorCode::Path, text }.into());
         }
         (opened, _) => opened?,
     };
@@ -114,7 +114,7 @@ pub(crate) fn open_with_config(
 
 /// Returns the indexes that a command should use.
 pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) -> Option<Arc<dyn Indexes>> {
-    kept::for_roots(&config.indexes(lifetime)?, &context.roots)
+    index_manager::for_roots(&config.indexes(lifetime)?, &context.roots)
 }
 
 /// Determines the directories that will become the roots.
@@ -135,7 +135,7 @@ pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Ve
 
 /// Creates the context for calls in these directories. Also returns the configuration as narrowed by their
 /// repositories.
-pub(crate) fn beneath(
+pub(crate) fn context_below(
     mut config: Config,
     directories: &[PathBuf],
     working: &Path,
@@ -162,8 +162,9 @@ pub(crate) fn beneath(
 pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc<Root>> {
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
     // The message already contains that of the error's source.
-    Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow))
-        .map_err(|error| anyhow::anyhow!("{error}{}", config.names().told(&ForPeople).hint(error.hint())))
+    Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow)).map_err(|error| {
+        anyhow::anyhow!("{error}{}", config.names().with_phrasing(&CliPhrasing).hint(error.hint()))
+    })
 }
 
 /// Loads the configuration and applies the settings of the command line.
@@ -300,7 +301,7 @@ pub(crate) fn call_tool(
         ToolError::Cancelled => error.into(),
         error => {
             let text = registry::refusal(tool, context, request.clone(), &error);
-            ToldError { code: error.code(), text }.into()
+            UserError { code: error.code(), text }.into()
         }
     });
     explain(context, output);
@@ -313,7 +314,7 @@ pub(crate) fn call_tool(
 pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTool) -> anyhow::Result<()> {
     context.roots = about_whole_roots(&context.roots)?;
     let tools = registry::advertised(&config.served_tools())?;
-    context.names = Arc::new(config.settings.mcp.profile.names(&tools, Profile::unknown(), &ForAgents));
+    context.names = Arc::new(config.settings.mcp.profile.names(&tools, Profile::unknown(), &AgentPhrasing));
     if !config.has_text_bytes() {
         context.text_bytes = Profile::unknown().text_bytes(tool);
     }
@@ -324,7 +325,7 @@ pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTo
 /// inside one.
 pub(crate) fn about_whole_roots(roots: &Roots) -> Result<Roots, RootError> {
     let standing = roots.base().clone();
-    Ok(Roots::new(roots.all().to_vec(), RelPath::root())?.standing_in(standing))
+    Ok(Roots::new(roots.all().to_vec(), RelPath::root())?.with_working_directory(standing))
 }
 
 /// Runs a tool and prints its answer.
@@ -347,7 +348,7 @@ pub(crate) fn print(
     refused: impl FnOnce(ToolError) -> anyhow::Error,
 ) -> anyhow::Result<Status> {
     let answer = {
-        let _progress = ProgressBar::of(&context.progress, "searching");
+        let _progress = ProgressBar::for_call(&context.progress, "searching");
         // We must not record the arguments of a person's own calls.
         let asked =
             AskedTool { name: context.names.called(tool), id: tool, arguments: None, asks_models: true };
@@ -397,7 +398,7 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
         return;
     }
     for root in context.roots.all() {
-        let index = context.indexes.as_ref().and_then(|indexes| indexes.of(root));
+        let index = context.indexes.as_ref().and_then(|indexes| indexes.open(root));
         let said = match index {
             Some(index) => index.explain(),
             None => Some("none, so every file is read; `forage index build` creates one".to_owned()),
@@ -413,8 +414,8 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
 pub(super) fn for_people(tool: &str, error: ToolError, names: &ToolNames) -> anyhow::Error {
     let text = match &error {
         ToolError::Cancelled => return error.into(),
-        ToolError::NoModel { looked_for, .. } => format!("{}\n{looked_for}", error.told(tool, names)),
-        _ => error.told(tool, names),
+        ToolError::NoModel { looked_for, .. } => format!("{}\n{looked_for}", error.message(tool, names)),
+        _ => error.message(tool, names),
     };
-    ToldError { code: error.code(), text }.into()
+    UserError { code: error.code(), text }.into()
 }

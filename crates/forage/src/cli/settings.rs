@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         false => config.own_directories(&working),
     };
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
-    config.wall_in(&directories, &Needs::default())?;
+    config.enter_sandbox(&directories, &Needs::default())?;
     let open = |root: &PathBuf| Root::open(root, &policy, SecretPolicy::standard(&[])).ok();
     let roots: Vec<_> = directories.iter().filter_map(open).collect();
     config::narrow(&mut config, &roots);

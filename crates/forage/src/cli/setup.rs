@@ -15,9 +15,9 @@ use super::output::Terminal;
 use super::{Global, Status, check, session};
 use crate::config::{self, ClientDirectories, CommandLineSettings};
 use crate::setup::{
-    Addition, CLIENTS, Client, ClientState, Extension, Extra, ExtraParts, FileChange, FileFormat, NAME,
-    SetupRefusal, SetupScope, Site, With, detect, entry_with, extension, extras_of, is_forage, plugin,
-    snippet,
+    Addition, CLIENTS, Client, ClientConfig, ClientState, Extension, Extra, ExtraKind, ExtraParts,
+    FileChange, FileFormat, NAME, SetupRefusal, SetupScope, detect, entry_with, extension, extras_of,
+    is_forage, plugin, snippet,
 };
 use records::SetupAddition;
 pub(super) use records::{ClientFile, ClientSetup, KnownClient, OtherClient, PluginFiles};
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     dry_run: bool,
     /// Additions to the entry, comma-separated
     #[arg(long, value_name = "WHAT", value_parser = with_parser(), value_delimiter = ',')]
-    with: Vec<Vec<With>>,
+    with: Vec<Vec<ExtraKind>>,
     /// File to change [default: user]
     #[arg(long, value_name = "SCOPE", value_enum)]
     scope: Option<SetupScope>,
@@ -61,14 +61,14 @@ pub(crate) struct Arguments {
 const ALL: &str = "all";
 
 /// Creates the parser for `--with`, which accepts the name of an extra or [`ALL`].
-fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
+fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<ExtraKind>> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
-    let one = |with: With| PossibleValue::new(with.name()).help(with.help());
+    let one = |with: ExtraKind| PossibleValue::new(with.name()).help(with.help());
     let all = PossibleValue::new(ALL).help("All additions that the client supports");
-    let values: Vec<PossibleValue> = With::ALL.into_iter().map(one).chain([all]).collect();
+    let values: Vec<PossibleValue> = ExtraKind::ALL.into_iter().map(one).chain([all]).collect();
     PossibleValuesParser::new(values).map(|name| match name.as_str() {
-        ALL => With::ALL.to_vec(),
-        name => With::ALL.into_iter().filter(|with| with.name() == name).collect(),
+        ALL => ExtraKind::ALL.to_vec(),
+        name => ExtraKind::ALL.into_iter().filter(|with| with.name() == name).collect(),
     })
 }
 
@@ -91,7 +91,7 @@ struct Setup {
     directories: ClientDirectories,
     project: PathBuf,
     scope: SetupScope,
-    with: Vec<With>,
+    with: Vec<ExtraKind>,
     /// True for `--with all`. We then skip the extras that the client does not support, instead of refusing
     /// them.
     names_all: bool,
@@ -148,12 +148,12 @@ struct SetupOutcome {
     extensions: Vec<Extension>,
     additions: Vec<(Addition, Result<FileChange, SetupRefusal>)>,
     /// The requested extras that the client does not support.
-    lacking: Vec<With>,
+    lacking: Vec<ExtraKind>,
 }
 
 /// The result of testing an entry that was just written.
 #[derive(Default)]
-struct TriedOut {
+struct EntryTest {
     state: &'static str,
     /// Steps that the user must still take.
     needs: Vec<String>,
@@ -164,7 +164,7 @@ impl Setup {
     fn one(&self, client: &'static Client, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (site, done) = self.carry_out(client)?;
         let (mut record, mut text) = (self.record(&site, &done), report(self, &site, &done)?);
-        let failure = self.try_out(client, global, &mut record, &mut text).failure;
+        let failure = self.test_entry(client, global, &mut record, &mut text).failure;
         if self.is_tried && client.format != FileFormat::Skill {
             text.extend(models(global));
         }
@@ -180,16 +180,16 @@ impl Setup {
 
     /// Tests the written entry and reports the result. To do so, we start its command like the client would,
     /// and ask the client whether it lists the server.
-    fn try_out(
+    fn test_entry(
         &self,
         client: &'static Client,
         global: &Global,
         record: &mut ClientSetup,
         text: &mut String,
-    ) -> TriedOut {
+    ) -> EntryTest {
         let checked = self.is_tried.then(|| check::after_writing(client, self.scope, global, &self.project));
         let Some((mut checked, report)) = checked.flatten() else {
-            return TriedOut { state: self.untried(record), ..TriedOut::default() };
+            return EntryTest { state: self.untried(record), ..EntryTest::default() };
         };
         text.push_str(&format!("\n{report}"));
         let state = checked.state();
@@ -197,7 +197,7 @@ impl Setup {
         let needs = checked.needs.clone();
         record.check = checked.into_record();
         let failure = failure.map(|failure| format!("it is written, but does not work yet: {failure}"));
-        TriedOut { state, needs, failure }
+        EntryTest { state, needs, failure }
     }
 
     /// Describes the state of an entry that was not tested.
@@ -215,7 +215,7 @@ impl Setup {
     /// goes on with the others.
     fn detected(&self, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (mut text, mut problems, mut failures) = (String::new(), Vec::new(), Vec::new());
-        let mut rows: Vec<(&str, TriedOut)> = Vec::new();
+        let mut rows: Vec<(&str, EntryTest)> = Vec::new();
         output.answer_several();
         let is_there = |client: &&Client| !detect::found(client, &self.directories).is_empty();
         for client in CLIENTS.iter().filter(is_there) {
@@ -223,14 +223,17 @@ impl Setup {
                 let problem = format!("{} has no configuration file for a project", client.title);
                 text.push_str(&format!("{problem}\n\n"));
                 put(&self.passed_over(client, "none", &problem), output)?;
-                rows.push((client.title, TriedOut { state: "no file for a project", ..TriedOut::default() }));
+                rows.push((
+                    client.title,
+                    EntryTest { state: "no file for a project", ..EntryTest::default() },
+                ));
                 continue;
             }
             match self.carry_out(client) {
                 Ok((site, done)) => {
                     let mut record = self.record(&site, &done);
                     text.push_str(&report(self, &site, &done)?);
-                    let mut tried = self.try_out(client, global, &mut record, &mut text);
+                    let mut tried = self.test_entry(client, global, &mut record, &mut text);
                     let failure = tried.failure.take();
                     failures.extend(failure.map(|failure| format!("{}: {failure}", client.title)));
                     rows.push((client.title, tried));
@@ -242,7 +245,7 @@ impl Setup {
                     put(&self.passed_over(client, "refused", &error.to_string()), output)?;
                     rows.push((
                         client.title,
-                        TriedOut { state: "refused, see below", ..TriedOut::default() },
+                        EntryTest { state: "refused, see below", ..EntryTest::default() },
                     ));
                     problems.push(error.to_string());
                 }
@@ -273,7 +276,7 @@ impl Setup {
         }
     }
 
-    fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, SetupOutcome)> {
+    fn carry_out(&self, client: &'static Client) -> anyhow::Result<(ClientConfig, SetupOutcome)> {
         if !self.is_removal && !is_forage(&self.words.command) {
             bail!(
                 "{} is not called `{NAME}`: Forage would not recognize its entry later; give --command with \
@@ -284,17 +287,18 @@ impl Setup {
         if client.place(self.scope).is_none() {
             bail!("{} has no configuration file for a project; leave --scope out", client.title);
         }
-        let site = Site::find(client, self.scope, &self.directories, &self.project).with_context(|| {
-            format!("can't find the configuration file of {}: HOME is not set", client.title)
-        })?;
+        let site =
+            ClientConfig::find(client, self.scope, &self.directories, &self.project).with_context(|| {
+                format!("can't find the configuration file of {}: HOME is not set", client.title)
+            })?;
         let (is_all, extras) = (self.with.is_empty() && self.is_removal, extras_of(client.name));
         let wanted: Vec<&'static Extra> =
             extras.iter().filter(|extra| is_all || self.with.contains(&extra.with)).collect();
-        let takes = |with: &With| {
+        let takes = |with: &ExtraKind| {
             let is_it = |extra: &&&Extra| extra.with == *with;
             wanted.iter().find(is_it).is_some_and(|extra| self.has_place(client, extra))
         };
-        let lacking: Vec<With> = self.with.iter().copied().filter(|with| !takes(with)).collect();
+        let lacking: Vec<ExtraKind> = self.with.iter().copied().filter(|with| !takes(with)).collect();
         if let (Some(with), false) = (lacking.first(), self.names_all) {
             bail!("{}; leave `{}` out", self.unsupported(client, *with), with.name());
         }
@@ -321,11 +325,11 @@ impl Setup {
     /// of it. The last addition to a file must be the first to go, so extras are removed before the entry.
     fn take_out(
         &self,
-        site: Site,
+        site: ClientConfig,
         wanted: &[&'static Extra],
         done: &mut SetupOutcome,
-    ) -> anyhow::Result<(Site, FileChange)> {
-        let removal = |site: &Site, done: &SetupOutcome| {
+    ) -> anyhow::Result<(ClientConfig, FileChange)> {
+        let removal = |site: &ClientConfig, done: &SetupOutcome| {
             let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
             self.refused(site, done, change)
         };
@@ -339,7 +343,7 @@ impl Setup {
             return Ok((site, change));
         }
         // Removing the extras has changed the file, so read it again.
-        let again = Site::find(site.client, self.scope, &self.directories, &self.project);
+        let again = ClientConfig::find(site.client, self.scope, &self.directories, &self.project);
         let site = again.unwrap_or(site);
         let change = removal(&site, done)?;
         Ok((site, change))
@@ -348,7 +352,7 @@ impl Setup {
     /// Converts a refusal to an error that shows how to make the change by hand.
     fn refused<T>(
         &self,
-        site: &Site,
+        site: &ClientConfig,
         done: &SetupOutcome,
         result: Result<T, SetupRefusal>,
     ) -> anyhow::Result<T> {
@@ -359,12 +363,12 @@ impl Setup {
     }
 
     /// Returns true if this extra should be added.
-    fn puts_in(&self, with: With) -> bool {
+    fn puts_in(&self, with: ExtraKind) -> bool {
         !self.is_removal && self.with.contains(&with)
     }
 
     /// Says that a client does not support an extra in this scope, and the scope in which it does.
-    fn unsupported(&self, client: &Client, with: With) -> String {
+    fn unsupported(&self, client: &Client, with: ExtraKind) -> String {
         let (other, words) = match self.scope {
             SetupScope::User => (SetupScope::Project, " for a user, only in a project (--scope project)"),
             SetupScope::Project => (SetupScope::User, " in a project, only for a user (--scope user)"),
@@ -406,7 +410,7 @@ impl Setup {
         if refusals.is_empty() { Ok(()) } else { bail!("{}", refusals.join("\n")) }
     }
 
-    fn record(&self, site: &Site, done: &SetupOutcome) -> ClientSetup {
+    fn record(&self, site: &ClientConfig, done: &SetupOutcome) -> ClientSetup {
         let (client, change) = (site.client, &done.entry);
         let addition = |(addition, change): &(Addition, Result<FileChange, SetupRefusal>)| {
             let change = change.as_ref();
@@ -460,15 +464,15 @@ fn models(global: &Global) -> Option<String> {
 }
 
 /// Returns the files of all clients, to report where Forage is set up.
-pub(crate) fn sites(global: &Global) -> anyhow::Result<Vec<Site>> {
+pub(crate) fn sites(global: &Global) -> anyhow::Result<Vec<ClientConfig>> {
     let (directories, project) = (ClientDirectories::find(), project(global)?);
     Ok(all_sites(&directories, &project))
 }
 
-fn all_sites(directories: &ClientDirectories, project: &Path) -> Vec<Site> {
+fn all_sites(directories: &ClientDirectories, project: &Path) -> Vec<ClientConfig> {
     let scopes = |client| SetupScope::ALL.into_iter().map(move |scope| (client, scope));
     let pairs = CLIENTS.iter().flat_map(scopes);
-    pairs.filter_map(|(client, scope)| Site::find(client, scope, directories, project)).collect()
+    pairs.filter_map(|(client, scope)| ClientConfig::find(client, scope, directories, project)).collect()
 }
 
 /// Returns `forage` if that name resolves to this program, and its absolute path otherwise. A project's file

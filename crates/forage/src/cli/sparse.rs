@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::WalkOptions;
-use forage_lookup::{Encoder, Filled, Filling, PointFilter, PointStore, Sharding, count_chunks};
+use forage_lookup::{Encoder, FillOutcome, Filling, PointFilter, PointStore, Sharding, count_chunks};
 use forage_rank::language_of;
 use forage_redact::Redactor;
 use forage_tools::ToolError;
@@ -23,7 +23,7 @@ use super::output::Terminal;
 use super::progress::ProgressBar;
 use super::records::{CollectionFilled, CollectionRemoved, CollectionStatus, SparseVectorStatus};
 use super::setting_options::SettingOptions;
-use super::told::{code, told};
+use super::user_error::{code, error_text};
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config, SettingsCommand};
 
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         .flat_map(|wanted| &wanted.repositories)
         .map(|repository| repository.path.clone())
         .collect();
-    config.wall_in(&directories, &config.needs_of_collections())?;
+    config.enter_sandbox(&directories, &config.needs_of_collections())?;
     match (&arguments.command, &wanted) {
         (_, Some(wanted)) => index(&config, store, wanted, output),
         (Command::Drop { repo: Some(repo), .. }, None) => remove_repository(store, repo, output),
@@ -214,7 +214,7 @@ fn index(
                 let _progress = ProgressBar::counting("filling the collection", &written, "chunks");
                 indexing.run(repository)
             };
-            tell(store, &repository.name, &indexed?, output)?;
+            print_outcome(store, &repository.name, &indexed?, output)?;
         }
         return Ok(Status::Found);
     }
@@ -252,7 +252,7 @@ struct Indexing<'a> {
 
 /// The result of indexing a repository.
 struct Indexed {
-    filled: Filled,
+    filled: FillOutcome,
     elapsed: Duration,
     notices: Vec<String>,
 }
@@ -332,16 +332,16 @@ impl Indexing<'_> {
             for (repository, indexed) in receiver {
                 done += 1;
                 match indexed {
-                    Ok(indexed) => tell(self.store, &repository.name, &indexed, output)?,
+                    Ok(indexed) => print_outcome(self.store, &repository.name, &indexed, output)?,
                     Err(error) => {
                         failed += 1;
                         let nothing = Indexed {
-                            filled: Filled::default(),
+                            filled: FillOutcome::default(),
                             elapsed: Duration::ZERO,
                             notices: Vec::new(),
                         };
                         output.record_or_text(&filled_record(self.store, &repository.name, &nothing), "")?;
-                        output.failure(&format!("{}: {}", repository.name, told(&error)), code(&error));
+                        output.failure(&format!("{}: {}", repository.name, error_text(&error)), code(&error));
                     }
                 }
             }
@@ -364,7 +364,7 @@ fn repository_name(root: &Path) -> anyhow::Result<String> {
 
 fn filled_record<'a>(store: &dyn PointStore, name: &'a str, indexed: &'a Indexed) -> CollectionFilled<'a> {
     let Indexed { filled, elapsed, .. } = indexed;
-    let Filled { files, unchanged, removed, points, redacted, is_unchanged, report } = filled;
+    let FillOutcome { files, unchanged, removed, points, redacted, is_unchanged, report } = filled;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name(), count));
     CollectionFilled {
         collection: store.place(),
@@ -381,9 +381,14 @@ fn filled_record<'a>(store: &dyn PointStore, name: &'a str, indexed: &'a Indexed
     }
 }
 
-fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Terminal) -> anyhow::Result<()> {
+fn print_outcome(
+    store: &dyn PointStore,
+    name: &str,
+    indexed: &Indexed,
+    output: &mut Terminal,
+) -> anyhow::Result<()> {
     let Indexed { filled, elapsed, notices } = indexed;
-    let Filled { files, unchanged, removed, points, redacted, report, .. } = filled;
+    let FillOutcome { files, unchanged, removed, points, redacted, report, .. } = filled;
     let record = filled_record(store, name, indexed);
     let mut text = format!(
         "{name}: {files} files written ({points} chunks), {unchanged} unchanged, {removed} removed, in {:.1} s\n",

@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         Some(SchemaShape::Anthropic) => SchemaFormat::Anthropic,
         Some(SchemaShape::Gemini) => SchemaFormat::Gemini,
     };
-    let names = ToolNames::of(&tools);
+    let names = ToolNames::from_tools(&tools);
     let schema = |tool: &dyn AnyTool| match arguments.every_argument {
         true => tool.whole_schema(),
         false => tool.input_schema(),
@@ -92,7 +92,7 @@ const BYTES_PER_TOKEN: f64 = 4.3;
 /// arguments.
 fn cost(tools: &[&'static dyn AnyTool], output: &mut Terminal) -> anyhow::Result<Status> {
     let tokens = |bytes: usize| (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
-    let names = ToolNames::of(tools);
+    let names = ToolNames::from_tools(tools);
     let of_tool = |tool: &&'static dyn AnyTool| {
         (tool.name(), tokens(definition(*tool, &names, SchemaFormat::Anthropic).to_string().len()))
     };

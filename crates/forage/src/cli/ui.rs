@@ -10,16 +10,16 @@ use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::{PrivateDirectory, RelPath, Roots};
 use forage_mcp::Profile;
-use forage_tools::kept::{self, KeptIndexes, Lifetime};
+use forage_tools::index_manager::{self, IndexManager, Lifetime};
 use forage_tools::{CallHead, Context, FilterMode, FilterSettings, LookupSettings, ToolNames, registry};
-use forage_ui::{CallRecord, JournalPart, PageHost, Shown, otlp};
+use forage_ui::{CallRecord, JournalPart, PageCalls, PageHost, otlp};
 use serde_json::{Value, json};
 
 use super::output::Terminal;
 use super::session::{self, load};
 use super::{Global, Status, doctor, schema, signals, version};
 use crate::config::{self, CommandLineSettings, Config};
-use crate::manner::ForAgents;
+use crate::phrasing::AgentPhrasing;
 use crate::{child, private_file, rotated_file};
 
 const EXAMPLES: &str = "\
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let stop = signals::stop()?;
     let config = load(global, CommandLineSettings::default())?;
-    let shown = Shown::default();
+    let shown = PageCalls::default();
     match &arguments.file {
         Some(path) => {
             let name = path.display().to_string();
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if let Some(path) = &arguments.export {
         return export(&shown, path, arguments.file.is_none(), output);
     }
-    let look = Arc::new(LookAround::new(config, global.clone())?);
+    let look = Arc::new(PageWorkspace::new(config, global.clone())?);
     let mut redirect = None;
     let listening = |address: &str| {
         // If stdout is closed, no one can read the address anyway, so we ignore the error.
@@ -126,7 +126,7 @@ async fn ended(stop: Stop) {
 }
 
 /// Starts to collect the calls of running processes and of the configured journal.
-fn gather(shown: &Shown, config: &Config) {
+fn gather(shown: &PageCalls, config: &Config) {
     let places = config::call_sockets();
     if places.is_empty() {
         shown.note("can't find running servers: HOME is not set".to_owned());
@@ -147,7 +147,7 @@ fn opened(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
-fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> anyhow::Result<Status> {
+fn export(shown: &PageCalls, path: &Path, waits: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let until = Instant::now() + EXPORT_TIME;
     while waits && Instant::now() < until {
         std::thread::sleep(TICK);
@@ -168,17 +168,17 @@ fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> any
 }
 
 /// Gives the page access to the configuration, the indexes and the tools.
-struct LookAround {
+struct PageWorkspace {
     config: Config,
     global: Global,
     filter: FilterSettings,
     lookup: LookupSettings,
     working: PathBuf,
-    indexes: Option<Arc<KeptIndexes>>,
+    indexes: Option<Arc<IndexManager>>,
     own: Option<String>,
 }
 
-impl LookAround {
+impl PageWorkspace {
     fn new(config: Config, global: Global) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
         // The page must not call models, so it can't repeat calls that used one.
@@ -192,16 +192,17 @@ impl LookAround {
     }
 
     fn context(&self, roots: &[PathBuf], working: &Path) -> Result<Context, String> {
-        let opened = session::beneath(self.config.clone(), roots, working, self.filter.clone());
+        let opened = session::context_below(self.config.clone(), roots, working, self.filter.clone());
         let (mut context, _) = opened.map_err(|error| format!("{error:#}"))?;
         context.lookup = self.lookup.clone();
-        context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));
+        context.indexes =
+            self.indexes.as_ref().and_then(|kept| index_manager::for_roots(kept, &context.roots));
         Ok(context)
     }
 }
 
-impl PageHost for LookAround {
-    fn again(&self, call: &CallHead) -> Result<Context, String> {
+impl PageHost for PageWorkspace {
+    fn context_for_call(&self, call: &CallHead) -> Result<Context, String> {
         let roots: Vec<PathBuf> = call.head.roots.iter().map(PathBuf::from).collect();
         let Some(first) = roots.first() else { return Err("its root is not known".to_owned()) };
         let mut context = self.context(&roots, first)?;
@@ -215,7 +216,7 @@ impl PageHost for LookAround {
         Ok(context)
     }
 
-    fn beneath(&self, root: &str) -> Result<Context, String> {
+    fn context_below(&self, root: &str) -> Result<Context, String> {
         self.context(&[PathBuf::from(root)], &self.working)
     }
 
@@ -228,18 +229,18 @@ impl PageHost for LookAround {
     }
 
     fn schema(&self, name: &str) -> Option<Value> {
-        schema::of(name)
+        schema::find_document(name)
     }
 }
 
-impl LookAround {
+impl PageWorkspace {
     /// Returns the tool names that the caller of this call knew.
     fn names(&self, call: &CallHead) -> anyhow::Result<ToolNames> {
         if call.surface != "mcp" {
             return Ok(self.config.names());
         }
         let tools = registry::advertised(&self.config.served_tools())?;
-        let profile = call.client.as_deref().map_or_else(Profile::unknown, Profile::of);
-        Ok(self.config.settings.mcp.profile.names(&tools, profile, &ForAgents))
+        let profile = call.client.as_deref().map_or_else(Profile::unknown, Profile::for_client);
+        Ok(self.config.settings.mcp.profile.names(&tools, profile, &AgentPhrasing))
     }
 }

@@ -10,7 +10,7 @@ use forage_tools::sanitize;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::settings::Wrong;
+use super::settings::InvalidValue;
 use super::{Config, environment};
 use crate::answer_cache;
 use crate::conversations::Conversations;
@@ -31,20 +31,20 @@ pub(crate) struct AgentServer {
 }
 
 /// Checks the configured servers and returns the first problem.
-pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wrong> {
+pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<InvalidValue> {
     for (name, server) in servers {
         if name.len() > 20 || !forage_tools::registry::is_name(name) {
             return Some(format!("{name:?} is not 1 to 20 letters, digits, `_` and `-`").into());
         }
         if server.command.trim().is_empty() {
             let problem = "it is empty; name the program to start, such as \"npx\"".to_owned();
-            return Some(Wrong::at(&format!("{name}.command"), problem));
+            return Some(InvalidValue::at(&format!("{name}.command"), problem));
         }
         if let Some(variable) = server.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
             let problem = format!(
                 "{variable:?} is not a variable name; give only names, because their values come from your environment"
             );
-            return Some(Wrong::at(&format!("{name}.env"), problem));
+            return Some(InvalidValue::at(&format!("{name}.env"), problem));
         }
     }
     (servers.len() > SERVERS).then(|| format!("{} servers; give up to {SERVERS}", servers.len()).into())

@@ -48,7 +48,7 @@ pub(super) fn config_file() -> PathBuf {
     directory.join("forage").join("config.toml")
 }
 
-pub(super) use forage_tools::kept::cache_place as cache_directory;
+pub(super) use forage_tools::index_manager::cache_place as cache_directory;
 
 /// Locates Forage's directory in the user's data directory. Returns `None` if the latter is unknown.
 pub(super) fn data_directory() -> Option<PrivatePlace> {

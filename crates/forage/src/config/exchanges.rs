@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context as _, bail};
 use forage_fs::{NamedFile, open_named};
 use forage_llm::{
-    ChatModel, Endpoint, EndpointSettings, ExchangeSink, Exchanges, RecordedExchange, RecordedModel,
+    ChatModel, Endpoint, EndpointSettings, ExchangeMode, ExchangeSink, RecordedExchange, RecordedModel,
     Recordings,
 };
-use forage_sandbox::Outside;
+use forage_sandbox::UnsandboxedWorker;
 
 use super::Config;
 use crate::limits::RECORDING_BYTES;
@@ -27,7 +27,7 @@ pub(crate) struct ExchangeFiles {
 }
 
 impl ExchangeFiles {
-    pub(super) fn open(&self) -> anyhow::Result<Exchanges> {
+    pub(super) fn open(&self) -> anyhow::Result<ExchangeMode> {
         match (&self.record, &self.replay) {
             (Some(path), _) => {
                 // A recording holds one conversation, so we must not overwrite an earlier one.
@@ -37,15 +37,15 @@ impl ExchangeFiles {
                 })?;
                 // The recording's directory is not accessible inside the sandbox, so the file must be removed
                 // from outside.
-                let remove = Outside::start("recording", move |file| drop(named.remove(&file)))?;
-                Ok(Exchanges::Record(Arc::new(RecordingFile {
+                let remove = UnsandboxedWorker::start("recording", move |file| drop(named.remove(&file)))?;
+                Ok(ExchangeMode::Record(Arc::new(RecordingFile {
                     path: path.clone(),
                     file: Mutex::new(file),
                     remove,
                 })))
             }
-            (None, Some(path)) => Ok(Exchanges::Replay(Arc::new(read(path)?))),
-            (None, None) => Ok(Exchanges::Live),
+            (None, Some(path)) => Ok(ExchangeMode::Replay(Arc::new(read(path)?))),
+            (None, None) => Ok(ExchangeMode::Live),
         }
     }
 }
@@ -66,7 +66,7 @@ fn read(path: &Path) -> anyhow::Result<Recordings> {
 struct RecordingFile {
     path: PathBuf,
     file: Mutex<File>,
-    remove: Outside<File>,
+    remove: UnsandboxedWorker<File>,
 }
 
 impl Drop for RecordingFile {
@@ -93,17 +93,17 @@ impl ExchangeSink for RecordingFile {
 impl Config {
     /// Returns true if answers come from the network and are not recorded.
     pub(crate) fn is_live(&self) -> bool {
-        matches!(self.exchanges, Exchanges::Live)
+        matches!(self.exchanges, ExchangeMode::Live)
     }
 
     /// Returns true if requests and answers of models are recorded.
     pub(crate) fn is_recorded(&self) -> bool {
-        matches!(self.exchanges, Exchanges::Record(_))
+        matches!(self.exchanges, ExchangeMode::Record(_))
     }
 
     /// Opens the models of the recording that is replayed, or returns `None` without a replay.
     pub(super) fn replayed_models(&self) -> anyhow::Result<Option<Vec<Arc<dyn ChatModel>>>> {
-        let Exchanges::Replay(recordings) = &self.exchanges else { return Ok(None) };
+        let ExchangeMode::Replay(recordings) = &self.exchanges else { return Ok(None) };
         let table = self.table()?;
         let client = |recorded: &RecordedModel| {
             let RecordedModel { provider, wire, model } = recorded;

@@ -9,7 +9,7 @@ use forage_fs::PrivatePlace;
 use super::Config;
 use super::table::IndexUse;
 use crate::answer_cache;
-use forage_tools::kept::{self, IndexMode, IndexStore, KeptIndexes, Lifetime};
+use forage_tools::index_manager::{self, IndexManager, IndexMode, IndexStore, Lifetime};
 
 impl Config {
     /// Returns the index mode, or `None` if searches must not use an index.
@@ -22,10 +22,10 @@ impl Config {
     }
 
     /// Opens the indexes that searches use.
-    pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
+    pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<IndexManager>> {
         let mode = self.index_mode()?;
         let patience = Duration::from_millis(self.settings.limits.timeout_ms);
-        Some(KeptIndexes::new(index_directory().ok()?, mode, lifetime, patience))
+        Some(IndexManager::new(index_directory().ok()?, mode, lifetime, patience))
     }
 
     /// Opens the index store of a root.
@@ -54,5 +54,5 @@ impl Config {
 
 /// Locates the directory of all indexes.
 fn index_directory() -> anyhow::Result<PrivatePlace> {
-    kept::shared_place().context("can't find your cache directory")
+    index_manager::shared_place().context("can't find your cache directory")
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_fs::PrivatePlace;
-use forage_ui::{CallSink, KeptCalls};
+use forage_ui::{CallSink, RecentCalls};
 
 use super::{Config, environment};
 use crate::cli::version;
@@ -30,7 +30,7 @@ impl Config {
         if file.is_none() && !journal.live {
             return None;
         }
-        let kept = Arc::new(KeptCalls::new(surface, &version(), file));
+        let kept = Arc::new(RecentCalls::new(surface, &version(), file));
         let place = call_sockets().into_iter().next().filter(|_| journal.live);
         Some(LiveCalls::begin(kept, place))
     }

@@ -20,7 +20,7 @@ const USABLE: u64 = 30 * FRESH;
 const PAUSE: u64 = 60;
 
 /// Maximum bytes of a file. A list of thousands of models has a few hundred thousand.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The format version of the files.
 const VERSION: u32 = 1;
@@ -77,7 +77,7 @@ impl ModelLists {
         match age(stored.read_at, now) {
             Some(age) if age < FRESH => Some(stored.known(format!("cached {} ago", duration(age)))),
             _ if age(stored.failed_at, now)? < PAUSE => {
-                let failure = ListFailure::because(stored.failure.clone());
+                let failure = ListFailure::new(stored.failure.clone());
                 Some(stored.instead_of(failure, now))
             }
             _ => None,
@@ -103,8 +103,7 @@ impl ModelLists {
                 providers.iter().map(|provider| (*provider, scope.spawn(move || ask(provider)))).collect();
             let mut lists = BTreeMap::new();
             for (provider, thread) in threads {
-                let result =
-                    thread.join().unwrap_or_else(|_| Err(ListFailure::because("it could not be read")));
+                let result = thread.join().unwrap_or_else(|_| Err(ListFailure::new("it could not be read")));
                 lists.insert(provider.name.clone(), self.note(provider, result));
             }
             lists
@@ -152,7 +151,7 @@ impl ModelLists {
             return None;
         }
         let directory = self.place.as_ref()?.open().ok()??;
-        let text = directory.read(Self::name(provider)?, MOST_BYTES).ok()??;
+        let text = directory.read(Self::name(provider)?, MAX_BYTES).ok()??;
         let stored: Stored = serde_json::from_slice(&text).ok()?;
         let is_its = stored.version == VERSION
             && stored.provider == provider.name
@@ -244,10 +243,8 @@ mod tests {
             };
             assert_eq!(models.len(), stored.models.len());
             for now in [0, stored.read_at, stored.read_at.saturating_add(USABLE), u64::MAX] {
-                let is_used = matches!(
-                    stored.instead_of(ListFailure::because("no"), now).listing,
-                    ModelListing::Read(_)
-                );
+                let is_used =
+                    matches!(stored.instead_of(ListFailure::new("no"), now).listing, ModelListing::Read(_));
                 let is_young = now >= stored.read_at && stored.read_at > 0 && now - stored.read_at < USABLE;
                 assert_eq!(is_used, is_young, "{} {now}", stored.read_at);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_llm::{
-    ChatModel, Endpoint, EndpointSettings, Exchanges, ModelFacts, OutputLimitField, ProviderTable,
+    ChatModel, Endpoint, EndpointSettings, ExchangeMode, ModelFacts, OutputLimitField, ProviderTable,
     ResolvedModel, Wire, is_loopback_url,
 };
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub(crate) struct ModelSetting {
 
 impl ModelSetting {
     /// Creates the settings of a model whose provider is in the table.
-    pub(super) fn of_table(provider: &str, model: &str) -> Self {
+    pub(super) fn for_table_provider(provider: &str, model: &str) -> Self {
         Self { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..Self::default() }
     }
 
@@ -45,7 +45,7 @@ impl ModelSetting {
     pub(super) fn open(
         &self,
         table: &ProviderTable,
-        exchanges: &Exchanges,
+        exchanges: &ExchangeMode,
     ) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
         let Some(model) = &self.model else { return Ok(None) };
         let (wire, endpoint) = match (&self.base_url, self.resolve(table)) {

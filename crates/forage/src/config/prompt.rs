@@ -14,14 +14,14 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Returns an error for anything but a regular file, and for a file that is empty or has more than `most`
+    /// Returns an error for anything but a regular file, and for a file that is empty or has more than `max`
     /// bytes.
-    pub(super) fn prompt(&self, key: &str, path: &Path, most: u64) -> anyhow::Result<String> {
+    pub(super) fn prompt(&self, key: &str, path: &Path, max: u64) -> anyhow::Result<String> {
         let source = self.source(key);
         let path = self.file().parent().unwrap_or(Path::new(".")).join(path);
         let read = || -> anyhow::Result<String> {
             let mut text = String::new();
-            open_named(&path, most)?.take(most).read_to_string(&mut text)?;
+            open_named(&path, max)?.take(max).read_to_string(&mut text)?;
             Ok(text)
         };
         let text = read().map_err(|error| {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use forage_llm::limits::{LIST_TIMEOUT, MAX_MODELS_PER_CALL};
 use forage_llm::{
-    ApiKey, ChatModel, Exchanges, ListFailure, ModelCandidate, ModelChoice, ModelListing, ModelRole,
+    ApiKey, ChatModel, ExchangeMode, ListFailure, ModelCandidate, ModelChoice, ModelListing, ModelRole,
     ProviderSettings, ProviderTable, ResolvedModel, TableSettings, WireLister, choose,
 };
 use forage_tools::FoundModels;
@@ -22,7 +22,7 @@ use super::{Config, DEFAULT, ModelSetting};
 pub(super) const CUSTOM: &str = "custom";
 
 /// The providers as resolved in the environment, and the known model lists.
-pub(crate) struct Market {
+pub(crate) struct ProviderCatalog {
     pub(crate) table: ProviderTable,
     pub(crate) providers: Vec<ResolvedModel>,
     lists: BTreeMap<String, KnownList>,
@@ -30,7 +30,7 @@ pub(crate) struct Market {
     /// The deadline for reading all lists.
     deadline: Instant,
     /// Where model answers come from. Note that model lists are never recorded.
-    exchanges: Exchanges,
+    exchanges: ExchangeMode,
 }
 
 impl Settings {
@@ -106,8 +106,8 @@ impl Config {
                 self.settings.models.iter().map(ModelSetting::shown).collect::<Vec<_>>().join(", then ");
             return Some(format!("`keyword_search` sends redacted code to {named}"));
         }
-        let market = Market::open(self).ok()?;
-        let usable = market.providers.iter().filter(|it| it.obstacle.is_none());
+        let catalog = ProviderCatalog::open(self).ok()?;
+        let usable = catalog.providers.iter().filter(|it| it.obstacle.is_none());
         let account = |it: &ResolvedModel| match &it.key_variable {
             Some(key) => format!("{} (key in {key})", it.name),
             None => it.name.clone(),
@@ -146,8 +146,8 @@ impl Config {
             self.settings.models.iter().any(|model| model.provider.as_deref() == Some(provider))
                 || !self.names_models()
         };
-        let market = Market::open(self);
-        let providers = market.iter().flat_map(|market| &market.providers);
+        let catalog = ProviderCatalog::open(self);
+        let providers = catalog.iter().flat_map(|catalog| &catalog.providers);
         // A provider on this machine is found without a key.
         for provider in providers.filter(|it| it.obstacle.is_none() && !it.is_local && named(&it.name)) {
             names.extend(provider.key_variable.clone());
@@ -184,9 +184,9 @@ impl Config {
     /// providers that can be chosen.
     pub(super) fn addresses_of_models(&self) -> Vec<String> {
         if !self.names_models() {
-            let market = Market::open(self);
+            let catalog = ProviderCatalog::open(self);
             let usable =
-                market.iter().flat_map(|market| &market.providers).filter(|it| it.obstacle.is_none());
+                catalog.iter().flat_map(|catalog| &catalog.providers).filter(|it| it.obstacle.is_none());
             return usable.filter_map(|provider| provider.base_url.clone()).collect();
         }
         let Ok(table) = self.table() else { return Vec::new() };
@@ -207,10 +207,10 @@ impl Config {
 
     /// Opens the models that are chosen for a role.
     pub(super) fn chosen_models(&self, role: ModelRole) -> FoundModels {
-        let chosen = Market::open(self).and_then(|mut market| {
-            let choice = market.choose(role);
+        let chosen = ProviderCatalog::open(self).and_then(|mut catalog| {
+            let choice = catalog.choose(role);
             let picks = choice.picks(MAX_MODELS_PER_CALL);
-            let models = picks.into_iter().map(|it| market.model(it)).collect::<anyhow::Result<Vec<_>>>()?;
+            let models = picks.into_iter().map(|it| catalog.model(it)).collect::<anyhow::Result<Vec<_>>>()?;
             Ok(FoundModels { models, passed_over: passed_over(&choice) })
         });
         chosen.unwrap_or_else(|error| FoundModels { models: Vec::new(), passed_over: format!("{error:#}.") })
@@ -222,22 +222,22 @@ impl Config {
 fn passed_over(choice: &ModelChoice) -> String {
     let (unset, others): (Vec<_>, Vec<_>) =
         choice.passed_over.iter().partition(|passed| passed.is_not_set_up());
-    let line = |passed: &&forage_llm::PassedOver| match &passed.models[..] {
+    let line = |passed: &&forage_llm::SkippedModels| match &passed.models[..] {
         [] => format!("\n- {}: {}", passed.provider, passed.reason),
         [one] => format!("\n- {}/{one}: {}", passed.provider, passed.reason),
         [one, more @ ..] => {
             format!("\n- {}/{one} and {} more: {}", passed.provider, more.len(), passed.reason)
         }
     };
-    let lines: String = others.iter().take(MOST_LINES).map(line).collect();
+    let lines: String = others.iter().take(MAX_LINES).map(line).collect();
     let names: Vec<&str> = unset.iter().map(|passed| passed.provider.as_str()).collect();
     format!("Not set up: {}; `forage models` says what each needs.{lines}", names.join(", "))
 }
 
 /// Maximum lines of the error for missing models.
-const MOST_LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
-impl Market {
+impl ProviderCatalog {
     /// Reads the environment and the cached lists. This makes no network request.
     pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
         let mut table = config.table()?;
@@ -294,7 +294,7 @@ impl Market {
             // Each requested list must have an entry now, or this loop would not terminate.
             for name in choice.needs {
                 self.lists.entry(name).or_insert_with(|| KnownList {
-                    listing: ModelListing::Failed(ListFailure::because("it was not read")),
+                    listing: ModelListing::Failed(ListFailure::new("it was not read")),
                     source: "it was not read".to_owned(),
                 });
             }

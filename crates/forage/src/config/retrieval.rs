@@ -159,7 +159,7 @@ impl Config {
             timeout: Duration::from_millis(retrieval.timeout_ms),
             rarity: Arc::default(),
         };
-        LookupSettings::of(retriever, LOOKUP_HITS)
+        LookupSettings::new(retriever, LOOKUP_HITS)
     }
 
     /// Creates the observers of calls from a surface. This must be called outside of the sandbox.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use forage_fs::PrivatePlace;
-use forage_llm::Exchanges;
+use forage_llm::ExchangeMode;
 use forage_sandbox::{Access, Level};
 use forage_tools::EngineSetting;
-use forage_tools::kept::IndexMode;
+use forage_tools::index_manager::IndexMode;
 use forage_tools::registry::{AnyTool, TOOLS};
 
 use super::table::Sandbox;
@@ -60,7 +60,7 @@ impl Config {
 
     /// Moves this thread into the sandbox of a command. This must be called before the command opens anything
     /// in these directories.
-    pub(crate) fn wall_in(&self, directories: &[PathBuf], needs: &Needs) -> anyhow::Result<()> {
+    pub(crate) fn enter_sandbox(&self, directories: &[PathBuf], needs: &Needs) -> anyhow::Result<()> {
         if needs.is_plain && self.settings.sandbox == Sandbox::Auto {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Config {
     /// Lists the ports at which models and their lists are requested. These are the ports of the named
     /// models, or else of all providers that could be called. We never use a proxy.
     fn ports_of_models(&self) -> Vec<u16> {
-        if matches!(self.exchanges, Exchanges::Replay(_)) {
+        if matches!(self.exchanges, ExchangeMode::Replay(_)) {
             return Vec::new();
         }
         let mut ports: Vec<u16> = self.addresses_of_models().iter().filter_map(|url| port(url)).collect();
@@ -131,7 +131,7 @@ impl Config {
 
     /// Computes the access that a command needs to search `roots`. The roots must not contain links.
     pub(crate) fn access(&self, roots: &[PathBuf], needs: &Needs) -> Access {
-        let mut access = Access::of_the_system();
+        let mut access = Access::minimal();
         access.read.extend_from_slice(roots);
         access.read.extend(roots.iter().flat_map(|root| forage_fs::files_of_worktree(root)));
         access.write.extend(self.writable(roots, needs));

@@ -47,24 +47,24 @@ pub(crate) struct Row {
     /// The command-line option: its name, the name of its value, and the commands that have it.
     pub(crate) option: Option<(&'static str, &'static str, &'static [SettingsCommand])>,
     /// Parses a value and returns its problem, if it has one.
-    pub(super) check: fn(ValueDeserializer<'_>) -> Result<Option<Wrong>, Error>,
+    pub(super) check: fn(ValueDeserializer<'_>) -> Result<Option<InvalidValue>, Error>,
 }
 
 /// A problem with a value.
-pub(super) struct Wrong {
+pub(super) struct InvalidValue {
     /// The position within a value that is a table, for example `.name`. Otherwise empty.
     below: String,
     problem: String,
 }
 
-impl Wrong {
+impl InvalidValue {
     /// Creates a problem at `key` within the value.
     pub(super) fn at(key: &str, problem: String) -> Self {
         Self { below: format!(".{key}"), problem }
     }
 }
 
-impl From<String> for Wrong {
+impl From<String> for InvalidValue {
     fn from(problem: String) -> Self {
         Self { below: String::new(), problem }
     }
@@ -112,7 +112,7 @@ macro_rules! settings {
                 option: None$(.or(Some(($option, $value, &[$(SettingsCommand::$command),+][..]))))?,
                 check: |value| <$type>::deserialize(value).map(|value| {
                     let _ = &value;
-                    None::<Wrong>$(.or($check(&value).map(Wrong::from)))?
+                    None::<InvalidValue>$(.or($check(&value).map(InvalidValue::from)))?
                 }),
             },)*)+)*]
         }
@@ -181,9 +181,9 @@ impl Row {
 
     fn out_of_range(&self, value: &Value) -> Option<String> {
         let bound = |name: &str| self.schema[name].as_i64();
-        let (least, most) = (bound("minimum")?, bound("maximum")?);
-        let value = value.as_integer().filter(|value| !(least..=most).contains(value))?;
-        Some(format!("{value} is out of range; give {least} to {most}"))
+        let (least, max) = (bound("minimum")?, bound("maximum")?);
+        let value = value.as_integer().filter(|value| !(least..=max).contains(value))?;
+        Some(format!("{value} is out of range; give {least} to {max}"))
     }
 
     /// Returns true if a command has an option for this setting.
@@ -309,8 +309,9 @@ pub(super) fn unreadable(text: &str, file: &str, error: &Error) -> String {
 /// Formats the message of an error. If it is about an unknown name, this adds the name that was probably
 /// meant.
 fn message(error: &Error) -> String {
-    let told = error.message();
-    let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| told.strip_prefix(start));
+    let worded = error.message();
+    let unknown =
+        ["unknown field `", "unknown variant `"].iter().find_map(|start| worded.strip_prefix(start));
     let closest = unknown.and_then(|rest| rest.split_once('`')).and_then(|(name, rest)| {
         // The parser quotes the known names in the same way.
         nearest(name, rest.split('`').skip(1).step_by(2))
@@ -322,10 +323,10 @@ fn message(error: &Error) -> String {
         ("f64", "a number"),
         ("a sequence", "a list"),
     ];
-    let told = words.iter().fold(without_value(told), |told, (theirs, ours)| {
-        told.replace(&format!("expected {theirs}"), &format!("expected {ours}"))
+    let worded = words.iter().fold(without_value(worded), |worded, (theirs, ours)| {
+        worded.replace(&format!("expected {theirs}"), &format!("expected {ours}"))
     });
-    told + &meant
+    worded + &meant
 }
 
 /// Finds the known name that is closest to `name`, if it is close enough.
@@ -425,7 +426,7 @@ impl Layers {
             anyhow!("`{}{below}` ({}): {problem}", row.path, source(at))
         };
         let misread = |error: Error| refused(error.span().map(|span| span.start), "", &message(&error));
-        if let Some(Wrong { below, problem }) = (row.check)(value.clone().into()).map_err(misread)? {
+        if let Some(InvalidValue { below, problem }) = (row.check)(value.clone().into()).map_err(misread)? {
             return Err(refused(None, &below, &problem));
         }
         let value = Value::deserialize(ValueDeserializer::from(value)).map_err(misread)?;

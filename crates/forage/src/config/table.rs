@@ -20,7 +20,7 @@ use toml::Value;
 
 use super::ask::{AgentServer, wrong_server};
 use super::models::ModelSetting;
-use super::settings::{Row, SettingsCommand, Wrong, schema_of, settings};
+use super::settings::{InvalidValue, Row, SettingsCommand, schema_of, settings};
 use super::tools::wrong_description;
 use super::user_path::UserPath;
 

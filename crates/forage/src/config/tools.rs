@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::manner::ForAgents;
+use crate::phrasing::AgentPhrasing;
 use forage_mcp::Profile;
-use forage_tools::registry::{AnyTool, TOOLS, ToolSelection, Wording, advertised, find_among, setting};
+use forage_tools::registry::{AnyTool, TOOLS, ToolOverride, ToolSelection, advertised, find_among, setting};
 use forage_tools::{ToolError, ToolNames, sanitize};
 
 use super::Config;
@@ -56,7 +56,7 @@ impl Config {
             if enabled { &mut choice.on } else { &mut choice.off }.push(tool.id());
             if name.is_some() || description.is_some() {
                 let description = description.map(|text| sanitize(text.trim()));
-                choice.wordings.push(Wording { tool: tool.id(), name, description });
+                choice.wordings.push(ToolOverride { tool: tool.id(), name, description });
             }
         }
         choice
@@ -94,7 +94,7 @@ impl Config {
     pub(crate) fn names(&self) -> ToolNames {
         let named = self.tools().names().unwrap_or_default();
         let named = named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name));
-        ToolNames::new(named.collect()).told(&ForAgents)
+        ToolNames::new(named.collect()).with_phrasing(&AgentPhrasing)
     }
 
     /// Returns the names that a server gives the tools.

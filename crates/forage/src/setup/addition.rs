@@ -6,7 +6,7 @@ use forage_mcp::Profile;
 use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 
-use super::extras::{AgentForm, Extra, ExtraPiece, How, OwnFileText};
+use super::extras::{AgentForm, Extra, ExtraPiece, ExtraTarget, OwnFileText};
 use super::owned::{self, Comment};
 use super::pieces::{self, slots, tool_slots};
 use super::{Client, FileChange, SetupRefusal, SetupScope, file, markdown, texts};
@@ -47,8 +47,8 @@ impl ExtraParts {
 pub(crate) fn profile(client: &Client) -> Profile {
     // Profiles go by the name in the handshake, where Qwen Code calls itself `qwen-cli-…`.
     match client.name {
-        "qwen" => Profile::of("qwen-cli"),
-        name => Profile::of(name),
+        "qwen" => Profile::for_client("qwen-cli"),
+        name => Profile::for_client(name),
     }
 }
 
@@ -86,18 +86,18 @@ impl Addition {
     }
 
     /// Returns true if at least a part of the extra is present.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn is_present(&self) -> bool {
         let Some(text) = self.text() else { return false };
         match &self.extra.how {
-            How::Entry(_) => false,
-            How::Json(pieces) => pieces.iter().any(|piece| {
+            ExtraTarget::Entry(_) => false,
+            ExtraTarget::Json(pieces) => pieces.iter().any(|piece| {
                 let slots = slots(*piece, &pieces::known_tools());
                 // A version number alone does not show that Forage wrote the file.
                 !matches!(piece, ExtraPiece::Version(..))
                     && slots.iter().any(|slot| matches!(slot.find(text), Ok(Some(_))))
             }),
-            How::File(text_of) => owned::check(text, comment(*text_of)).is_ok(),
-            How::Block => markdown::has(text, self.client.name).unwrap_or(false),
+            ExtraTarget::File(text_of) => owned::check(text, comment(*text_of)).is_ok(),
+            ExtraTarget::Block => markdown::has(text, self.client.name).unwrap_or(false),
         }
     }
 
@@ -106,15 +106,15 @@ impl Addition {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let text = file.text.as_deref();
         let new = match &self.extra.how {
-            How::Entry(_) => return Ok(FileChange::None),
-            How::Json(pieces) => pieces::add(pieces, text, self.client, words)?,
-            How::File(text_of) => {
+            ExtraTarget::Entry(_) => return Ok(FileChange::None),
+            ExtraTarget::Json(pieces) => pieces::add(pieces, text, self.client, words)?,
+            ExtraTarget::File(text_of) => {
                 if let Some(text) = text {
                     owned::check(text, comment(*text_of))?;
                 }
                 self.whole(*text_of, words)
             }
-            How::Block => {
+            ExtraTarget::Block => {
                 let lines = self.lines_of_block(words);
                 match text {
                     Some(text) => markdown::add(text, &lines, self.client.name)?,
@@ -124,7 +124,7 @@ impl Addition {
         };
         Ok(match text {
             Some(text) if text == new => FileChange::None,
-            Some(_) if self.is_there() => FileChange::Update(new),
+            Some(_) if self.is_present() => FileChange::Update(new),
             Some(_) => FileChange::Add(new),
             None => FileChange::Create(new),
         })
@@ -135,15 +135,15 @@ impl Addition {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let Some(text) = file.text.as_deref() else { return Ok(FileChange::None) };
         let rest = match &self.extra.how {
-            How::Entry(_) => return Ok(FileChange::None),
-            How::Json(pieces) => pieces::remove(pieces, text)?,
+            ExtraTarget::Entry(_) => return Ok(FileChange::None),
+            ExtraTarget::Json(pieces) => pieces::remove(pieces, text)?,
             // Ignore a file that Forage did not write. If our own file was changed, it must stay.
-            How::File(text_of) => match owned::check(text, comment(*text_of)) {
+            ExtraTarget::File(text_of) => match owned::check(text, comment(*text_of)) {
                 Ok(()) => None,
                 Err(refusal) if text.contains(owned::MARK) => return Err(refusal),
                 Err(_) => return Ok(FileChange::None),
             },
-            How::Block => markdown::remove(text, &self.lines_of_block(words), self.client.name)?,
+            ExtraTarget::Block => markdown::remove(text, &self.lines_of_block(words), self.client.name)?,
         };
         Ok(match rest {
             Some(rest) if rest == text => FileChange::None,
@@ -162,10 +162,10 @@ impl Addition {
     pub(crate) fn shown(&self, words: &ExtraParts) -> Vec<(bool, String)> {
         let own = |text: String| text.lines().map(|line| (true, line.to_owned())).collect::<Vec<_>>();
         match &self.extra.how {
-            How::Entry(_) => Vec::new(),
-            How::File(text_of) => own(self.whole(*text_of, words)),
-            How::Block => own(markdown::created(&self.lines_of_block(words), self.client.name)),
-            How::Json(pieces) => {
+            ExtraTarget::Entry(_) => Vec::new(),
+            ExtraTarget::File(text_of) => own(self.whole(*text_of, words)),
+            ExtraTarget::Block => own(markdown::created(&self.lines_of_block(words), self.client.name)),
+            ExtraTarget::Json(pieces) => {
                 let mut lines = Vec::new();
                 for piece in *pieces {
                     if matches!(piece, ExtraPiece::Version(..)) && self.text().is_some() {
@@ -176,9 +176,9 @@ impl Addition {
                         let text = slot.created(&slot.value(self.client, words));
                         let all = text.lines().count();
                         let is_own =
-                            |nth: usize| self.text().is_none() || (depth..all - depth).contains(&nth);
+                            |index: usize| self.text().is_none() || (depth..all - depth).contains(&index);
                         lines.extend(
-                            text.lines().enumerate().map(|(nth, line)| (is_own(nth), line.to_owned())),
+                            text.lines().enumerate().map(|(index, line)| (is_own(index), line.to_owned())),
                         );
                     }
                 }

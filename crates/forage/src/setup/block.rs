@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 use toml::de::DeTable;
 
-use super::{FileContents, FileFormat, SetupRefusal, Spot, contents, marked, newline};
+use super::{EntryLocation, FileContents, FileFormat, SetupRefusal, contents, marked, newline};
 
 const BOM: char = '\u{feff}';
 
@@ -42,7 +42,7 @@ impl FileFormat {
     }
 
     /// Formats the entry as lines. For YAML, `with_section` puts the lines of a section around it.
-    pub(super) fn lines(self, spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
+    pub(super) fn lines(self, spot: EntryLocation<'_>, value: &Value, with_section: bool) -> Vec<String> {
         if self == Self::Toml {
             let text = toml::to_string(&json!({ spot.section: { spot.name: value } })).unwrap_or_default();
             return text.lines().map(str::to_owned).collect();
@@ -63,12 +63,17 @@ impl FileFormat {
     }
 
     /// Reads the servers from a file without changing it.
-    pub(super) fn inspect(self, text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
+    pub(super) fn inspect(self, text: &str, spot: EntryLocation<'_>) -> Result<FileContents, SetupRefusal> {
         contents(&self.parse(text)?, spot)
     }
 
     /// Adds the entry to the text, or updates it if there is one.
-    pub(super) fn add(self, text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
+    pub(super) fn add(
+        self,
+        text: &str,
+        spot: EntryLocation<'_>,
+        value: &Value,
+    ) -> Result<String, SetupRefusal> {
         let before = self.parse(text)?;
         let found = contents(&before, spot)?;
         let is_in_section = self == Self::Yaml && found.has_section;
@@ -104,7 +109,7 @@ impl FileFormat {
     }
 
     /// Removes the entry from the text. Returns `None` if we created the file for it.
-    pub(super) fn remove(self, text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
+    pub(super) fn remove(self, text: &str, spot: EntryLocation<'_>) -> Result<Option<String>, SetupRefusal> {
         let before = self.parse(text)?;
         let Some(block) = marked::find(text)? else {
             return Err(SetupRefusal::new(format!(
@@ -141,7 +146,7 @@ impl FileFormat {
     }
 
     /// Returns true if `text` has this entry and otherwise means the same as before.
-    fn is_right(self, mut before: Value, text: &str, spot: Spot<'_>, value: Option<&Value>) -> bool {
+    fn is_right(self, mut before: Value, text: &str, spot: EntryLocation<'_>, value: Option<&Value>) -> bool {
         take(&mut before, spot);
         self.parse(text).is_ok_and(|mut after| take(&mut after, spot).as_ref() == value && after == before)
     }
@@ -174,12 +179,12 @@ fn merged(block: &marked::MarkedBlock, old: &[String], new: &[String]) -> Option
     Some(merged)
 }
 
-fn section_line(spot: Spot<'_>) -> String {
+fn section_line(spot: EntryLocation<'_>) -> String {
     format!("{}:", spot.section)
 }
 
 /// Inserts the block at the end of its section in a YAML text.
-fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
+fn in_section(text: &str, spot: EntryLocation<'_>, lines: &[String]) -> Option<String> {
     let (mut at, mut end, mut indent) = (0, None, None);
     for line in text.split_inclusive('\n') {
         at += line.len();
@@ -202,7 +207,7 @@ fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
 }
 
 /// Updates the entry in a TOML text field by field, so that the user's comments stay.
-fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
+fn updated(text: &str, spot: EntryLocation<'_>, value: &Value) -> Option<String> {
     let body = text.trim_start_matches(BOM);
     let file = DeTable::parse(body).ok()?;
     let [section, name] = [spot.section, spot.name];
@@ -241,7 +246,7 @@ fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
 
 /// Removes all tables of the entry from a TOML text. Each one is cut from its header to its last line that is
 /// neither blank nor a comment.
-fn without_tables(text: &str, spot: Spot<'_>) -> String {
+fn without_tables(text: &str, spot: EntryLocation<'_>) -> String {
     let is_of_entry = |line: &str| {
         let path = line.trim_start().trim_start_matches('[');
         let mut names = path.split(['.', ']']).map(|name| name.trim().trim_matches(['"', '\'']));
@@ -268,7 +273,7 @@ fn without_tables(text: &str, spot: Spot<'_>) -> String {
 }
 
 /// Removes the entry from a parsed file, and also its section if that becomes empty.
-fn take(file: &mut Value, spot: Spot<'_>) -> Option<Value> {
+fn take(file: &mut Value, spot: EntryLocation<'_>) -> Option<Value> {
     let section = file.get_mut(spot.section)?;
     let entry = match &mut *section {
         Value::Object(entries) => entries.shift_remove(spot.name),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Spot;
+use super::EntryLocation;
 use super::launch::{self, Launch};
 use crate::config::ClientDirectories;
 
@@ -388,8 +388,8 @@ impl Client {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    pub(super) fn spot(&self) -> Spot<'static> {
-        Spot { section: self.section, name: NAME, is_list: self.is_list() }
+    pub(super) fn spot(&self) -> EntryLocation<'static> {
+        EntryLocation { section: self.section, name: NAME, is_list: self.is_list() }
     }
 
     pub(crate) fn section(&self) -> &'static str {

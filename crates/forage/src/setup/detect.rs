@@ -46,20 +46,20 @@ static TRACES: &[Traces] = &[
     traces("crush", &["crush"], &["~/.config/crush"]),
 ];
 
-fn of(client: &Client) -> Option<&'static Traces> {
+fn find_traces(client: &Client) -> Option<&'static Traces> {
     TRACES.iter().find(|traces| traces.client == client.name)
 }
 
 /// Lists the traces of a client in their displayed form.
 pub(crate) fn shown(client: &Client) -> Vec<String> {
-    let Some(traces) = of(client) else { return Vec::new() };
+    let Some(traces) = find_traces(client) else { return Vec::new() };
     let programs = traces.programs.iter().map(|program| format!("`{program}` on the `PATH`"));
     programs.chain(traces.files.iter().map(|file| format!("`{file}`"))).collect()
 }
 
 /// Finds the traces of a client. The list is empty if the client is not installed.
 pub(crate) fn found(client: &Client, directories: &ClientDirectories) -> Vec<String> {
-    let Some(traces) = of(client) else { return Vec::new() };
+    let Some(traces) = find_traces(client) else { return Vec::new() };
     let programs = traces.programs.iter().filter(|program| directories.has_program(program));
     let programs = programs.map(|program| format!("`{program}` on the PATH"));
     let files = traces.files.iter().filter_map(|file| directories.resolve(file));
@@ -73,6 +73,6 @@ pub(crate) fn found(client: &Client, directories: &ClientDirectories) -> Vec<Str
 /// Lists the clients that are missing from the table.
 #[cfg(test)]
 pub(super) fn missing() -> Vec<&'static str> {
-    let has_row = |client: &&Client| of(client).is_none();
+    let has_row = |client: &&Client| find_traces(client).is_none();
     super::CLIENTS.iter().filter(has_row).map(|client| client.name).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Client, Site};
+use super::{Client, ClientConfig};
 
 /// The server that an entry describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ const FIELDS: [&str; 38] = [
 /// Maximum edit distance of a misspelled name.
 const MISTYPED: usize = 2;
 
-impl Site {
+impl ClientConfig {
     /// Reads Forage's entry. Returns `None` if no entry runs Forage.
     pub(crate) fn entry(&self) -> Option<ServerEntry> {
         read(self.client, self.entry.as_ref()?)
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_client_knows_is_a_typing_error_only_if_it_is_near_to_what_some_do() {
+    fn unknown_field_is_a_typo_only_if_similar_to_a_known_one() {
         for (name, meant) in [
             ("arg", Some("args")),
             ("Env", Some("env")),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Client;
 use super::addition::ExtraParts;
-use super::extras::{Extra, ExtraField, How};
+use super::extras::{Extra, ExtraField, ExtraTarget};
 use super::pieces::known_tools;
 
 /// A field of the entry and its content.
@@ -88,7 +88,7 @@ pub(crate) fn extension(
     words: &ExtraParts,
     all_variables: &[String],
 ) -> Option<Extension> {
-    let How::Entry(field) = extra.how else { return None };
+    let ExtraTarget::Entry(field) = extra.how else { return None };
     let (names, known) = match field {
         ExtraField::True(_) => (Vec::new(), Vec::new()),
         ExtraField::Tools(_) => (words.tool_names(client), known_tools()),

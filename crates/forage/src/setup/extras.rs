@@ -8,7 +8,7 @@ use super::clients::SetupScope;
 
 /// The kinds of extras.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum With {
+pub(crate) enum ExtraKind {
     Permission,
     Variables,
     Instructions,
@@ -17,7 +17,7 @@ pub(crate) enum With {
     Hooks,
 }
 
-impl With {
+impl ExtraKind {
     /// All kinds, in the order in which they are added.
     pub(crate) const ALL: [Self; 6] =
         [Self::Permission, Self::Variables, Self::Instructions, Self::Skill, Self::Agent, Self::Hooks];
@@ -66,17 +66,17 @@ impl With {
 /// One extra of one client.
 #[derive(Debug)]
 pub(crate) struct Extra {
-    pub(crate) with: With,
+    pub(crate) with: ExtraKind,
     /// The paths of the files in their displayed form, by scope. `None` means that the client has no file in
     /// that scope. A field of the entry has neither path, since it is in the entry's own file.
     user: Option<&'static str>,
     project: Option<&'static str>,
-    pub(super) how: How,
+    pub(super) how: ExtraTarget,
 }
 
 /// How to add an extra.
 #[derive(Debug)]
-pub(super) enum How {
+pub(super) enum ExtraTarget {
     Entry(ExtraField),
     Json(&'static [ExtraPiece]),
     /// A file that Forage owns as a whole.
@@ -188,13 +188,13 @@ impl Extra {
     /// Describes the position in the file in a few words.
     pub(crate) fn about(&self) -> String {
         match &self.how {
-            How::Entry(
+            ExtraTarget::Entry(
                 ExtraField::True(key)
                 | ExtraField::Tools(key)
                 | ExtraField::Variables(key)
                 | ExtraField::References(key, _),
             ) => format!("`{key}` in the entry"),
-            How::Json(pieces) => {
+            ExtraTarget::Json(pieces) => {
                 let mut keys: Vec<String> = Vec::new();
                 for piece in *pieces {
                     let key = match piece {
@@ -211,22 +211,27 @@ impl Extra {
                 }
                 keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
             }
-            How::File(_) => "a file of its own".to_owned(),
-            How::Block => "lines between marks".to_owned(),
+            ExtraTarget::File(_) => "a file of its own".to_owned(),
+            ExtraTarget::Block => "lines between marks".to_owned(),
         }
     }
 }
 
-const fn extra(with: With, user: Option<&'static str>, project: Option<&'static str>, how: How) -> Extra {
+const fn extra(
+    with: ExtraKind,
+    user: Option<&'static str>,
+    project: Option<&'static str>,
+    how: ExtraTarget,
+) -> Extra {
     Extra { with, user, project, how }
 }
 
-const fn entry(with: With, field: ExtraField) -> Extra {
-    extra(with, None, None, How::Entry(field))
+const fn entry(with: ExtraKind, field: ExtraField) -> Extra {
+    extra(with, None, None, ExtraTarget::Entry(field))
 }
 
 const fn block(user: Option<&'static str>, project: Option<&'static str>) -> Extra {
-    extra(Instructions, user, project, How::Block)
+    extra(Instructions, user, project, ExtraTarget::Block)
 }
 
 const fn rule(
@@ -234,18 +239,18 @@ const fn rule(
     user: Option<&'static str>,
     project: Option<&'static str>,
 ) -> Extra {
-    extra(Instructions, user, project, How::File(OwnFileText::Rule(front)))
+    extra(Instructions, user, project, ExtraTarget::File(OwnFileText::Rule(front)))
 }
 
 const fn skill(user: Option<&'static str>, project: Option<&'static str>) -> Extra {
-    extra(Skill, user, project, How::File(OwnFileText::Skill))
+    extra(Skill, user, project, ExtraTarget::File(OwnFileText::Skill))
 }
 
 const fn agent(form: AgentForm, user: Option<&'static str>, project: Option<&'static str>) -> Extra {
-    extra(Agent, user, project, How::File(OwnFileText::Agent(form)))
+    extra(Agent, user, project, ExtraTarget::File(OwnFileText::Agent(form)))
 }
 
-use With::{Agent, Hooks, Instructions, Permission, Skill, Variables};
+use ExtraKind::{Agent, Hooks, Instructions, Permission, Skill, Variables};
 
 const CLAUDE: HookForm = HookForm::Claude(5);
 const BEGIN: &[&str] = &["hooks", "SessionStart"];
@@ -267,7 +272,7 @@ static CLAUDE_CODE: &[Extra] = &[
         Permission,
         Some("~/.claude/settings.json"),
         Some(".claude/settings.json"),
-        How::Json(&[ExtraPiece::Text(&["permissions", "allow"], "mcp__forage")]),
+        ExtraTarget::Json(&[ExtraPiece::Text(&["permissions", "allow"], "mcp__forage")]),
     ),
     block(Some("~/.claude/CLAUDE.md"), Some("CLAUDE.md")),
     skill(Some("~/.claude/skills/forage/SKILL.md"), Some(".claude/skills/forage/SKILL.md")),
@@ -280,7 +285,7 @@ static CLAUDE_CODE: &[Extra] = &[
         Hooks,
         Some("~/.claude/settings.json"),
         Some(".claude/settings.json"),
-        How::Json(&[
+        ExtraTarget::Json(&[
             hook(BEGIN, HookEvent::SessionStart, None, CLAUDE),
             hook(BEFORE, HookEvent::Search, Some("Bash|Grep|Glob"), CLAUDE),
         ]),
@@ -302,7 +307,7 @@ static CODEX: &[Extra] = &[
         Hooks,
         Some("~/.codex/hooks.json"),
         Some(".codex/hooks.json"),
-        How::Json(&[
+        ExtraTarget::Json(&[
             hook(BEGIN, HookEvent::SessionStart, None, CLAUDE),
             hook(BEFORE, HookEvent::Search, Some("Bash"), CLAUDE),
         ]),
@@ -326,7 +331,7 @@ static GEMINI_CLI: &[Extra] = &[
         Hooks,
         Some("~/.gemini/settings.json"),
         Some(".gemini/settings.json"),
-        How::Json(&[
+        ExtraTarget::Json(&[
             hook(BEGIN, HookEvent::SessionStart, None, HookForm::Gemini(5_000)),
             hook(
                 &["hooks", "AfterTool"],
@@ -349,7 +354,7 @@ static QWEN: &[Extra] = &[
         Hooks,
         Some("~/.qwen/settings.json"),
         Some(".qwen/settings.json"),
-        How::Json(&[
+        ExtraTarget::Json(&[
             hook(BEGIN, HookEvent::SessionStart, None, CLAUDE),
             hook(
                 &["hooks", "PostToolUse"],
@@ -373,7 +378,7 @@ static COPILOT: &[Extra] = &[
         Hooks,
         Some("~/.copilot/hooks/forage.json"),
         None,
-        How::Json(&[
+        ExtraTarget::Json(&[
             ExtraPiece::Version("version", 1),
             hook(&["hooks", "sessionStart"], HookEvent::SessionStart, None, HookForm::Copilot),
             hook(&["hooks", "preToolUse"], HookEvent::Search, None, HookForm::Copilot),
@@ -388,7 +393,7 @@ static OPENCODE: &[Extra] = &[
         Permission,
         Some("~/.config/opencode/opencode.json"),
         Some("opencode.json"),
-        How::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
+        ExtraTarget::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
     ),
     block(Some("~/.config/opencode/AGENTS.md"), Some("AGENTS.md")),
     skill(Some("~/.config/opencode/skills/forage/SKILL.md"), Some(".opencode/skills/forage/SKILL.md")),
@@ -413,7 +418,7 @@ static CURSOR: &[Extra] = &[
         Hooks,
         Some("~/.cursor/hooks.json"),
         Some(".cursor/hooks.json"),
-        How::Json(&[
+        ExtraTarget::Json(&[
             ExtraPiece::Version("version", 1),
             hook(&["hooks", "sessionStart"], HookEvent::SessionStart, None, HookForm::Cursor),
             hook(&["hooks", "postToolUse"], HookEvent::Search, Some("Shell|Grep|Glob"), HookForm::Cursor),
@@ -474,7 +479,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                 Permission,
                 Some("~/.config/kilo/kilo.json"),
                 Some("kilo.json"),
-                How::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
+                ExtraTarget::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
             ),
             rule(&[], Some("~/.kilo/rules/forage.md"), Some(".kilo/rules/forage.md")),
         ],
@@ -503,7 +508,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                 Permission,
                 Some("~/.config/amp/settings.json"),
                 Some(".amp/settings.json"),
-                How::Json(&[ExtraPiece::Fields(
+                ExtraTarget::Json(&[ExtraPiece::Fields(
                     &["amp.permissions"],
                     &[("tool", "mcp__forage__*"), ("action", "allow")],
                 )]),
@@ -519,7 +524,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                 Permission,
                 Some("~/.config/crush/crush.json"),
                 Some("crush.json"),
-                How::Json(&[ExtraPiece::Tools(&["permissions", "allowed_tools"], "mcp_forage_")]),
+                ExtraTarget::Json(&[ExtraPiece::Tools(&["permissions", "allowed_tools"], "mcp_forage_")]),
             ),
             block(Some("~/.config/crush/CRUSH.md"), Some("AGENTS.md")),
         ],
@@ -527,7 +532,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
 ];
 
 /// Looks up the extras of a client.
-pub(crate) fn of(client: &str) -> &'static [Extra] {
+pub(crate) fn extras_of(client: &str) -> &'static [Extra] {
     EXTRAS.iter().find(|(name, _)| *name == client).map_or(&[], |(_, extras)| extras)
 }
 

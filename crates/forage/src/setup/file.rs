@@ -15,7 +15,7 @@ use crate::private_file;
 
 /// Maximum bytes of a configuration file. The limit is high because Claude Code keeps its history in such a
 /// file, which can grow to several megabytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A file in the state in which it was read.
 #[derive(Debug)]
@@ -80,9 +80,9 @@ fn text_of(target: &Path) -> Result<String, SetupRefusal> {
     let failed = |error: std::io::Error| SetupRefusal::new(format!("it can't be read: {error}"));
     let mut bytes = Vec::new();
     let file = fs::File::open(target).map_err(failed)?;
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(SetupRefusal::new(format!("it is over {MOST_BYTES} bytes")));
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(SetupRefusal::new(format!("it is over {MAX_BYTES} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| SetupRefusal::new("it is not UTF-8".to_owned()))
 }

@@ -128,8 +128,8 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
 }
 
 #[test]
-fn any_json_beside_the_entry_is_refused_or_keeps_every_byte() {
-    use super::extras::How;
+fn fuzz_json_edit_is_refused_or_keeps_every_byte() {
+    use super::extras::ExtraTarget;
     use super::{addition::ExtraParts, pieces};
     let words = ExtraParts { command: "forage".to_owned(), tools: Vec::new(), variables: Vec::new() };
     let seeds = seeds([
@@ -144,7 +144,7 @@ fn any_json_beside_the_entry_is_refused_or_keeps_every_byte() {
         let text = String::from_utf8_lossy(input);
         for client in CLIENTS {
             for extra in super::extras_of(client.name) {
-                let How::Json(all) = &extra.how else { continue };
+                let ExtraTarget::Json(all) = &extra.how else { continue };
                 let Ok(after) = pieces::add(all, Some(&text), client, &words) else { continue };
                 assert_eq!(
                     pieces::add(all, Some(&after), client, &words).as_ref(),

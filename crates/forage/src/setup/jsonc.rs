@@ -18,7 +18,7 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use super::{FileContents, SetupRefusal, Spot, contents, newline};
+use super::{EntryLocation, FileContents, SetupRefusal, contents, newline};
 
 /// Where a value is in a file: inside the objects of `path`, which are created if they are missing.
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ const DIALECT: ParseOptions = ParseOptions {
 };
 
 /// Reads the servers from a file without changing it.
-pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
+pub(super) fn inspect(text: &str, spot: EntryLocation<'_>) -> Result<FileContents, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(FileContents::default()) };
     document.way(spot.target())?;
     contents(&value(&document.root), spot)

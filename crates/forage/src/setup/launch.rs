@@ -73,7 +73,7 @@ pub(crate) enum Consent {
 
 impl Environment {
     /// Returns true if the client passes on the variable `name`.
-    pub(crate) fn hands_on(&self, name: &str) -> bool {
+    pub(crate) fn passes_variable(&self, name: &str) -> bool {
         // Windows ignores case in names. So do we on all systems, since names that differ only in case don't
         // occur in practice.
         let name = name.to_ascii_uppercase();
@@ -272,7 +272,7 @@ mod tests {
             (&CLAUDE_DESKTOP, "PATH", true),
         ];
         for (launch, variable, arrives) in cases {
-            assert_eq!(launch.environment.hands_on(variable), arrives, "{}: {variable}", launch.name);
+            assert_eq!(launch.environment.passes_variable(variable), arrives, "{}: {variable}", launch.name);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use forage_tools::{clip, sanitize_line};
 
-use super::{NAME, SetupScope, Site, created, program};
+use super::{ClientConfig, NAME, SetupScope, created, program};
 use crate::config;
 use crate::limits::{LISTING_TIME, PROBE_SHOWN_BYTES};
 use crate::{child, private_file};
@@ -60,7 +60,7 @@ const SETTINGS: [(&str, &str); 7] = [
 const FAILED: [&str; 7] = ["✗", "✘", "fail", "error", "disabled", "disconnected", "not connected"];
 
 /// Asks the client for its servers. The client's program must be outside of `roots`.
-pub(crate) fn listed(site: &Site, roots: &[&Path]) -> Listed {
+pub(crate) fn listed(site: &ClientConfig, roots: &[&Path]) -> Listed {
     let title = site.client.title;
     if site.scope == SetupScope::Project {
         return Listed::NotAsked(format!("{title} would start everything that the project's files name"));

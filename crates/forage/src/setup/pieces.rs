@@ -5,7 +5,7 @@ use forage_tools::registry::{AnyTool, TOOLS};
 use serde_json::{Value, json};
 
 use super::addition::ExtraParts;
-use super::extras::{Extra, ExtraPiece, Hook, HookEvent, HookForm, How};
+use super::extras::{Extra, ExtraPiece, ExtraTarget, Hook, HookEvent, HookForm};
 use super::jsonc::{self, JsonTarget, Leaf};
 use super::{Client, NAME, SetupRefusal};
 
@@ -265,6 +265,6 @@ fn alone(element: &Value) -> Result<(), SetupRefusal> {
 
 /// Formats a JSON file that contains only this extra, so that users can paste it.
 pub(crate) fn snippet(extra: &Extra, client: &Client, words: &ExtraParts) -> Option<String> {
-    let How::Json(pieces) = &extra.how else { return None };
+    let ExtraTarget::Json(pieces) = &extra.how else { return None };
     add(pieces, None, client, words).ok()
 }

@@ -10,7 +10,7 @@ use forage_tools::registry::{AnyTool, ToolSelection, advertised};
 use serde_json::{Map, Value, json};
 
 use super::extras::AgentForm;
-use super::{Client, Extra, ExtraParts, HookEvent, NAME, With, extra_snippet, extras_of, texts};
+use super::{Client, Extra, ExtraKind, ExtraParts, HookEvent, NAME, extra_snippet, extras_of, texts};
 
 /// The path of the plugin in the repository.
 const PLUGIN: &str = "packaging/plugin";
@@ -31,7 +31,8 @@ pub(crate) fn files() -> BTreeMap<String, String> {
     let tools: Vec<&'static dyn AnyTool> =
         tools.into_iter().filter(|tool| !["read_file", "list_directory"].contains(&tool.id())).collect();
     let written: Vec<String> = tools.iter().map(|tool| format!("{PREFIX}{}", tool.name())).collect();
-    let (bare, gemini) = (texts::names(&tools, None), texts::names(&tools, Some(Profile::of("gemini-cli"))));
+    let (bare, gemini) =
+        (texts::names(&tools, None), texts::names(&tools, Some(Profile::for_client("gemini-cli"))));
     let version = env!("CARGO_PKG_VERSION");
     let server = json!({ NAME: { "command": NAME, "args": ["mcp"] } });
     let about = json!({ "name": NAME, "version": version, "description": DESCRIPTION });
@@ -77,7 +78,7 @@ pub(crate) fn files() -> BTreeMap<String, String> {
 /// Formats Claude Code's hooks, with the plugin in place of the client.
 fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
     let words = ExtraParts { command: NAME.to_owned(), tools, variables: Vec::new() };
-    let is_it = |extra: &&Extra| extra.with == With::Hooks;
+    let is_it = |extra: &&Extra| extra.with == ExtraKind::Hooks;
     let client = Client::find("claude-code");
     let extra = client.and_then(|client| extras_of(client.name).iter().find(is_it));
     let text = client.zip(extra).and_then(|(client, extra)| extra_snippet(extra, client, &words));

@@ -15,7 +15,7 @@ use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 
 use super::launch::Launch;
-use crate::child::{self, ChildServer, NoAnswer};
+use crate::child::{self, ChildServer, RequestFailure};
 use crate::config::UNUSABLE;
 use crate::limits::{PROBE_SHOWN_BYTES, PROBE_TIME};
 
@@ -53,7 +53,7 @@ pub(crate) struct ProbeCall {
 
 /// The result of a probe.
 #[derive(Debug)]
-pub(crate) struct Talk {
+pub(crate) struct ProbeReport {
     pub(crate) tools: Vec<ProbedTool>,
     /// The time from the start to the list of tools.
     pub(crate) elapsed: Duration,
@@ -112,7 +112,7 @@ pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Resu
 }
 
 /// Starts the server and talks to it.
-pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFailure> {
+pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<ProbeReport, ProbeFailure> {
     let running = RunningProbe::begin(start)?;
     let hello = running.greet(launch)?;
     let name = hello["serverInfo"]["name"].as_str();
@@ -135,7 +135,7 @@ pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFai
         })
         .collect();
     let call = running.call(launch, &tools)?;
-    Ok(Talk { tools, elapsed, call, noise: running.noise() })
+    Ok(ProbeReport { tools, elapsed, call, noise: running.noise() })
 }
 
 /// Completes the parameters of a request for this client's revision.
@@ -183,7 +183,7 @@ impl RunningProbe {
         let params =
             json!({ "protocolVersion": launch.revision, "capabilities": {}, "clientInfo": client(launch) });
         let hello = self.ask("initialize", params)?;
-        self.server.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        self.server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         Ok(hello)
     }
 
@@ -207,10 +207,10 @@ impl RunningProbe {
     fn ask(&self, method: &'static str, params: Value) -> Result<Value, ProbeFailure> {
         let is_over = || self.began.elapsed() >= PROBE_TIME;
         self.server.ask(method, params, &is_over).map_err(|no_answer| match (no_answer, self.noise()) {
-            (NoAnswer::Refused(error), _) => ProbeFailure::Refused(method, shown(&error)),
+            (RequestFailure::Refused(error), _) => ProbeFailure::Refused(method, shown(&error)),
             (_, Some(noise)) => ProbeFailure::Noise(noise),
-            (NoAnswer::Late, None) => ProbeFailure::Silent { said: self.said() },
-            (NoAnswer::Ended(_) | NoAnswer::Unreadable, None) => self.ended(),
+            (RequestFailure::Late, None) => ProbeFailure::Silent { said: self.last_error_line() },
+            (RequestFailure::Ended(_) | RequestFailure::Unreadable, None) => self.ended(),
         })
     }
 
@@ -224,11 +224,11 @@ impl RunningProbe {
         let status = self.server.end();
         let status =
             status.map_or_else(|| "it has closed its output".to_owned(), |status| status.to_string());
-        ProbeFailure::Ended { status, said: self.said() }
+        ProbeFailure::Ended { status, said: self.last_error_line() }
     }
 
     /// Picks the most informative line from the server's standard error.
-    fn said(&self) -> String {
+    fn last_error_line(&self) -> String {
         let text = self.server.stderr();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let line = lines

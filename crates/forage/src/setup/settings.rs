@@ -29,13 +29,13 @@ pub(crate) enum Permission {
 
 impl EntrySettings {
     /// Reads the settings of Claude Code.
-    pub(crate) fn of_claude_code(directories: &ClientDirectories, project: &Path) -> Self {
+    pub(crate) fn for_claude_code(directories: &ClientDirectories, project: &Path) -> Self {
         let own = directories.resolve("~/.claude/settings.json");
         Self::read(own, project, &[".claude/settings.json", ".claude/settings.local.json"])
     }
 
     /// Reads the settings of Gemini CLI.
-    pub(crate) fn of_gemini_cli(directories: &ClientDirectories, project: &Path) -> Self {
+    pub(crate) fn for_gemini_cli(directories: &ClientDirectories, project: &Path) -> Self {
         let own = directories.resolve("~/.gemini/settings.json");
         Self::read(own, project, &[".gemini/settings.json"])
     }
@@ -148,19 +148,19 @@ mod tests {
         EntrySettings { own: vec![settings], projects: Vec::new() }
     }
 
-    fn of_the_project(settings: Value) -> EntrySettings {
+    fn project_settings(settings: Value) -> EntrySettings {
         EntrySettings { own: Vec::new(), projects: vec![settings] }
     }
 
     #[test]
-    fn what_a_repository_brings_along_is_no_permission_of_the_users() {
+    fn repository_settings_grant_no_permission() {
         let tools = ["mcp__forage__a".to_owned()];
         for settings in [
             json!({ "permissions": { "allow": ["mcp__forage"] } }),
             json!({ "permissions": { "defaultMode": "bypassPermissions" } }),
         ] {
             assert_eq!(
-                of_the_project(settings.clone()).permission(&tools),
+                project_settings(settings.clone()).permission(&tools),
                 Permission::Claimed,
                 "{settings}"
             );
@@ -170,17 +170,17 @@ mod tests {
         for settings in
             [json!({ "enableAllProjectMcpServers": true }), json!({ "enabledMcpjsonServers": ["forage"] })]
         {
-            let permission = of_the_project(settings.clone()).project_server(SetupScope::Project);
+            let permission = project_settings(settings.clone()).project_server(SetupScope::Project);
             assert_eq!(permission, Permission::Claimed, "{settings}");
         }
         let settings = json!({ "security": { "folderTrust": { "enabled": false } } });
         let directories = ClientDirectories::find();
         let folder = Path::new("/nobody/was/ever/told/to/trust/this");
-        assert_eq!(of_the_project(settings.clone()).folder(&directories, folder), Permission::Asked);
+        assert_eq!(project_settings(settings.clone()).folder(&directories, folder), Permission::Asked);
         assert_eq!(own(settings).folder(&directories, folder), Permission::Given);
         let settings = json!({ "security": { "environmentVariableRedaction": { "allowed": ["KEY"] } } });
         let place = "/security/environmentVariableRedaction/allowed";
-        assert!(of_the_project(settings.clone()).own_texts(place).is_empty());
+        assert!(project_settings(settings.clone()).own_texts(place).is_empty());
         assert_eq!(own(settings).own_texts(place), ["KEY"]);
     }
 

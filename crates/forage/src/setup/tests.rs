@@ -1,14 +1,14 @@
 //! Property tests with random user files. Adding an entry must change nothing else, and removing it must
 //! restore every byte.
 
-mod beside;
+mod extras_and_entry;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{CLIENTS, Client, FileFormat, Spot, created, jsonc, removed};
+use super::{CLIENTS, Client, EntryLocation, FileFormat, created, jsonc, removed};
 
-const SPOT: Spot<'static> = Spot { section: "mcpServers", name: "forage", is_list: false };
+const SPOT: EntryLocation<'static> = EntryLocation { section: "mcpServers", name: "forage", is_list: false };
 
 fn entry() -> Value {
     json!({ "type": "stdio", "command": "forage", "args": ["mcp"], "env": {} })
@@ -164,7 +164,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_entry_in_json_changes_nothing_else_and_comes_out_again(seed: u64) {
+    fn json_entry_round_trips(seed: u64) {
         let before = json_file(seed);
         let old = read_json(&before);
         prop_assume!(old["mcpServers"].get("forage").is_none());
@@ -183,10 +183,10 @@ proptest! {
     }
 
     #[test]
-    fn what_came_into_the_file_meanwhile_stays(seed: u64) {
+    fn concurrent_edits_of_the_file_are_kept(seed: u64) {
         let before = json_file(seed);
         let Ok(after) = jsonc::add(&before, SPOT.target(), &entry()) else { return Ok(()) };
-        let other = Spot { section: "mcpServers", name: "later", is_list: false };
+        let other = EntryLocation { section: "mcpServers", name: "later", is_list: false };
         let both = jsonc::add(&after, other.target(), &json!({ "command": "later" })).unwrap();
         let rest = jsonc::remove(&both, SPOT.target()).unwrap().unwrap();
         let mut expected = read_json(&both);
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn an_entry_in_toml_changes_nothing_else_and_comes_out_again(seed: u64) {
+    fn toml_entry_round_trips(seed: u64) {
         let before = toml_file(seed);
         let codex = Client::find("codex").unwrap();
         // An inline table can't be combined with separate tables.
@@ -214,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn an_entry_in_yaml_changes_nothing_else_and_comes_out_again(seed: u64) {
+    fn yaml_entry_round_trips(seed: u64) {
         let before = yaml_file(seed);
         let goose = Client::find("goose").unwrap();
         let old: Value = serde_yaml_ng::from_str(&before).unwrap();
@@ -330,14 +330,14 @@ fn the_random_files_reach_every_form() {
 #[test]
 fn a_key_that_is_not_bare_is_quoted() {
     for name in ["a.b", "a b", "", "é", "\"quoted\"", "plain-1_"] {
-        let spot = Spot { section: "mcp servers", name, is_list: false };
+        let spot = EntryLocation { section: "mcp servers", name, is_list: false };
         let value = json!({ "command": "x", "env": { "MY.KEY": "1", "OTHER": "2" }, "odd key": true });
         let text = FileFormat::Toml.add("a = 1\n", spot, &value).unwrap();
         let read: Value = serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
         assert_eq!(read["mcp servers"][name], value, "{text}");
         assert_eq!(FileFormat::Toml.remove(&text, spot), Ok(Some("a = 1\n".to_owned())), "{text}");
     }
-    let spot = Spot { section: "mcp_servers", name: "forage", is_list: false };
+    let spot = EntryLocation { section: "mcp_servers", name: "forage", is_list: false };
     assert_eq!(
         FileFormat::Toml.lines(spot, &json!({ "env_vars": [] }), true),
         ["[mcp_servers.forage]", "env_vars = []"]
@@ -346,8 +346,8 @@ fn a_key_that_is_not_bare_is_quoted() {
 
 /// Tests Continue's list in random files.
 #[test]
-fn an_entry_in_a_list_of_yaml_changes_nothing_else_and_comes_out_again() {
-    let spot = Spot { section: "extensions", name: "forage", is_list: true };
+fn yaml_list_entry_round_trips() {
+    let spot = EntryLocation { section: "extensions", name: "forage", is_list: true };
     let value = json!({ "name": "forage", "command": "/opt/a b/forage", "args": ["mcp"] });
     let sections = [
         "extensions:\n- name: a # mine\n  command: \"x\"\n- uses: b/c\n",
@@ -419,7 +419,7 @@ fn json_is_laid_out_as_the_file_is() {
 }
 
 #[test]
-fn what_is_not_understood_is_refused() {
+fn unparsable_client_config_is_refused() {
     let cases = [
         ("claude-code", "{'mcpServers': {}}"),
         ("claude-code", "{\"mcpServers\": []}"),
@@ -462,7 +462,7 @@ fn what_is_not_understood_is_refused() {
 }
 
 #[test]
-fn an_entry_is_ours_if_it_runs_our_server_whatever_was_added() {
+fn entry_is_ours_if_it_runs_our_server() {
     for client in CLIENTS {
         for command in ["forage", "/usr/local/bin/forage", "C:\\Tools\\forage.exe"] {
             assert_eq!(client.command_of(&client.entry(command)).as_deref(), Some(command));
@@ -507,13 +507,13 @@ fn every_format_reads_what_it_writes_whatever_the_command() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a project of the test's own")]
-fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
+fn concurrently_changed_file_is_left_alone() {
     let project = tempfile::tempdir().unwrap();
     let path = project.path().join(".mcp.json");
     let client = Client::find("claude-code").unwrap();
     let find = || {
         let directories = crate::config::ClientDirectories::find();
-        super::Site::find(client, super::SetupScope::Project, &directories, project.path()).unwrap()
+        super::ClientConfig::find(client, super::SetupScope::Project, &directories, project.path()).unwrap()
     };
     // A file that appears, one that changes, and one that disappears.
     for (before, after) in [(None, Some("{}")), (Some("{}"), Some("{ }")), (Some("{}"), None)] {

@@ -97,14 +97,14 @@ they omit.";
 
 /// Builds the names of the tools for a client with this profile.
 pub(crate) fn names(tools: &[&'static dyn AnyTool], profile: Option<Profile>) -> ToolNames {
-    ToolNames::written(tools, |tool| {
+    ToolNames::from_tools_with(tools, |tool| {
         profile.map_or_else(|| tool.name().to_owned(), |profile| profile.written(tool))
     })
 }
 
 /// Builds the names of the tools with a prefix.
 pub(crate) fn names_with(tools: &[&'static dyn AnyTool], prefix: &str) -> ToolNames {
-    ToolNames::written(tools, |tool| format!("{prefix}{}", tool.name()))
+    ToolNames::from_tools_with(tools, |tool| format!("{prefix}{}", tool.name()))
 }
 
 /// Formats the instructions for `AGENTS.md` and similar files as lines.

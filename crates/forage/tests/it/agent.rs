@@ -78,7 +78,7 @@ fn every_request_says_what_is_left() {
 }
 
 #[test]
-fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
+fn invalid_calls_are_answered_without_affecting_others() {
     let model = Scripted::new(
         "one",
         [
@@ -121,7 +121,7 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
 }
 
 #[test]
-fn more_calls_than_a_turn_may_have_are_answered_without_being_run() {
+fn calls_beyond_the_turn_limit_are_not_run() {
     let patterns: Vec<String> = (0..11).map(|index| format!("{{\"pattern\": \"x{index}\"}}")).collect();
     let many: Vec<(&str, &str)> = patterns.iter().map(|text| ("grep_search", text.as_str())).collect();
     let model = Scripted::new("one", [call(&many), say("done")]);
@@ -135,7 +135,7 @@ fn more_calls_than_a_turn_may_have_are_answered_without_being_run() {
 }
 
 #[test]
-fn the_same_call_is_answered_from_memory_and_the_third_turn_with_it_is_the_last() {
+fn repeated_calls_are_answered_from_memory() {
     let model = Scripted::new(
         "one",
         [
@@ -207,7 +207,7 @@ fn each_limit_makes_the_model_answer() {
 }
 
 #[test]
-fn a_model_that_calls_on_and_on_is_over_with_its_turns_and_its_text_counts() {
+fn turn_limit_ends_a_model_that_keeps_calling() {
     let stubborn = || (0..5).map(|_| says("It is in src.", &[GREP, READ]));
     let model = Scripted::new("one", stubborn());
     let bench = bench();
@@ -256,7 +256,7 @@ fn server(model: String) -> ChatError {
 /// Checks for each failure during a conversation if the same model is asked again, and if the next one
 /// continues.
 #[test]
-fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
+fn failing_model_is_retried_once_then_replaced() {
     type Error = fn(String) -> ChatError;
     let momentary: [Error; 4] = [
         server,
@@ -310,7 +310,7 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
 }
 
 #[test]
-fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_question() {
+fn long_conversation_drops_oldest_results() {
     let too_long: fn(String) -> ChatError = |model| ChatError::ContextOverflow {
         model,
         status: 400,
@@ -403,7 +403,7 @@ fn the_lines_of_a_file_are_counted_however_large_it_is() {
 }
 
 #[test]
-fn what_a_model_writes_steers_no_terminal() {
+fn model_text_cannot_control_the_terminal() {
     let escape = "done \u{1b}]52;c;aGk=\u{7}\u{202e}\r";
     let model = Scripted::new(
         "one",

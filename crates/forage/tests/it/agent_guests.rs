@@ -37,7 +37,7 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        (self.run)(context, &request).map(Answer::of_text)
+        (self.run)(context, &request).map(Answer::from_text)
     }
 }
 
@@ -53,7 +53,7 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn a_programs_own_tool_is_called_beside_ours_and_stands_behind_the_border() {
+fn external_tool_is_called_and_its_output_redacted() {
     let model = Scripted::new("one", [call(&[("web_search", r#"{"query": "q"}"#), GREP]), say("done")]);
     let bench = bench();
     let mut agent = bench.agent(&[&model]);
@@ -95,7 +95,7 @@ fn its_name_must_be_free_and_one_that_models_take() {
 }
 
 #[test]
-fn a_tool_that_is_long_or_slow_or_fails_or_panics_ends_nothing_else() {
+fn misbehaving_external_tool_does_not_end_the_run() {
     let calls = ["long", "slow", "error", "panic"].map(|query| format!("{{\"query\": \"{query}\"}}"));
     let calls: Vec<(&str, &str)> = calls.iter().map(|request| ("web_search", request.as_str())).collect();
     let model = Scripted::new("one", [call(&calls), say("done")]);
@@ -156,7 +156,7 @@ fn the_bound_of_turns_holds_whatever_the_model_does() {
 }
 
 #[test]
-fn a_prompt_of_ones_own_is_what_the_model_is_told() {
+fn custom_prompt_is_the_system_prompt() {
     let model = Scripted::new("one", [say("done")]);
     let mut agent = bench().agent(&[&model]);
     agent.prompt = Some("Answer in rhymes, with {grep_search}.".into());

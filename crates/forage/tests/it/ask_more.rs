@@ -37,7 +37,7 @@ fn a_second_question_goes_on_from_the_first() {
     std::fs::write(project.root.join("src/main.py"), "print('another file')\n").unwrap();
     let second = project.run(&["ask", "--continue", "and its tools?"]);
     assert_eq!(second.status, 0, "{second:?}");
-    let told = opening(&peer);
+    let reported = opening(&peer);
     for part in [
         "The question continues earlier ones about the same root.",
         "Earlier question 1 and its answer:\n===== BEGIN ",
@@ -49,20 +49,20 @@ fn a_second_question_goes_on_from_the_first() {
         ": 1 of the files that this answer cites have changed since or are gone",
         "Question: and its tools?",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(reported.contains(part), "{part}: {reported}");
     }
-    assert!(!told.contains(SECRET), "{told}");
+    assert!(!reported.contains(SECRET), "{reported}");
     // The third question continues both earlier ones. Without the flag, a question starts a new conversation.
     project.run(&["ask", "--continue", "what else?"]);
-    let told = opening(&peer);
+    let reported = opening(&peer);
     assert!(
-        told.contains("Earlier question 2 and its answer:") && told.contains("src/tools/base.py:1"),
-        "{told}"
+        reported.contains("Earlier question 2 and its answer:") && reported.contains("src/tools/base.py:1"),
+        "{reported}"
     );
 }
 
 #[test]
-fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_says_so() {
+fn ask_without_continue_starts_a_new_conversation() {
     let project = project();
     let peer = Peer::start([say("one"), say("two"), say("three"), say("four")]);
     configure(&project, &[&peer], "");
@@ -79,7 +79,7 @@ fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_sa
 /// A user may let a model read secrets. This does not mean that copies may go to disk, where they outlive the
 /// question.
 #[test]
-fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
+fn stored_conversations_contain_no_secrets() {
     let project = project();
     project.write("src/token.txt", &format!("token {SECRET}\n"));
     let peer = Peer::start([
@@ -102,15 +102,18 @@ fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
     assert!(kept.contains("where is [redacted:") && kept.contains("It is [redacted:"), "{kept}");
     assert!(!kept.contains(SECRET), "{kept}");
     // Only the first line of a tool result is stored.
-    let told = {
+    let reported = {
         project.run(&["ask", "--continue", "again?"]);
         opening(&peer)
     };
-    assert!(told.contains("- read_file {\"path\":\"src/token.txt\"}: ") && !told.contains(SECRET), "{told}");
+    assert!(
+        reported.contains("- read_file {\"path\":\"src/token.txt\"}: ") && !reported.contains(SECRET),
+        "{reported}"
+    );
 }
 
 #[test]
-fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
+fn a_prompt_file_is_the_system_prompt() {
     let project = project();
     let peer = Peer::start((0..4).map(|_| say("Bonjour.")));
     let file = project.root.parent().unwrap().join("prompt.md");
@@ -220,7 +223,7 @@ fn assert_ended(pids: &std::path::Path) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn tools_of_an_mcp_server_stand_behind_the_border_and_end_with_the_question() {
+fn mcp_server_tools_are_redacted_and_end_with_the_question() {
     let project = project();
     let peer = Peer::start([
         calls(&[("web_search", value!({"query": "agents"})), ("list_directory", value!({}))]),
@@ -275,7 +278,7 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
 /// We don't record answers of servers, and say so while recording. A replay must match the recording.
 #[test]
 #[cfg(target_os = "linux")]
-fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
+fn mcp_servers_are_disabled_while_recording() {
     let project = project();
     let peer = Peer::start([say("Without it.")]);
     let pids = serve(&project, &peer, "");
@@ -286,8 +289,8 @@ fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
     let run = |flag: &str| project.run_in(&project.root, &["ask", "q", flag, &tape, "--json"], &variables);
     let recorded = run("--record");
     assert_eq!(recorded.status, 0, "{recorded:?}");
-    let told = "the tools of `ask.servers` (web) are not available: their answers are not recorded";
-    assert!(recorded.json()["warnings"].to_string().contains(told), "{recorded:?}");
+    let reported = "the tools of `ask.servers` (web) are not available: their answers are not recorded";
+    assert!(recorded.json()["warnings"].to_string().contains(reported), "{recorded:?}");
     assert!(recorded.stderr.contains("ask without --record to use these tools"), "{recorded:?}");
     assert!(!messages(&peer)[0].is_empty() && !peer.requests()[0].contains("web_search"));
     let replayed = run("--replay");

@@ -65,6 +65,6 @@ fn tools_of_the_official_filesystem_server_reach_the_model() {
     assert!(!notes.join("new.txt").exists(), "{}", results[3]);
     assert!(results[4].contains("src/"), "{}", results[4]);
     let calls = run.json()["turns"][0]["calls"].clone();
-    let has_run = |nth: usize| calls[nth]["run"] == true && calls[nth]["error"].is_null();
+    let has_run = |index: usize| calls[index]["run"] == true && calls[index]["error"].is_null();
     assert!(has_run(0) && !has_run(1) && has_run(2) && !has_run(3) && has_run(4), "{calls}");
 }

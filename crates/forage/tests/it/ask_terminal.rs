@@ -92,7 +92,7 @@ fn assert_once(printed: &str, text: &str) {
 }
 
 #[test]
-fn what_models_write_is_shown_once() {
+fn model_text_is_shown_once() {
     forage_fuzz::needs!("python3");
     let project = project();
     let answer = || slowly(stream(&["Calls are ", "made at ", "src/agent.py:9."], &[], Some("stop")));
@@ -111,7 +111,7 @@ fn what_models_write_is_shown_once() {
 
 /// In the last turn no calls are made, so the text next to them is the answer.
 #[test]
-fn an_answer_beside_calls_is_shown_once() {
+fn answer_next_to_calls_is_shown_once() {
     forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([slowly(stream(&[ANSWER], &look(), Some("tool_calls")))]);
@@ -125,7 +125,7 @@ fn an_answer_beside_calls_is_shown_once() {
 /// A server's template may swallow the opening tag of the reasoning. The answer still begins after the
 /// closing tag.
 #[test]
-fn an_answer_behind_reasoning_is_shown_once() {
+fn answer_after_reasoning_is_shown_once() {
     forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([slowly(stream(&["The user asks.\n</think>\n", ANSWER], &[], Some("stop")))]);
@@ -136,7 +136,7 @@ fn an_answer_behind_reasoning_is_shown_once() {
 }
 
 #[test]
-fn without_an_answer_what_was_written_is_shown_once_with_what_is_known() {
+fn failed_answer_prints_the_streamed_text_once() {
     forage_fuzz::needs!("python3");
     let project = project();
     let peer = Peer::start([looking(), Reply::Hang(stream(&["Calls are"], &[], None))]);

@@ -40,7 +40,7 @@ fn doctor(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
 }
 
 /// Finds the check of a client's entry in a report.
-fn of<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
+fn client_check<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
     let sites = record["clients"].as_array().unwrap();
     &sites.iter().find(|site| site["client"] == client && site["scope"] == scope).unwrap()["check"]
 }
@@ -50,7 +50,7 @@ fn write(project: &Project, client: &str, command: &str) -> Run {
 }
 
 #[test]
-fn what_works_is_told_with_what_the_client_asks_for() {
+fn check_reports_a_working_entry_with_client_permissions() {
     let project = Project::new(&[("a.rs", "fn main() {}\n")]);
     for (client, title) in [
         ("codex", "Codex"),
@@ -71,21 +71,24 @@ fn what_works_is_told_with_what_the_client_asks_for() {
         ("gemini-cli", "mcp_forage_grep_search"),
         ("opencode", "forage_grep_search"),
     ] {
-        let check = of(&record, client, "user");
+        let check = client_check(&record, client, "user");
         assert_eq!((&check["serves"], &check["call"]["error"]), (&json!(true), &Value::Null), "{check}");
         // Only the client itself could show that it works there.
         assert_eq!(check["works"], Value::Null, "{check}");
         assert!(check["tools"].as_array().unwrap().contains(&json!(tool)), "{check}");
         assert_eq!(check["missing_variables"], json!([]), "{check}");
     }
-    let deferred = |client: &str| of(&record, client, "user")["deferred"].clone();
+    let deferred = |client: &str| client_check(&record, client, "user")["deferred"].clone();
     let all = ["codex", "claude-code", "gemini-cli", "opencode"].map(deferred);
     assert_eq!(all, [json!(true), json!(false), Value::Null, Value::Null]);
 
     // A required permission is reported until the user grants it.
-    assert!(of(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"), "{record}");
-    assert!(of(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
-    let gemini = of(&record, "gemini-cli", "user")["warnings"].to_string();
+    assert!(
+        client_check(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"),
+        "{record}"
+    );
+    assert!(client_check(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
+    let gemini = client_check(&record, "gemini-cli", "user")["warnings"].to_string();
     assert!(gemini.contains("does not start servers in"), "{gemini}");
     put(
         &project.home.join(".claude/settings.json"),
@@ -94,8 +97,8 @@ fn what_works_is_told_with_what_the_client_asks_for() {
     let folders = json!({ project.home.parent().unwrap().to_str().unwrap(): "TRUST_FOLDER" });
     put(&project.home.join(".gemini/trustedFolders.json"), &folders.to_string());
     let (_, record) = doctor(&project, &[]);
-    assert_eq!(of(&record, "claude-code", "user")["asks"], json!([]));
-    assert_eq!(of(&record, "gemini-cli", "user")["warnings"], json!([]));
+    assert_eq!(client_check(&record, "claude-code", "user")["asks"], json!([]));
+    assert_eq!(client_check(&record, "gemini-cli", "user")["warnings"], json!([]));
 }
 
 #[test]
@@ -131,7 +134,7 @@ fn a_command_that_is_missing_is_a_problem_and_its_entry_stays() {
 }
 
 #[test]
-fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
+fn check_describes_a_server_that_is_not_forage() {
     let hello = "{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":{\\\"serverInfo\\\":{\\\"name\\\":\\\"other\\\"}}}";
     let error = hello
         .replace("result", "error")
@@ -159,7 +162,7 @@ fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
         let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
         let problems = record["problems"].to_string();
         assert!(status == 2 && problems.contains(expected), "{text}: {problems}");
-        assert_eq!(of(&record, "codex", "user")["works"], false);
+        assert_eq!(client_check(&record, "codex", "user")["works"], false);
     }
     let project = Project::new(&[]);
     let path = script(&project.home.join("bin"), "");
@@ -179,7 +182,7 @@ fn is_alive(pid: &str) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn one_that_says_nothing_is_ended_with_all_that_it_started() {
+fn silent_server_is_killed_with_its_children() {
     let project = Project::new(&[]);
     let pids = project.home.join("pids");
     let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
@@ -192,7 +195,7 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
     assert!((Duration::from_secs(9)..Duration::from_secs(30)).contains(&took), "{took:?}");
     let problems = record["problems"].to_string();
     assert!(status == 2 && problems.contains("does not answer within 10 seconds"), "{problems}");
-    assert_eq!(of(&record, "claude-code", "user")["serves"], true);
+    assert_eq!(client_check(&record, "claude-code", "user")["serves"], true);
     let pids = std::fs::read_to_string(pids).unwrap();
     assert_eq!(pids.lines().count(), 2, "{pids}");
     let until = Instant::now() + Duration::from_secs(5);
@@ -250,7 +253,7 @@ fn ctrl_c_leaves_nothing_of_what_is_tried() {
 /// A repository's files may come from a stranger. We report permissions in them as such, but they must not
 /// count.
 #[test]
-fn what_a_projects_files_permit_is_no_permission_of_the_users() {
+fn project_files_grant_no_permission() {
     let project = Project::new(&[]);
     assert_eq!(write(&project, "claude-code", FORAGE).status, 0);
     assert_eq!(write(&project, "gemini-cli", FORAGE).status, 0);
@@ -260,16 +263,16 @@ fn what_a_projects_files_permit_is_no_permission_of_the_users() {
     }
     project.write(".gemini/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
     let (_, record) = doctor(&project, &[]);
-    let asks = of(&record, "claude-code", "user")["asks"].to_string();
+    let asks = client_check(&record, "claude-code", "user")["asks"].to_string();
     assert!(
         asks.contains("a file of the project, which may come from a stranger, permits its tools"),
         "{asks}"
     );
-    let warnings = of(&record, "gemini-cli", "user")["warnings"].to_string();
+    let warnings = client_check(&record, "gemini-cli", "user")["warnings"].to_string();
     assert!(warnings.contains("does not start servers in"), "{warnings}");
     // Positive control: the user's own file grants the permission.
     put(&project.home.join(".claude/settings.json"), settings);
-    assert_eq!(of(&doctor(&project, &[]).1, "claude-code", "user")["asks"], json!([]));
+    assert_eq!(client_check(&doctor(&project, &[]).1, "claude-code", "user")["asks"], json!([]));
 }
 
 #[test]
@@ -288,7 +291,7 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
     ] {
         codex(&project, Path::new(FORAGE), more);
         let (status, record) = doctor(&project, &environment);
-        let check = of(&record, "codex", "user");
+        let check = client_check(&record, "codex", "user");
         assert_eq!((status, &check["missing_variables"]), (0, &missing), "{check}");
         let is_missing = missing != json!([]);
         assert_eq!(offers(check), !is_missing, "{check}");
@@ -300,7 +303,8 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
     assert_eq!(write(&project, "qwen", FORAGE).status, 0);
     let (_, record) = doctor(&project, &environment);
     assert!(
-        offers(of(&record, "qwen", "user")) && of(&record, "qwen", "user")["missing_variables"] == json!([])
+        offers(client_check(&record, "qwen", "user"))
+            && client_check(&record, "qwen", "user")["missing_variables"] == json!([])
     );
 
     // A provider's key matters only if the user has let agents use it.
@@ -314,7 +318,7 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
     ] {
         project.configure(settings);
         let (_, record) = doctor(&project, &[("OPENAI_API_KEY", KEY), ("FORAGE_TIMEOUT_MS", "5000")]);
-        assert_eq!(of(&record, "codex", "user")["missing_variables"], expected, "{record}");
+        assert_eq!(client_check(&record, "codex", "user")["missing_variables"], expected, "{record}");
     }
     project.configure("");
     codex(&project, Path::new(FORAGE), "env_vras = [\"OPENAI_API_KEY\"]\n");
@@ -323,7 +327,7 @@ fn variables_that_do_not_arrive_are_named_with_what_to_do() {
 }
 
 #[test]
-fn a_typing_error_in_the_configuration_is_what_the_client_would_see() {
+fn check_shows_a_config_typo_as_the_client_sees_it() {
     let project = Project::new(&[]);
     project.configure(&format!("unknown = \"{KEY}\"\n"));
     let run = write(&project, "codex", FORAGE);
@@ -354,13 +358,13 @@ fn a_program_that_a_projects_file_names_is_not_run() {
     ] {
         project.write(".mcp.json", &text);
         let (status, record) = doctor(&project, &[]);
-        let check = of(&record, "claude-code", "project");
+        let check = client_check(&record, "claude-code", "project");
         assert!(status == 0 && check["tried"] == false && !ran.exists(), "{check}");
     }
     // This program may run, since the entry has the form that Forage writes.
     project.write(".mcp.json", &entry(Path::new(FORAGE), ""));
     let (_, record) = doctor(&project, &[]);
-    let check = of(&record, "claude-code", "project");
+    let check = client_check(&record, "claude-code", "project");
     assert!(check["serves"] == true && check["asks"].to_string().contains("asks once"), "{check}");
     // Positive control: the same program runs if the user's own file names it.
     put(&project.home.join(".claude.json"), &entry(&program, ""));
@@ -485,7 +489,7 @@ fn a_key_alone_lets_agents_use_no_model() {
     let key = [("ANTHROPIC_API_KEY", KEY)];
     let tools = |environment: &[(&str, &str)]| {
         let (_, record) = doctor(&project, environment);
-        of(&record, "claude-code", "user")["tools"].to_string()
+        client_check(&record, "claude-code", "user")["tools"].to_string()
     };
     let setup = |environment: &[(&str, &str)]| {
         let arguments = ["setup", "claude-code", "--write", "--command", FORAGE];

@@ -78,7 +78,7 @@ fn read_numbers_lines_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_path_outside_of_the_project_is_its_own_project_for_a_person_but_not_for_an_agent() {
+fn outside_path_is_searched_for_people_but_not_for_agents() {
     let (here, there) = (project(), Project::new(&[("a.txt", "needle elsewhere\n")]));
     let path = there.root.display().to_string();
     let run = here.run(&["grep", "needle", &path]);
@@ -88,7 +88,7 @@ fn a_path_outside_of_the_project_is_its_own_project_for_a_person_but_not_for_an_
 }
 
 #[test]
-fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects() {
+fn paths_are_relative_to_the_working_directory() {
     let project = project();
     let run = project.run_in(&project.root.join("src"), &["grep", "-H", "needle", "main.rs"], &[]);
     assert!(run.status == 0 && run.stdout == "main.rs:    needle();\n", "{run:?}");

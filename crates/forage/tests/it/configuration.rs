@@ -224,7 +224,7 @@ fn a_configuration_is_shown_without_its_secrets() {
 }
 
 #[test]
-fn a_repositorys_broken_exclusion_is_reported_and_breaks_nothing() {
+fn broken_repository_exclusion_is_reported() {
     let project =
         Project::new(&[("a.txt", "needle\n"), (".forage.toml", "[search]\nexclude = [\"[abc\"]\n")]);
     let run = project.run(&["grep", "needle"]);
@@ -392,7 +392,7 @@ fn other_value(path: &str, schema: &serde_json::Value) -> Option<String> {
 /// The program must accept each key as the schema describes it, from every source that the schema names. It
 /// must also report this source.
 #[test]
-fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
+fn every_schema_key_is_read_from_every_source() {
     let project = Project::new(&[("a.txt", "x\n")]);
     let schema = project.run(&["config", "--schema"]).json();
     let mut all = Vec::new();

@@ -12,7 +12,7 @@ fn record(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
 }
 
 #[test]
-fn a_usable_installation_is_told_so() {
+fn doctor_reports_a_usable_installation() {
     forage_fuzz::needs!("rg", "ugrep");
     let project = Project::new(&[("a.rs", "")]);
     let path = forage_fuzz::peers::path();
@@ -76,7 +76,7 @@ fn a_broken_configuration_is_reported_and_ends_nothing() {
 }
 
 #[test]
-fn a_key_is_told_by_its_variables_name_alone() {
+fn doctor_names_the_key_variable_but_not_the_key() {
     let project = Project::new(&[]);
     project.configure("[[models]]\nmodel = \"m\"\nbase_url = \"https://user:planted-password@example.com/v1\"\nkey_env = \"MY_KEY\"\n");
     let environment = [("OPENAI_API_KEY", KEY), ("MY_KEY", KEY), ("FIREWORKS_API_KEY", KEY)];
@@ -106,7 +106,7 @@ fn what_a_repository_wishes_is_a_notice() {
 }
 
 #[test]
-fn an_engine_that_is_missing_and_a_root_that_is_none_are_problems() {
+fn missing_engine_and_invalid_root_are_problems() {
     let project = Project::new(&[]);
     project.configure("[tools.search]\nenabled = true\nengine = \"ugrep\"\n");
     let (status, found) = record(&project, &[("PATH", "/nonexistent")]);
@@ -122,7 +122,7 @@ fn an_engine_that_is_missing_and_a_root_that_is_none_are_problems() {
 }
 
 #[test]
-fn clients_are_told_with_the_command_that_they_run() {
+fn doctor_lists_clients_with_their_command() {
     let project = Project::new(&[]);
     project.run(&["setup", "codex", "--write", "--no-check", "--command", env!("CARGO_BIN_EXE_forage")]);
     std::fs::write(project.home.join(".claude.json"), format!("{{\"key\": \"{KEY}\", \"mcpServers\": 1}}"))

@@ -111,8 +111,8 @@ fn run_page(name: &str) -> usize {
         let status = output.status.code().unwrap_or(-1);
         let status = if status == 0 { String::new() } else { format!("? {status}\n") };
         // If there is output on stdout, stderr only contains notes. Otherwise stderr is the answer.
-        let told = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
-        let actual = format!("{status}{}", String::from_utf8_lossy(told));
+        let reported = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
+        let actual = format!("{status}{}", String::from_utf8_lossy(reported));
         assert!(fits(expected, &actual), "{name}: {command}\nexpected:\n{expected}\nprinted:\n{actual}");
     }
     page.examples.len()
@@ -220,9 +220,9 @@ fn pages_answer_the_question_of_their_title_at_once() {
 #[test]
 fn front_pages_are_short() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for (page, most) in [("README.md", 900), ("ARCHITECTURE.md", 2_500), ("bench/README.md", 1_000)] {
+    for (page, max) in [("README.md", 900), ("ARCHITECTURE.md", 2_500), ("bench/README.md", 1_000)] {
         let words = std::fs::read_to_string(workspace.join(page)).unwrap().split_whitespace().count();
-        assert!(words <= most, "{page} has {words} words, at most {most} are wanted");
+        assert!(words <= max, "{page} has {words} words, at most {max} are wanted");
     }
 }
 
@@ -366,7 +366,7 @@ fn named_tests(row: &str) -> Vec<(String, String)> {
         .unwrap_or_default()
         .split('(')
         .enumerate()
-        .map(|(nth, part)| if nth == 0 { part } else { part.split_once(')').unwrap_or_default().1 })
+        .map(|(index, part)| if index == 0 { part } else { part.split_once(')').unwrap_or_default().1 })
         .collect();
     for name in tests.split('`').skip(1).step_by(2) {
         let (place, test) = name.split_once(": ").unwrap_or(("", name));

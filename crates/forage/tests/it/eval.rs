@@ -327,7 +327,7 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
 /// include.
 #[cfg(unix)]
 #[test]
-fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() {
+fn git_config_includes_and_safe_directories_are_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = repository();
     let included = beside(&project, "included", "[core]\n\tquotePath = false\n");
@@ -379,7 +379,7 @@ fn own_git() -> std::path::PathBuf {
 }
 
 #[test]
-fn where_there_is_no_history_that_is_said() {
+fn eval_reports_a_missing_history() {
     let project = Project::new(&[("a.rs", ALPHA)]);
     let run = forage(&project, &["eval", "--from-git"]);
     assert_eq!(run.status, 2, "{run:?}");
@@ -441,8 +441,8 @@ fn a_set_is_put_to_the_tree() {
     assert_eq!(report["missing_targets"], json!([{ "set": "here", "path": "src/gone.rs" }]));
     let ablation = report["ablation"].as_array().unwrap();
     assert_eq!(ablation.len(), forage_rank::RULES.len());
-    let without = |nth: usize| ablation[nth]["ndcg_without"].as_f64().unwrap();
-    assert!((1..ablation.len()).all(|nth| without(nth - 1) <= without(nth)), "the worst first");
+    let without = |index: usize| ablation[index]["ndcg_without"].as_f64().unwrap();
+    assert!((1..ablation.len()).all(|index| without(index - 1) <= without(index)), "the worst first");
 
     let text = forage(&project, &["eval", &file, "--ablate"]).stdout;
     for part in [

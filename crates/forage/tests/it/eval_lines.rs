@@ -6,9 +6,9 @@ use crate::Project;
 use crate::eval::{forage, records};
 
 #[test]
-fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
+fn eval_compares_line_shares_with_other_programs() {
     let long = |name: &str| {
-        let body: String = (0..30).map(|nth| format!("    step_{nth}(retry);\n")).collect();
+        let body: String = (0..30).map(|index| format!("    step_{index}(retry);\n")).collect();
         format!("fn {name}() {{\n{body}}}\n\n")
     };
     let retry = format!("{}{}", long("retry_request"), long("parse_header"));
@@ -67,16 +67,16 @@ fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
         (&ways[2]["files_named"], &ways[2]["precision"], &ways[2]["tokens"]),
         (&json!(0.0), &json!(1.0), &json!(500.0))
     );
-    let told = forage(&project, &arguments).stdout;
+    let reported = forage(&project, &arguments).stdout;
     assert!(
-        told.contains(
+        reported.contains(
             "compared with other, recall: +0.500, 95 % of samples +0.500 to +0.500; 1 better, 0 worse"
         ),
-        "{told}"
+        "{reported}"
     );
     assert!(
-        told.contains("lines     of 1 queries, 1000 tokens of code requested; 1 more have no lines"),
-        "{told}"
+        reported.contains("lines     of 1 queries, 1000 tokens of code requested; 1 more have no lines"),
+        "{reported}"
     );
     // Input that can't be measured is an error.
     for (arguments, problem) in [

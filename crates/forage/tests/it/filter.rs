@@ -124,7 +124,7 @@ fn a_repository_can_not_switch_the_filter() {
 }
 
 #[test]
-fn answers_are_kept_only_on_request_and_in_the_users_cache_directory() {
+fn answers_are_cached_only_on_request() {
     let project = project();
     let cache = project.home.join(".cache");
     let twice = || Peer::start([says("src/retry.rs: it is"), says("src/retry.rs: it is")]);

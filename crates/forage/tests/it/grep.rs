@@ -27,8 +27,8 @@ impl Numbers {
         self.0
     }
 
-    fn below(&mut self, most: usize) -> usize {
-        usize::try_from(self.next() >> 11).unwrap() % most
+    fn below(&mut self, max: usize) -> usize {
+        usize::try_from(self.next() >> 11).unwrap() % max
     }
 
     /// Returns true in `percent` percent of all calls.
@@ -36,7 +36,7 @@ impl Numbers {
         self.below(100) < percent
     }
 
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         choices[self.below(choices.len())]
     }
 }
@@ -105,8 +105,8 @@ const TEXTS: [&str; 5] = ["foo", "a.b", "(foo)", "bar", "foo bar"];
 fn grow(numbers: &mut Numbers) -> Project {
     let project = Project::new(&[]);
     for _ in 0..=numbers.below(9) {
-        let path = format!("{}{}", numbers.of(&DIRECTORIES), numbers.of(&NAMES));
-        let lines: Vec<&str> = (0..numbers.below(10)).map(|_| numbers.of(&LINES)).collect();
+        let path = format!("{}{}", numbers.pick(&DIRECTORIES), numbers.pick(&NAMES));
+        let lines: Vec<&str> = (0..numbers.below(10)).map(|_| numbers.pick(&LINES)).collect();
         let text = lines.join("\n") + if numbers.in_hundred(80) { "\n" } else { "" };
         let bytes = match numbers.below(33) {
             0 => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
@@ -121,7 +121,7 @@ fn grow(numbers: &mut Numbers) -> Project {
     if numbers.in_hundred(50) {
         project.write(
             ".gitignore",
-            numbers.of(&["*.log\n", "build/\n", "*.log\n!z.log\n", "tests\n", "/src/deep\n"]),
+            numbers.pick(&["*.log\n", "build/\n", "*.log\n!z.log\n", "tests\n", "/src/deep\n"]),
         );
     }
     if numbers.in_hundred(15) {
@@ -192,7 +192,7 @@ fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
     for (option, percent, values) in OPTIONS {
         if numbers.in_hundred(percent) {
             arguments.push(option);
-            arguments.extend((!values.is_empty()).then(|| numbers.of(values)));
+            arguments.extend((!values.is_empty()).then(|| numbers.pick(values)));
         }
     }
     // With both options ripgrep prints leftover context of another file.
@@ -210,7 +210,7 @@ fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
     if is_text {
         arguments.push("-F");
     }
-    let (one, other) = (numbers.of(texts), numbers.of(texts));
+    let (one, other) = (numbers.pick(texts), numbers.pick(texts));
     let mut arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
     match numbers.below(12) {
         0 => arguments.extend(["-e", one, "-e", other].map(OsString::from)),
@@ -261,7 +261,7 @@ fn output_and_status_are_ripgreps() {
     let mut used: BTreeMap<OsString, usize> = BTreeMap::new();
     let scratch = tempfile::tempdir().unwrap();
     let mut found = 0;
-    for nth in 0..400 {
+    for position in 0..400 {
         let project = grow(&mut numbers);
         let mut arguments = arguments(&mut numbers, &scratch.path().join("patterns"));
         arguments.iter().for_each(|argument| *used.entry(argument.clone()).or_default() += 1);
@@ -277,7 +277,7 @@ fn output_and_status_are_ripgreps() {
                 let named =
                     ["src", ".", "./", "src/", "build", "c.txt", "src/a.rs", "./src", "a.rs", "tests"];
                 for _ in 0..numbers.below(3) {
-                    let path = numbers.of(&named);
+                    let path = numbers.pick(&named);
                     if project.root.join(path).exists() && !arguments.contains(&path.into()) {
                         arguments.push(path.into());
                     }
@@ -287,12 +287,12 @@ fn output_and_status_are_ripgreps() {
         };
         let theirs = ripgrep().args(&arguments).current_dir(&directory).stdin(Stdio::null()).output();
         let theirs = theirs.unwrap();
-        let index = if nth % 4 == 0 { "auto" } else { "off" };
+        let index = if position % 4 == 0 { "auto" } else { "off" };
         let mut command = project.command(&directory, &["grep"], &[("FORAGE_INDEX", index)]);
         let ours = command.args(&arguments).output().unwrap();
         let context = || {
             let errors = String::from_utf8_lossy(&ours.stderr).into_owned();
-            format!("{nth}: {arguments:?} in {}: {errors}", directory.display())
+            format!("{position}: {arguments:?} in {}: {errors}", directory.display())
         };
         assert_eq!(steady(&ours, is_json), steady(&theirs, is_json), "{}", context());
         assert_eq!(ours.status.code(), theirs.status.code(), "{}", context());
@@ -317,7 +317,7 @@ fn project() -> Project {
 /// If an option is given several times, the last one should count. If another engine would read a pattern in
 /// its own way, the pattern should be an error.
 #[test]
-fn of_several_options_the_last_counts_and_errors_are_errors() {
+fn last_of_several_options_wins() {
     forage_fuzz::needs!("rg");
     let project = project();
     project.write("a.c", "int main() {\nx=\"${x}\"\naa\nab\n");
@@ -383,7 +383,7 @@ fn files_are_sorted_by_time_or_backwards_as_ripgrep_does() {
 }
 
 #[test]
-fn globs_are_relative_to_the_working_directory_wherever_paths_lead() {
+fn globs_are_relative_to_the_working_directory() {
     forage_fuzz::needs!("rg");
     let project = project();
     project.write("src/deep/a.rs", "needle\n");
@@ -417,13 +417,13 @@ fn stdout_has_nothing_but_results() {
     assert_eq!(project.run(&["grep", "-c", "needle"]).stdout, "README.md:2\nsrc/lib.rs:2\nsrc/main.rs:1\n");
     let run = project.run(&["grep", "-q", "needle"]);
     assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-    let many: String = (0..2_000).map(|nth| format!("needle {nth}\n")).collect();
+    let many: String = (0..2_000).map(|index| format!("needle {index}\n")).collect();
     project.write("many.txt", &many);
     assert_eq!(project.run(&["grep", "-I", "needle", "many.txt"]).stdout, many);
 }
 
 #[test]
-fn a_search_without_hits_says_on_stderr_what_hides_matches() {
+fn search_without_hits_reports_hidden_matches_on_stderr() {
     let project = project();
     let run = project.run(&["grep", "only here"]);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
@@ -485,7 +485,9 @@ fn without_override(command: &Command) -> Run {
     limited.arg(command.get_program()).args(command.get_args()).env_clear();
     limited.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    Run::of(limited.current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null()).output().unwrap())
+    Run::from_output(
+        limited.current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null()).output().unwrap(),
+    )
 }
 
 #[cfg(target_os = "linux")]
@@ -503,7 +505,7 @@ fn what_may_not_be_read_is_named_with_the_systems_reason() {
     }
     let run = |command: &mut Command| match read(&places[0]) {
         Ok(_) => without_override(command),
-        Err(_) => Run::of(command.output().unwrap()),
+        Err(_) => Run::from_output(command.output().unwrap()),
     };
     let ours = |arguments: &[&str]| run(&mut project.command(&project.root, arguments, &[]));
     for arguments in [&["needle"][..], &["absent"], &["-l", "needle"], &["needle", "closed.txt", "README.md"]]
@@ -625,7 +627,7 @@ fn a_reader_that_leaves_is_no_error() {
 }
 
 #[test]
-fn binary_and_secret_files_are_told_of() {
+fn binary_and_secret_files_are_reported() {
     let project = Project::new(&[("a.bin", "needle\0\n"), ("id_rsa", "needle\n"), ("a.txt", "needle\n")]);
     let run = project.run(&["grep", "needle"]);
     assert_eq!((run.status, run.stdout.as_str()), (0, "a.txt:needle\n"));

@@ -36,8 +36,11 @@ fn hook(project: &Project, arguments: &[&str], input: &str) -> (String, Duration
 
 fn project() -> Project {
     let filler: Vec<(String, String)> = (0..30)
-        .map(|nth| {
-            (format!("src/other{nth}.rs"), format!("fn something_else_{nth}() {{ let value = {nth}; }}\n"))
+        .map(|index| {
+            (
+                format!("src/other{index}.rs"),
+                format!("fn something_else_{index}() {{ let value = {index}; }}\n"),
+            )
         })
         .collect();
     let mut files: Vec<(&str, &str)> =

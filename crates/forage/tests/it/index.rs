@@ -120,7 +120,7 @@ fn a_damaged_index_costs_time_and_changes_nothing() {
 
 /// Tests a file that changes without a change of its state. We know of no real file that does so.
 #[test]
-fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
+fn index_verify_finds_a_wrong_index() {
     let project = project();
     index(&project, "build");
     assert_eq!(index(&project, "verify")["files"], 62);
@@ -242,7 +242,7 @@ fn builds_at_the_same_time_do_not_harm_each_other() {
 }
 
 #[test]
-fn an_index_that_is_always_wanted_is_made_by_the_first_search() {
+fn always_mode_builds_the_index_on_the_first_search() {
     let project = project();
     project.configure("index = \"always\"\n");
     assert_equal(&project, "always");

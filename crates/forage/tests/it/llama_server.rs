@@ -137,7 +137,7 @@ fn it_is_listed_and_checked() {
 }
 
 #[test]
-fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
+fn llama_grammar_constrains_answers_to_the_schema() {
     let Some(server) = Server::start("32768", ENDS_JSON) else { return };
     let project = project();
     let tape = project.home.join("tape.jsonl");
@@ -195,7 +195,7 @@ fn its_refusals_are_told_apart() {
 }
 
 #[test]
-fn it_calls_a_tool_and_answers_after_its_result_on_both_wires() {
+fn llama_server_calls_a_tool_on_both_wires() {
     let Some(server) = Server::start("32768", CALLS_ONCE) else { return };
     for wire in ["openai-chat", "anthropic"] {
         let project = project();

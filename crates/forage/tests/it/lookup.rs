@@ -16,7 +16,7 @@ fn tool_names(project: &Project) -> Vec<String> {
 }
 
 #[test]
-fn agents_are_told_of_it_by_the_name_that_is_free() {
+fn keyword_lookup_is_advertised_under_a_free_name() {
     let project = project();
     assert!(!tool_names(&project).contains(&"keyword_lookup".to_owned()));
     project.configure("[retrieval]\nenable_keyword_tool = true\n");
@@ -175,7 +175,7 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
 }
 
 #[test]
-fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
+fn unusable_store_is_not_offered() {
     let project = project();
     let log = project.home.join("log.jsonl");
     project.configure(&format!(
@@ -210,7 +210,7 @@ mod server {
     use super::*;
 
     #[test]
-    fn a_server_that_is_not_there_is_an_empty_answer_with_its_reason() {
+    fn missing_server_is_an_empty_answer_with_a_reason() {
         let project = project();
         let log = project.home.join("log.jsonl");
         project.configure(&format!(
@@ -265,7 +265,7 @@ mod embedded {
     }
 
     #[test]
-    fn a_collection_is_filled_asked_kept_up_to_date_and_removed() {
+    fn collection_lifecycle_fill_lookup_update_remove() {
         let project = project();
         let run = project.run(&["lookup", "ORA-00942"]);
         assert!(run.status == 2 && run.stderr.contains("forage sparse index"), "{run:?}");
@@ -310,7 +310,7 @@ mod embedded {
     }
 
     #[test]
-    fn a_collection_says_whether_it_has_a_name_and_what_a_filter_hides() {
+    fn lookup_reports_name_presence_and_filtered_counts() {
         let project = project();
         project.write("src/retry.rs", "// RETRY-5\nfn retry_after() {}\nfn backoff() {}\n");
         index(&project, &["."]);
@@ -360,7 +360,7 @@ mod embedded {
     }
 
     #[test]
-    fn what_is_excluded_or_too_large_is_left_out() {
+    fn excluded_and_large_files_are_not_indexed() {
         let project = project();
         project.write("big.txt", &"ORA-00942\n".repeat(1_000));
         project.write(".forage.toml", "[search]\nexclude = [\"*.py\"]\n");
@@ -374,7 +374,7 @@ mod embedded {
     /// Takes a directory of clones and a list. Each repository has its own report, and an unusable one does
     /// not affect the others.
     #[test]
-    fn many_repositories_are_filled_kept_up_to_date_and_removed() {
+    fn many_repositories_fill_update_remove() {
         let project = super::project();
         for (repository, text) in [("acme/billing", "E-1001"), ("acme/shop", "E-2002"), ("lone", "E-3003")] {
             project.write(&format!("clones/{repository}/.git/HEAD"), "ref: refs/heads/main\n");
@@ -447,7 +447,7 @@ mod embedded {
     }
 
     #[test]
-    fn a_filling_that_is_killed_goes_on_with_nothing_lost_or_doubled() {
+    fn killed_fill_resumes_without_loss_or_duplicates() {
         let project = Project::new(&[]);
         for number in 0..200 {
             let line = |line: usize| format!("word{number} line {line} of many\n");

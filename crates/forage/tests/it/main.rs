@@ -74,7 +74,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Self {
+    fn from_output(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let status = output.status.code().unwrap_or(-1);
         let run = Self { status, stdout: text(output.stdout), stderr: text(output.stderr) };
@@ -148,11 +148,11 @@ impl Project {
             scope.spawn(move || drop(pipe.write_all(input)));
             child.wait_with_output().unwrap()
         });
-        Run::of(output)
+        Run::from_output(output)
     }
 
     fn run_in(&self, directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-        Run::of(self.command(directory, arguments, environment).output().unwrap())
+        Run::from_output(self.command(directory, arguments, environment).output().unwrap())
     }
 
     fn command(&self, directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Command {

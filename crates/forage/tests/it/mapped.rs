@@ -68,7 +68,7 @@ const MEMORY: &str = "FORAGE_TEST_MEMORY";
 /// Runs in a private mount namespace. Its mounts are invisible to others and disappear with the process.
 const IN_PRIVATE: &str = r#"
     mount --make-rprivate / && mount -t tmpfs none "$1" && echo mounted &&
-    exec "$2" --exact mapped::what_is_stored_through_a_mapping_is_found_in_memory_alone --nocapture"#;
+    exec "$2" --exact mapped::mmap_writes_on_tmpfs_are_found --nocapture"#;
 
 fn project(place: &Path) -> Project {
     let project = Project::new_in(place, &[]);
@@ -80,7 +80,7 @@ fn project(place: &Path) -> Project {
 
 /// The index must be correct about a file for as long as it is mapped.
 #[test]
-fn what_is_stored_through_a_mapping_after_the_index_was_built_is_found() {
+fn mmap_writes_after_the_build_are_found() {
     let project = project(Path::new(env!("CARGO_TARGET_TMPDIR")));
     let mut mapped = MappedFile::new(project.root.join("d1/mapped.txt"));
     MappedFile::new(project.home.join("control.txt")).assert_hides_a_change();
@@ -100,7 +100,7 @@ fn what_is_stored_through_a_mapping_after_the_index_was_built_is_found() {
 
 /// We can't trust any file state on an in-memory file system.
 #[test]
-fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
+fn mmap_writes_on_tmpfs_are_found() {
     if let Some(directory) = std::env::var_os(MEMORY) {
         return store_in_memory(Path::new(&directory));
     }

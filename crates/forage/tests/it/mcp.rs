@@ -5,7 +5,6 @@
     reason = "an answer that does not come, or is none, is a failed test"
 )]
 
-mod border;
 #[cfg(target_os = "linux")]
 mod engines;
 mod http;
@@ -14,12 +13,13 @@ mod matrix;
 #[cfg(target_os = "linux")]
 mod memory;
 mod page;
+mod redaction;
 mod roots;
 mod same;
 mod stdio;
-#[cfg(unix)]
-mod strangers;
 pub(crate) mod team;
+#[cfg(unix)]
+mod unauthenticated;
 mod unusable;
 #[cfg(target_os = "linux")]
 mod walls;

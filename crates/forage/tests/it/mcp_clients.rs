@@ -218,7 +218,7 @@ impl Suite {
 
 /// Runs all suites in parallel, since they mostly wait.
 #[test]
-fn the_conformance_suite_passes_for_every_revision_with_and_without_sessions() {
+fn conformance_suite_passes_for_every_revision() {
     let Some(peers) = Peers::find() else { return };
     std::thread::scope(|scope| {
         SUITES.iter().for_each(|suite| drop(scope.spawn(|| suite.run(&peers))));

@@ -328,7 +328,7 @@ fn a_broad_term_is_asked_with_less_around_it() {
 
 /// A long line must be redacted before it is cut, because half of a secret would not be recognized.
 #[test]
-fn a_long_line_is_cut_around_its_match_and_leaks_no_half_of_a_secret() {
+fn cut_line_leaks_no_partial_secret() {
     let project = Project::new(&[]);
     // For every position that we test, the cut falls inside the secret.
     let line =

@@ -254,7 +254,7 @@ fn a_corrupt_cache_is_no_cache() {
 }
 
 #[test]
-fn without_a_list_the_ids_of_the_table_are_asked_and_no_search_waits_long() {
+fn missing_model_list_falls_back_to_the_table() {
     for (name, reply) in [
         ("hangs", Reply::Hang(Vec::new())),
         ("hangs in the body", Reply::Hang(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_vec())),
@@ -283,7 +283,7 @@ fn without_a_list_the_ids_of_the_table_are_asked_and_no_search_waits_long() {
 }
 
 #[test]
-fn a_refused_key_is_told_and_its_provider_is_not_asked() {
+fn refused_key_is_reported_and_its_provider_skipped() {
     let project = project();
     let acme = Peer::start([json(401, "", &json!({ "error": format!("bad key {KEY}") }).to_string())]);
     configure(&project, &[("acme", &acme)], "");
@@ -311,7 +311,7 @@ fn a_list_of_5_mb_is_read() {
 }
 
 #[test]
-fn provider_and_id_name_a_model_of_the_table_and_an_id_alone_does_not() {
+fn table_models_are_named_by_provider_and_id() {
     let project = project();
     let acme = Peer::start([answer(), answer(), answer()]);
     let openai = Peer::start([answer()]);
@@ -449,7 +449,7 @@ fn the_page_on_models_names_every_provider_and_variable() {
 
 /// Any program could listen on a well-known port.
 #[test]
-fn what_listens_on_this_machine_is_asked_only_when_the_user_says_so() {
+fn local_model_servers_are_asked_only_on_request() {
     let project = project();
     let servers = [(); 2].map(|()| Peer::start([list(&[("small:7b", 3)]), answer()]));
     let variables = [
@@ -493,7 +493,7 @@ fn a_server_of_this_machine_is_used_when_it_is_enabled() {
 }
 
 #[test]
-fn a_server_of_this_machine_that_hangs_holds_nobody_up() {
+fn hanging_local_server_blocks_no_search() {
     let project = project();
     project.configure("[providers.ollama]\nenabled = true\n");
     let ollama = Peer::start([Reply::Hang(Vec::new())]);

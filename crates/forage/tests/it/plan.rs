@@ -290,7 +290,7 @@ fn a_changed_project_does_not_match_its_recording() {
 }
 
 #[test]
-fn the_recordings_hold_neither_a_key_nor_a_place_of_the_machine_they_were_made_on() {
+fn recordings_contain_no_keys_and_no_local_paths() {
     for prompt in [STRUCTURE, ASYNC_FUNCTIONS, TOOL_EXECUTION, EDGE_CASES] {
         let lines = std::fs::read_to_string(prompt.file()).unwrap();
         assert!(lines.contains(ROOT) && !lines.contains(KEY), "{}", prompt.recording);

@@ -210,7 +210,7 @@ fn ranking(project: &Project, mode: &str) -> (Value, String) {
 }
 
 #[test]
-fn a_file_of_the_index_that_others_could_have_put_there_is_not_used_and_leads_nowhere() {
+fn planted_index_files_are_ignored() {
     let project = project();
     let victim = project.home.join("victim.txt");
     let (plain, warnings) = found(&project, "off");
@@ -248,7 +248,7 @@ fn a_file_of_the_index_that_others_could_have_put_there_is_not_used_and_leads_no
 }
 
 #[test]
-fn a_file_of_the_ranked_index_that_others_could_have_put_there_is_not_used_and_leads_nowhere() {
+fn planted_ranked_index_files_are_ignored() {
     let project = project();
     let victim = project.home.join("victim.txt");
     let (plain, _) = ranking(&project, "off");
@@ -257,13 +257,13 @@ fn a_file_of_the_ranked_index_that_others_could_have_put_there_is_not_used_and_l
         fs::read_dir(ranked(&project)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert!(names.len() > 6, "{names:?}");
-    for nth in 0..names.len() {
+    for index in 0..names.len() {
         for planted in PLANTS {
             // The names change when the index is rebuilt.
             let mut names: Vec<_> =
                 fs::read_dir(ranked(&project)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             names.sort();
-            let Some(name) = names.get(nth) else { continue };
+            let Some(name) = names.get(index) else { continue };
             let what = format!("{planted:?} at {}", name.display());
             // The engine creates files with default permissions, but no other user can enter the directory.
             if planted == Plant::Writable || !plant(planted, &ranked(&project).join(name), &victim) {
@@ -333,7 +333,7 @@ fn a_directory_that_others_may_write_is_not_used() {
 /// The cache directory may be inside a world-writable directory such as `/tmp`. The sticky bit keeps users
 /// from replacing the files of others there.
 #[test]
-fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
+fn shared_directory_checks_who_may_replace_components() {
     let project = project();
     let (plain, _) = found(&project, "off");
     let shared = project.home.join("shared");
@@ -368,7 +368,7 @@ fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
 
 /// Simulates `sudo forage` with the user's home.
 #[test]
-fn root_does_not_believe_what_is_in_the_home_of_another_user() {
+fn root_ignores_files_in_other_users_homes() {
     if !is_root() {
         return;
     }
@@ -386,7 +386,7 @@ fn root_does_not_believe_what_is_in_the_home_of_another_user() {
 }
 
 #[test]
-fn kept_answers_and_lists_of_models_that_others_could_have_put_there_are_not_used_and_lead_nowhere() {
+fn planted_answer_caches_and_model_lists_are_ignored() {
     let project = Project::new(&[("src/retry.rs", "fn retry() {}\n")]);
     let victim = project.home.join("victim.txt");
     let cache = project.home.join(".cache/forage");
@@ -442,7 +442,7 @@ fn kept_answers_and_lists_of_models_that_others_could_have_put_there_are_not_use
 /// Tests files that the user names. Telemetry must not be written to a link or a pipe, and a recording must
 /// be a regular file.
 #[test]
-fn files_that_the_user_names_lead_nowhere_and_hold_nobody_up() {
+fn named_fifos_and_symlink_targets_are_refused() {
     let project = project();
     let victim = project.home.join("victim.txt");
     let log = project.home.join("log.jsonl");
@@ -571,7 +571,7 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 /// Positive control: the planted objects do harm a program that opens files by name.
 #[test]
-fn what_is_planted_does_harm_to_a_program_that_opens_files_by_name() {
+fn control_planted_files_harm_naive_programs() {
     let directory = tempfile::tempdir().unwrap();
     let (path, victim) = (directory.path().join("lock"), directory.path().join("victim.txt"));
     for planted in [Plant::Link, Plant::HardLink] {

@@ -74,7 +74,7 @@ fn command(project: &Project, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
+fn first_use_builds_the_index_and_later_ones_update_it() {
     let project = project();
     let run = project.run(&["rank", "Router"]);
     assert!(run.status == 0 && run.stdout.contains("src/router.rs\n"), "{run:?}");
@@ -110,7 +110,7 @@ fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
 }
 
 #[test]
-fn whatever_becomes_of_the_history_the_ranking_is_that_of_an_index_made_anew() {
+fn ranking_after_history_changes_equals_fresh_index() {
     let project = project();
     let git_with = |arguments: &[&str]| git(&project, arguments);
     let git = |arguments: &str| git_with(&arguments.split(' ').collect::<Vec<_>>());
@@ -156,7 +156,7 @@ fn whatever_becomes_of_the_history_the_ranking_is_that_of_an_index_made_anew() {
 }
 
 #[test]
-fn nothing_found_and_weak_answers_are_told() {
+fn no_result_and_low_confidence_are_reported() {
     let project = project();
     let run = project.run(&["rank", "xyzzy", "frobnicate"]);
     assert!(
@@ -187,10 +187,10 @@ fn a_damaged_index_is_made_anew() {
         files.sort();
         files
     };
-    for nth in 0..files(&project).len() {
+    for index in 0..files(&project).len() {
         for damage in 0..4 {
             // Take any file by its position, since the names change when the index is rebuilt.
-            let Some(path) = files(&project).get(nth).cloned() else { continue };
+            let Some(path) = files(&project).get(index).cloned() else { continue };
             let mut bytes = fs::read(&path).unwrap();
             match damage {
                 0 => bytes.clear(),
@@ -209,7 +209,7 @@ fn a_damaged_index_is_made_anew() {
                 "{name}"
             );
         }
-        if let Some(path) = files(&project).get(nth).cloned() {
+        if let Some(path) = files(&project).get(index).cloned() {
             fs::remove_file(&path).unwrap();
             assert_equal(&project, &format!("{} is gone", path.display()));
         }

@@ -29,16 +29,16 @@ fn call(name: &str, arguments: &Value) -> Reply {
 }
 
 /// Returns the output of a run without the time that the model took.
-fn told(run: &Run) -> String {
+fn without_time(run: &Run) -> String {
     let line = |line: &str| match line.starts_with("[filtered by ") {
-        true => line.rsplit_once(", ").map_or("", |(told, _)| told).to_owned(),
+        true => line.rsplit_once(", ").map_or("", |(without_time, _)| without_time).to_owned(),
         false => line.to_owned(),
     };
     run.stdout.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn a_recorded_search_is_played_again_without_network_and_key() {
+fn recorded_search_is_replayed_offline() {
     let project = project();
     let tape = project.root.join("../tape.jsonl").display().to_string();
     let refused = json(429, "retry-after: 0\r\n", "{}");
@@ -57,7 +57,7 @@ fn a_recorded_search_is_played_again_without_network_and_key() {
     drop(peer);
     let again = project.run(&[&search[..], &["--replay", &tape]].concat());
     assert_eq!(again.status, 0, "{again:?}");
-    assert_eq!(told(&again), told(&recorded));
+    assert_eq!(without_time(&again), without_time(&recorded));
 
     let other = project.run(&["keyword", "something else", "retry", "--replay", &tape]);
     assert_eq!(other.status, 2, "{other:?}");
@@ -96,7 +96,7 @@ fn a_recorded_question_is_played_again_with_its_calls() {
 }
 
 #[test]
-fn a_file_that_can_not_be_used_is_told_before_anything_is_asked() {
+fn unusable_recording_is_reported_before_any_request() {
     let project = project();
     let peer = Peer::start([]);
     configure(&project, &peer);

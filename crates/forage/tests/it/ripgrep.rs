@@ -10,7 +10,7 @@ use crate::{Project, Run};
 fn ripgrep(project: &Project, arguments: &[&str]) -> Run {
     let mut command = Command::new(forage_fuzz::peers::program("rg"));
     command.args(["--sort", "path"]).args(arguments).current_dir(&project.root).stdin(Stdio::null());
-    Run::of(command.env("HOME", &project.home).output().unwrap())
+    Run::from_output(command.env("HOME", &project.home).output().unwrap())
 }
 
 /// Runs both programs, ours first.

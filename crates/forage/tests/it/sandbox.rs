@@ -20,17 +20,14 @@ use serde_json::json;
 use crate::Project;
 
 fn access(root: &Path) -> Access {
-    let mut access = Access::of_the_system();
+    let mut access = Access::minimal();
     access.read.push(root.to_owned());
     access
 }
 
 /// Runs `work` inside the sandbox. If the kernel does not support one, this prints a note and does not run
 /// `work`.
-fn behind_the_wall<T: Send + 'static>(
-    access: Access,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+fn in_sandbox<T: Send + 'static>(access: Access, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     std::thread::spawn(move || match restrict(&access) {
         Level::None { reason } => {
             assert!(cfg!(not(target_os = "linux")) || reason.contains("Landlock"), "{reason}");
@@ -47,7 +44,7 @@ fn behind_the_wall<T: Send + 'static>(
 }
 
 #[test]
-fn the_wall_lets_a_root_be_read_and_nothing_else() {
+fn sandbox_allows_reading_a_root_only() {
     let project = Project::new(&[("inside.txt", "inside\n")]);
     let secret = project.home.join("secret.txt");
     std::fs::write(&secret, "outside\n").unwrap();
@@ -60,7 +57,7 @@ fn the_wall_lets_a_root_be_read_and_nothing_else() {
     std::fs::write(project.root.join("new.txt"), "x").unwrap();
     std::fs::remove_file(project.root.join("new.txt")).unwrap();
     let root = project.root.clone();
-    behind_the_wall(access(&project.root), move || {
+    in_sandbox(access(&project.root), move || {
         let denied = |result: std::io::Result<()>, what: &str| {
             let kind = result.expect_err(what).kind();
             assert_eq!(kind, std::io::ErrorKind::PermissionDenied, "{what}");
@@ -83,7 +80,7 @@ fn the_wall_lets_a_root_be_read_and_nothing_else() {
 }
 
 #[test]
-fn processes_and_threads_behind_the_wall_are_bound_too() {
+fn sandbox_covers_processes_and_threads() {
     let project = Project::new(&[("inside.txt", "inside\n")]);
     let secret = project.home.join("secret.txt");
     std::fs::write(&secret, "outside\n").unwrap();
@@ -93,7 +90,7 @@ fn processes_and_threads_behind_the_wall_are_bound_too() {
     let mut access = access(&project.root);
     access.allow_program(Path::new(cat));
     let inside = project.root.join("inside.txt");
-    behind_the_wall(access, move || {
+    in_sandbox(access, move || {
         assert_eq!(show(&inside).stdout, b"inside\n");
         let denied = show(&secret);
         assert!(denied.stdout.is_empty() && !denied.status.success(), "{denied:?}");
@@ -103,7 +100,7 @@ fn processes_and_threads_behind_the_wall_are_bound_too() {
 }
 
 #[test]
-fn tools_answer_behind_the_wall_as_before_it() {
+fn sandbox_does_not_change_answers() {
     forage_fuzz::needs!("rg", "ugrep");
     let project =
         Project::new(&[("src/a.rs", "fn needle() {}\n"), ("b.txt", "needle\n"), (".gitignore", "c.txt\n")]);
@@ -138,14 +135,14 @@ fn tools_answer_behind_the_wall_as_before_it() {
             programs.iter().for_each(|program| access.allow_program(program.path()));
         }
         let (root, answers) = (project.root.clone(), answers.clone());
-        if let Some(behind) = behind_the_wall(access, move || answers(&root, engine)) {
+        if let Some(behind) = in_sandbox(access, move || answers(&root, engine)) {
             assert_eq!(behind, before);
         }
     }
 }
 
 #[test]
-fn trying_the_wall_restricts_nobody_else() {
+fn probing_the_sandbox_restricts_no_other_thread() {
     let level = probe();
     let path = std::env::current_exe().unwrap();
     assert!(std::fs::read(path).is_ok(), "{level}");

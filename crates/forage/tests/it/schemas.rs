@@ -231,7 +231,7 @@ fn print_evaluations(printed: &mut Printed) {
 }
 
 #[test]
-fn what_is_printed_keeps_to_its_schema() {
+fn printed_documents_match_their_schema() {
     let Some(peers) = Peers::find() else { return };
     let mut printed = Printed { project: project(), documents: Vec::new() };
     for (_, arguments) in cases() {

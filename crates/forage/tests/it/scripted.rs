@@ -101,7 +101,7 @@ pub(crate) fn says(text: &str, calls: &[(&str, &str)]) -> Reply {
     };
     let calls: Vec<ToolCall> = calls.iter().enumerate().map(call).collect();
     Box::new(move |_, _| {
-        let mut answer = ChatAnswer::of_text("test", "", text.as_str());
+        let mut answer = ChatAnswer::from_text("test", "", text.as_str());
         answer.calls.clone_from(&calls);
         answer.finish = if calls.is_empty() { Finish::Complete } else { Finish::ToolCalls };
         answer.usage = Some(Usage { input_tokens: 100, cached_input_tokens: 40, output_tokens: 10 });

@@ -1,7 +1,7 @@
 //! `forage setup` on real files: its output, the files that it writes and restores, and those that it leaves
 //! alone.
 
-mod beside;
+mod extras_and_entry;
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -308,7 +308,7 @@ fn a_key_in_the_file_is_never_printed() {
 }
 
 #[test]
-fn somebody_elses_entry_is_left_alone() {
+fn foreign_entry_is_left_alone() {
     let project = Project::new(&[]);
     for (client, file, text) in [
         ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"forage\": {\"url\": \"http://example.com\"}}}"),
@@ -348,7 +348,7 @@ fn an_entry_follows_the_program_to_its_new_place() {
 }
 
 #[test]
-fn the_command_is_the_bare_name_only_where_that_is_this_program() {
+fn bare_command_name_only_if_it_is_this_program() {
     let project = Project::new(&[]);
     let command = |path: &str| {
         let run = project.run_in(&project.root, &["setup", "codex", "--json"], &[("PATH", path)]);
@@ -424,7 +424,7 @@ fn what_is_no_file_of_text_is_refused() {
 }
 
 #[test]
-fn a_client_without_a_projects_file_says_so() {
+fn client_without_a_project_file_is_reported() {
     let project = Project::new(&[]);
     let run = setup(&project, &["goose", "--scope", "project", "--write"]);
     assert_eq!(

@@ -97,30 +97,30 @@ fn every_tool_is_told_of_from_every_surface() {
 fn a_search_has_one_account_however_it_is_printed() {
     let project = project();
     configure(&project, None, "");
-    let told = |flags: &[&str]| {
+    let reported = |flags: &[&str]| {
         project.run(&[&["grep", "quxterm"], flags].concat());
         let mut event = events(&project).pop().unwrap();
         event.as_object_mut().unwrap().retain(|name, _| name != "ts" && name != "latency_ms");
         event
     };
     for limits in [&[][..], &["-C", "1"], &["--max-results", "1"], &["-C", "1", "--max-results", "1"]] {
-        let text = told(&[&["-Z", "1"], limits].concat());
+        let text = reported(&[&["-Z", "1"], limits].concat());
         assert!(text["result_count"].as_u64().is_some_and(|count| count > 0), "{text}");
         assert_eq!(text["truncated"], limits.contains(&"--max-results"), "{text}");
-        assert_eq!(told(&[&["-Z", "1"], limits, &["--json"]].concat()), text, "{limits:?}");
+        assert_eq!(reported(&[&["-Z", "1"], limits, &["--json"]].concat()), text, "{limits:?}");
     }
     // We don't count the lines of streamed output.
-    let text = told(&[]);
+    let text = reported(&[]);
     let expected =
         json!({ "tool": "grep_search", "surface": "command", "status": "found", "timed_out": false });
     assert_eq!(text, expected);
     for flags in [&["--json"][..], &["-C", "1"], &["-m", "1"], &["-l"], &["-c"], &["-q"]] {
-        assert_eq!(told(flags), text, "{flags:?}");
+        assert_eq!(reported(flags), text, "{flags:?}");
     }
 }
 
 #[test]
-fn a_server_tells_by_the_advertised_names_and_of_clients_that_are_known() {
+fn telemetry_uses_advertised_tool_names_and_known_clients() {
     let project = project();
     configure(&project, None, "filter = \"lexical\"\n[mcp]\nprefix = \"code_\"");
     let mut pipes = Pipes::connect(&project, &[], REVISION);
@@ -128,13 +128,13 @@ fn a_server_tells_by_the_advertised_names_and_of_clients_that_are_known() {
     pipes.ask(&call(REVISION, 2, "code_grep_search", json!({ "pattern": "quxterm(" })));
     pipes.ask(&call(REVISION, 3, "code_read_file", json!({ "path": "quxroot/absent_quxpath" })));
     let events = events(&project);
-    let told: Vec<String> = events
+    let reported: Vec<String> = events
         .iter()
         .map(|event| format!("{} {} {}", event["tool"], event["surface"], event["status"]).replace('"', ""))
         .collect();
     // A call that is corrected counts once.
     assert_eq!(
-        told,
+        reported,
         ["code_grep_search mcp found", "code_grep_search mcp found", "code_read_file mcp error"]
     );
 }
@@ -156,8 +156,8 @@ fn a_tool_has_one_name_however_it_is_called() {
     ] {
         project.run(&arguments);
     }
-    let told: Vec<Value> = events(&project).into_iter().map(|mut event| event["tool"].take()).collect();
-    assert_eq!(told, ["find_text", "find_text", "find_text", "lines", "lines"]);
+    let reported: Vec<Value> = events(&project).into_iter().map(|mut event| event["tool"].take()).collect();
+    assert_eq!(reported, ["find_text", "find_text", "find_text", "lines", "lines"]);
 }
 
 /// A call may ask the client's model and be repeated with its answer. This counts once, with the last round.
@@ -189,7 +189,7 @@ fn a_call_in_rounds_is_one_call() {
 }
 
 #[test]
-fn models_are_told_of_with_tokens_attempts_and_outcome() {
+fn telemetry_has_tokens_attempts_and_outcome_of_models() {
     let project = project();
     // The first model's answer is unusable, but the second one's is usable.
     let (first, second) = (
@@ -210,7 +210,7 @@ fn models_are_told_of_with_tokens_attempts_and_outcome() {
     let events = events(&project);
     assert_eq!(events.len(), 1, "{events:?}");
     let models = events[0]["models"].as_array().unwrap();
-    let told: Vec<String> = models
+    let reported: Vec<String> = models
         .iter()
         .map(|model| {
             let number = |name: &str| model[name].as_u64().unwrap();
@@ -225,7 +225,7 @@ fn models_are_told_of_with_tokens_attempts_and_outcome() {
             )
         })
         .collect();
-    assert_eq!(told, ["acme unreadable 1 11 5 7", "other answered 1 11 5 7"]);
+    assert_eq!(reported, ["acme unreadable 1 11 5 7", "other answered 1 11 5 7"]);
 
     let summed = project.run(&["telemetry", "--json"]).json();
     assert_eq!(
@@ -238,7 +238,7 @@ fn models_are_told_of_with_tokens_attempts_and_outcome() {
 }
 
 #[test]
-fn a_file_that_can_not_be_written_fails_no_call_and_is_said_once() {
+fn unwritable_telemetry_file_is_reported_once() {
     let project = project();
     fs::write(project.home.join("file"), "").unwrap();
     project.configure(&format!(
@@ -266,7 +266,7 @@ fn sums_of_nothing_say_what_to_do() {
 }
 
 #[test]
-fn a_question_that_nobody_answers_is_told_of() {
+fn unanswered_question_is_recorded() {
     let project = project();
     configure(&project, None, "");
     assert_eq!(project.run(&["ask", "quxquery?"]).status, 2);

@@ -116,7 +116,7 @@ fn paths_lead_to_files_where_that_is_wanted() {
 }
 
 #[test]
-fn without_a_command_it_says_what_there_is_and_what_to_try() {
+fn no_command_prints_commands_and_examples() {
     let project = project();
     let run = project.run(&[]);
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));

@@ -104,12 +104,12 @@ impl Page {
     fn calls(&self, at_least: usize) -> Vec<Value> {
         let until = Instant::now() + PATIENCE;
         loop {
-            let told = self.ask("/api/calls?after=0");
-            let calls = told["calls"].as_array().unwrap();
+            let reported = self.ask("/api/calls?after=0");
+            let calls = reported["calls"].as_array().unwrap();
             if calls.len() >= at_least {
                 return calls.clone();
             }
-            assert!(Instant::now() < until, "{told}");
+            assert!(Instant::now() < until, "{reported}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -140,8 +140,8 @@ fn make_calls(pipes: &mut Pipes) -> Vec<String> {
         ("grep_search", json!({ "pattern": "hostile|ghp_0123456789abcdefABCDEF0123456789abcd" })),
     ];
     let mut texts = Vec::new();
-    for (nth, (tool, arguments)) in calls.into_iter().enumerate() {
-        let mut message = call(REVISION, nth as u64 + 1, tool, arguments);
+    for (index, (tool, arguments)) in calls.into_iter().enumerate() {
+        let mut message = call(REVISION, index as u64 + 1, tool, arguments);
         message["params"]["_meta"] = json!({ "traceparent": trace });
         let answer = pipes.ask(&message);
         texts.push(answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned());
@@ -156,8 +156,8 @@ fn calls_of_a_server_are_shown_as_they_were() {
     let page = Page::start(&project, &[]);
     let texts = make_calls(&mut pipes);
     let calls = page.calls(7);
-    let of = |nth: usize, fields: &[&str]| {
-        json!(fields.iter().map(|field| calls[nth][*field].clone()).collect::<Vec<_>>())
+    let of = |index: usize, fields: &[&str]| {
+        json!(fields.iter().map(|field| calls[index][*field].clone()).collect::<Vec<_>>())
     };
     let verdict = ["tool", "status", "results", "files", "absent", "code"];
     let refused = calls[4]["code"].clone();
@@ -170,7 +170,7 @@ fn calls_of_a_server_are_shown_as_they_were() {
     assert_eq!(of(5, &["tool", "status"]), json!(["unknown", "error"]));
     assert!(calls[3]["hidden_matches"][0].as_str().unwrap().contains(".gitignore"), "{}", calls[3]);
     // These are exactly the lines in the text.
-    let shown = |nth: usize| calls[nth]["shown"].clone();
+    let shown = |index: usize| calls[index]["shown"].clone();
     assert_eq!(
         shown(1),
         json!([{ "root": 0, "path": "src/retry.rs", "kind": "read", "ranges": [[2, 3]], "matches": 0 }])
@@ -208,16 +208,16 @@ fn calls_of_a_server_are_shown_as_they_were() {
 }
 
 #[test]
-fn a_text_is_made_again_and_says_whether_it_is_the_same() {
+fn repeated_answer_reports_whether_it_is_the_same() {
     let project = project();
     let mut pipes = Pipes::connect(&project, &[], REVISION);
     let page = Page::start(&project, &[]);
     let texts = make_calls(&mut pipes);
     let calls = page.calls(7);
-    let again = |nth: usize| page.ask(&format!("/api/text?id={}", calls[nth]["id"].as_str().unwrap()));
-    for nth in [0, 1, 2, 3] {
-        let made = again(nth);
-        assert_eq!((&made["text"], &made["same"]), (&json!(texts[nth]), &json!(true)));
+    let again = |index: usize| page.ask(&format!("/api/text?id={}", calls[index]["id"].as_str().unwrap()));
+    for index in [0, 1, 2, 3] {
+        let made = again(index);
+        assert_eq!((&made["text"], &made["same"]), (&json!(texts[index]), &json!(true)));
     }
     project.write("src/more.rs", "fn more() { retry(1) }\n");
     assert_eq!(again(0)["same"], false);
@@ -242,13 +242,13 @@ fn the_page_answers_what_it_asks() {
     assert_eq!(rank["answer"]["files"][0]["path"], "src/retry.rs");
     assert_eq!(rank["expected"]["rank"], 2);
     assert_eq!(rank["keep"], r#"{"query":"retry","relevant":["src/main.rs"]}"#);
-    let id = |nth: usize| calls[nth]["id"].as_str().unwrap();
+    let id = |index: usize| calls[index]["id"].as_str().unwrap();
     let cost = page.ask(&format!("/api/cost?ids={},{}", id(0), id(1)));
     let size = |path: &Value| std::fs::metadata(project.root.join(path.as_str().unwrap())).unwrap().len();
-    for nth in [0, 1] {
-        let files = calls[nth]["shown"].as_array().unwrap().iter();
+    for index in [0, 1] {
+        let files = calls[index]["shown"].as_array().unwrap().iter();
         assert_eq!(
-            cost["calls"][nth]["file_bytes"],
+            cost["calls"][index]["file_bytes"],
             json!(files.map(|it| size(&it["path"])).collect::<Vec<_>>())
         );
     }
@@ -292,8 +292,8 @@ fn cost_compares_with_the_same_search() {
         (json!({ "pattern": "retry", "multiline": true }), None),
         (json!({ "pattern": "retry", "output": "files" }), None),
     ];
-    for (nth, (arguments, _)) in searches.iter().enumerate() {
-        pipes.ask(&call(REVISION, nth as u64, "grep_search", arguments.clone()));
+    for (index, (arguments, _)) in searches.iter().enumerate() {
+        pipes.ask(&call(REVISION, index as u64, "grep_search", arguments.clone()));
     }
     pipes.ask(&call(REVISION, 20, "read_file", json!({ "path": "src/main.rs" })));
     let calls = page.calls(10);
@@ -306,13 +306,13 @@ fn cost_compares_with_the_same_search() {
     assert_eq!(field("grep_bytes"), json!([105, 137, 79, 37, 63, 42, 39, null, null, null]));
     assert_eq!(cost["calls"][9]["file_bytes"], json!([null]), "the file is gone");
     let rg = forage_fuzz::peers::program("rg");
-    for (nth, (arguments, options)) in searches.iter().enumerate() {
+    for (index, (arguments, options)) in searches.iter().enumerate() {
         let Some(options) = options else { continue };
         let mut command = Command::new(&rg);
         command.args(["--no-config", "--no-require-git", "--no-heading", "-n"]).args(*options);
         let output = command.current_dir(&project.root).stdin(Stdio::null()).output().unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(cost["calls"][nth]["grep_bytes"], printed.len(), "{arguments}: {printed}");
+        assert_eq!(cost["calls"][index]["grep_bytes"], printed.len(), "{arguments}: {printed}");
     }
 }
 
@@ -382,7 +382,7 @@ fn strangers_get_nothing() {
 
 /// Regression: 64 connections that sent nothing locked the user out. They were renewed every ten seconds.
 #[test]
-fn silent_connections_lock_nobody_out() {
+fn silent_connections_lock_no_client_out() {
     let project = project();
     let page = Page::start(&project, &[]);
     let request = format!(
@@ -487,10 +487,10 @@ fn a_journal_survives_a_kill() {
     project.configure(&format!("[journal]\npath = {:?}\nlive = false\n", path.display().to_string()));
     for calls in [1, 7, 30] {
         let mut pipes = Pipes::connect(&project, &[], REVISION);
-        for nth in 0..calls {
+        for index in 0..calls {
             pipes.ask(&call(
                 REVISION,
-                100 + nth,
+                100 + index,
                 "grep_search",
                 json!({ "pattern": "retry|ghp_0123456789abcdefABCDEF0123456789abcd" }),
             ));
@@ -649,8 +649,8 @@ mod browser {
             ("read_file", json!({ "path": "src/long.rs" })),
         ];
         for round in 0..rounds {
-            for (nth, (tool, arguments)) in calls.iter().enumerate() {
-                pipes.ask(&call(REVISION, round * 100 + nth as u64 + 1, tool, arguments.clone()));
+            for (index, (tool, arguments)) in calls.iter().enumerate() {
+                pipes.ask(&call(REVISION, round * 100 + index as u64 + 1, tool, arguments.clone()));
             }
         }
     }

@@ -7,7 +7,7 @@ use forage_base::Stop;
 use forage_lookup::{Point, PointFilter, PointId, PointQuery, PointReader, PointStore, SparseVector};
 use serde_json::json;
 
-use crate::support::{Twin, USING, all, created, creation, open, point, told, upsert};
+use crate::support::{Twin, USING, all, child_argument, created, creation, open, point, upsert};
 
 const BATCH: u64 = 40;
 const IDS: u64 = 500;
@@ -68,7 +68,7 @@ fn check(directory: &Path, finished: u64, written: u64) -> u64 {
 
 #[test]
 fn a_killed_writer_leaves_a_whole_commit() {
-    if let Some(argument) = told() {
+    if let Some(argument) = child_argument() {
         write(&argument);
     }
     const TEST: &str = "embedded::crash::a_killed_writer_leaves_a_whole_commit";
@@ -105,7 +105,7 @@ fn a_killed_writer_leaves_a_whole_commit() {
 }
 
 #[test]
-fn a_collection_without_a_manifest_is_none_and_can_be_made() {
+fn collection_without_manifest_can_be_created() {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
     upsert(&store, batch(1));

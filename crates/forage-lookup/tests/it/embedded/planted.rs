@@ -111,7 +111,7 @@ fn a_planted_file_is_an_error_and_leads_nowhere() {
 }
 
 #[test]
-fn a_directory_that_others_may_write_or_that_is_a_link_is_not_used() {
+fn world_writable_or_linked_directory_is_refused() {
     let home = filled();
     for name in ["", "code"] {
         let path = home.path().join(name);

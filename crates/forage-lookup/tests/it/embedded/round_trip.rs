@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::support::{USING, created, creation, open, point, some_points, upsert};
 
 #[test]
-fn where_no_collection_is_nothing_is_made() {
+fn opening_a_missing_collection_creates_nothing() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("sparse");
     let store = open(&directory);
@@ -39,7 +39,7 @@ fn where_no_collection_is_nothing_is_made() {
 }
 
 #[test]
-fn a_collection_says_what_it_was_made_with_when_it_is_opened_again() {
+fn reopened_collection_reports_its_creation_settings() {
     let home = tempfile::tempdir().unwrap();
     for is_new in [true, false] {
         let store = if is_new { created(home.path()) } else { open(home.path()) };
@@ -53,7 +53,7 @@ fn a_collection_says_what_it_was_made_with_when_it_is_opened_again() {
 }
 
 #[test]
-fn a_vector_of_another_name_and_a_weight_that_is_none_are_refused() {
+fn wrong_vector_name_or_weight_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
     let error = store.upsert(some_points(1), "dense", &Stop::never()).unwrap_err();
@@ -73,7 +73,7 @@ fn a_vector_of_another_name_and_a_weight_that_is_none_are_refused() {
 }
 
 #[test]
-fn what_is_dropped_is_gone_and_nothing_beside_it() {
+fn drop_removes_only_its_collection() {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
     upsert(&store, some_points(5));

@@ -6,12 +6,12 @@ use forage_base::Stop;
 use forage_lookup::{PointFilter, PointReader, PointStore, StoreError};
 use serde_json::json;
 
-use crate::support::{Twin, USING, all, created, creation, open, point, some_points, told, upsert};
+use crate::support::{Twin, USING, all, child_argument, created, creation, open, point, some_points, upsert};
 
 #[test]
 fn a_second_process_reads_and_writes_once_the_writer_is_killed() {
     const TEST: &str = "embedded::writers::a_second_process_reads_and_writes_once_the_writer_is_killed";
-    if let Some(directory) = told() {
+    if let Some(directory) = child_argument() {
         let store = open(directory.as_ref());
         upsert(&store, some_points(50));
         println!("\nwritten: yes");
@@ -109,7 +109,7 @@ fn a_wrong_vector_loses_nothing_and_of_one_id_the_last_counts() {
 }
 
 #[test]
-fn changes_that_were_acknowledged_and_lost_are_an_error_of_every_later_change() {
+fn lost_acknowledged_writes_fail_later_writes() {
     let home = tempfile::tempdir().unwrap();
     let (store, stop) = (created(home.path()), Stop::never());
     upsert(&store, some_points(5));

@@ -42,7 +42,7 @@ fn every_refusal_has_its_kind_and_keeps_what_the_server_says() {
 }
 
 #[test]
-fn what_stands_before_a_server_is_told_from_it() {
+fn proxy_errors_are_distinguished_from_server_errors() {
     for (status, kind, says) in [
         (302, "invalid", "the server redirects"),
         (401, "unauthorized", "none is set"),
@@ -205,7 +205,7 @@ fn unreachable(url: &str) -> String {
 }
 
 #[test]
-fn where_nothing_listens_the_message_names_the_address_and_what_to_check() {
+fn connection_refused_error_names_the_address() {
     let address = nowhere();
     let text = unreachable(&format!("http://{address}"));
     let expected = format!(
@@ -216,7 +216,7 @@ fn where_nothing_listens_the_message_names_the_address_and_what_to_check() {
 }
 
 #[test]
-fn a_name_that_is_none_is_told_from_a_server_that_is_down() {
+fn invalid_name_is_distinguished_from_a_down_server() {
     let text = unreachable("http://no-such-host.invalid:6333");
     assert_eq!(
         text,
@@ -226,7 +226,7 @@ fn a_name_that_is_none_is_told_from_a_server_that_is_down() {
 }
 
 #[test]
-fn tls_with_a_server_that_has_none_is_told() {
+fn tls_to_a_plain_server_is_reported() {
     let refusal = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let text = unreachable(&format!("https://{}", answering("127.0.0.1:0", refusal).unwrap()));
     assert!(text.contains("does not speak TLS as expected") && text.contains("check the port"), "{text}");
@@ -251,7 +251,7 @@ fn answering(address: &str, bytes: &'static [u8]) -> Option<String> {
 }
 
 #[test]
-fn the_port_of_another_protocol_is_told() {
+fn port_of_another_protocol_is_reported() {
     for bytes in [&b"SSH-2.0-OpenSSH_9.2p1\r\n"[..], b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"] {
         let text = unreachable(&format!("http://{}", answering("127.0.0.1:0", bytes).unwrap()));
         assert!(text.contains("that of its REST API"), "{text}");
@@ -293,7 +293,7 @@ fn a_server_that_comes_back_is_found_again() {
 }
 
 #[test]
-fn a_connection_is_kept_and_one_that_was_closed_meanwhile_costs_nothing() {
+fn connections_are_reused_and_replaced_when_closed() {
     let peer = Scripted::start();
     peer.on("POST /points/query", |_| no_hits());
     let store = store(&peer);

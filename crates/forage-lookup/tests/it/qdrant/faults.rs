@@ -25,7 +25,7 @@ const EVERY: u32 = 4_711;
 /// Starts three nodes, with every shard on two of them.
 fn cluster(program: &Path) -> (Cluster, Creation) {
     let sharding = Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() };
-    (Cluster::of(program, 3), Creation { sharding, ..creation() })
+    (Cluster::start(program, 3), Creation { sharding, ..creation() })
 }
 
 /// Creates a store with this timeout.
@@ -118,7 +118,7 @@ struct Load {
 }
 
 #[test]
-fn a_node_that_is_killed_and_comes_again_costs_no_point_and_no_answer_its_wholeness() {
+fn node_restart_loses_no_points() {
     let Some(program) = program() else { return };
     let (mut cluster, creation) = cluster(&program);
     let timeout = Duration::from_secs(5);
@@ -187,7 +187,7 @@ fn a_node_that_is_cut_off_costs_no_point() {
 #[test]
 fn a_shard_for_each_value_is_there_when_it_is_written_to() {
     let Some(program) = program() else { return };
-    let cluster = Cluster::of(&program, 3);
+    let cluster = Cluster::start(&program, 3);
     let key_field = Some("repo".to_owned());
     let sharding = Sharding { replicas: Some(2), key_field: key_field.clone(), ..Sharding::default() };
     let connect = |node| {
@@ -245,7 +245,7 @@ fn slowed(to: String, delay: Duration) -> String {
 }
 
 #[test]
-fn a_slow_server_is_waited_for_within_the_time_and_no_longer() {
+fn slow_server_is_awaited_until_the_deadline() {
     let Some(program) = program() else { return };
     let cluster = Cluster::single(&program);
     let near = cluster.store(0, "code");
@@ -265,7 +265,7 @@ fn a_slow_server_is_waited_for_within_the_time_and_no_longer() {
 }
 
 #[test]
-fn a_collection_that_is_removed_meanwhile_is_said_to_be_gone() {
+fn concurrently_removed_collection_is_reported() {
     let Some(program) = program() else { return };
     let (cluster, creation) = cluster(&program);
     let (first, second) = (cluster.store(0, "code"), cluster.store(1, "code"));

@@ -11,13 +11,13 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
 use forage_lookup::{
-    CodeSuperset, FillError, Filled, Filling, PointFilter, PointId, PointStore, ServerSettings, ServerStore,
-    Sharding, count_chunks,
+    CodeSuperset, FillError, FillOutcome, Filling, PointFilter, PointId, PointStore, ServerSettings,
+    ServerStore, Sharding, count_chunks,
 };
 use serde_json::{Map, Value};
 
 use crate::qdrant::server::{Cluster, program};
-use crate::support::{Twin, USING, all, told};
+use crate::support::{Twin, USING, all, child_argument};
 
 const FILES: usize = 400;
 
@@ -33,7 +33,7 @@ fn write_tree(directory: &Path, generation: usize) {
     }
 }
 
-fn fill(store: &dyn PointStore, repository: &str, directory: &Path) -> Result<Filled, FillError> {
+fn fill(store: &dyn PointStore, repository: &str, directory: &Path) -> Result<FillOutcome, FillError> {
     fill_spread(store, repository, directory, spread(), &Arc::default())
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn fill_spread(
     directory: &Path,
     sharding: Sharding,
     written: &Arc<AtomicU64>,
-) -> Result<Filled, FillError> {
+) -> Result<FillOutcome, FillError> {
     let policy = RootPolicy { home: None, allow_broad: false };
     let root = Root::open(directory, &policy, SecretPolicy::standard(&[])).unwrap();
     let filling = Filling {
@@ -80,7 +80,7 @@ pub(crate) fn store_at(url: &str, collection: &str) -> Arc<dyn PointStore> {
 }
 
 /// Fills a new collection and returns its contents.
-pub(crate) fn anew(
+pub(crate) fn fresh_fill(
     cluster: &Cluster,
     repository: &str,
     directory: &Path,
@@ -92,17 +92,17 @@ pub(crate) fn anew(
 }
 
 #[test]
-fn a_filling_that_is_killed_ten_times_ends_as_one_that_never_was() {
-    if let Some(told) = told() {
-        let [url, directory] = told.split(' ').collect::<Vec<_>>().try_into().unwrap();
+fn fill_killed_ten_times_equals_an_undisturbed_one() {
+    if let Some(child_argument) = child_argument() {
+        let [url, directory] = child_argument.split(' ').collect::<Vec<_>>().try_into().unwrap();
         println!("\nbegun: ");
         fill(&*store_at(url, "code"), "repo", Path::new(directory)).unwrap();
         println!("\nended: ");
         return;
     }
-    const TEST: &str = "qdrant::fillings::a_filling_that_is_killed_ten_times_ends_as_one_that_never_was";
+    const TEST: &str = "qdrant::fillings::fill_killed_ten_times_equals_an_undisturbed_one";
     let Some(program) = program() else { return };
-    let (cluster, tree) = (Cluster::of(&program, 3), tempfile::tempdir().unwrap());
+    let (cluster, tree) = (Cluster::start(&program, 3), tempfile::tempdir().unwrap());
     let mut kills = 0;
     let mut moment = 40;
     // The tree has twelve generations, so that there is always something to write.
@@ -123,7 +123,7 @@ fn a_filling_that_is_killed_ten_times_ends_as_one_that_never_was() {
     let store = cluster.store(1, "code");
     let written = chunks(&*store).len();
     let filled = fill(&*store, "repo", tree.path()).unwrap();
-    let (found, expected) = (chunks(&*store), anew(&cluster, "repo", tree.path()));
+    let (found, expected) = (chunks(&*store), fresh_fill(&cluster, "repo", tree.path()));
     assert!(found == expected, "{} chunks and not {}", found.len(), expected.len());
     eprintln!(
         "{kills} kills left {written} of {} chunks; the last filling wrote {}",
@@ -134,9 +134,9 @@ fn a_filling_that_is_killed_ten_times_ends_as_one_that_never_was() {
 }
 
 #[test]
-fn two_fillings_at_a_time_leave_what_one_after_the_other_would() {
+fn concurrent_fills_equal_sequential_ones() {
     let Some(program) = program() else { return };
-    let cluster = Cluster::of(&program, 3);
+    let cluster = Cluster::start(&program, 3);
     let trees = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     write_tree(trees[0].path(), 1);
     write_tree(trees[1].path(), 2);
@@ -154,8 +154,8 @@ fn two_fillings_at_a_time_leave_what_one_after_the_other_would() {
         }
     });
     let store = cluster.store(1, "code");
-    let mut expected = anew(&cluster, "one", trees[0].path());
-    expected.extend(anew(&cluster, "two", trees[1].path()));
+    let mut expected = fresh_fill(&cluster, "one", trees[0].path());
+    expected.extend(fresh_fill(&cluster, "two", trees[1].path()));
     assert!(chunks(&*store) == expected, "{} chunks and not {}", chunks(&*store).len(), expected.len());
     // Both should detect that there is nothing to do.
     std::thread::sleep(Duration::from_millis(2_100));
@@ -168,7 +168,7 @@ fn two_fillings_at_a_time_leave_what_one_after_the_other_would() {
 #[test]
 fn a_node_that_is_replaced_during_a_filling_costs_no_chunk() {
     let Some(program) = program() else { return };
-    let (mut cluster, tree) = (Cluster::of(&program, 3), tempfile::tempdir().unwrap());
+    let (mut cluster, tree) = (Cluster::start(&program, 3), tempfile::tempdir().unwrap());
     write_tree(tree.path(), 1);
     let first = cluster.store(0, "code");
     fill(&*first, "repo", tree.path()).unwrap();
@@ -196,7 +196,7 @@ fn a_node_that_is_replaced_during_a_filling_costs_no_chunk() {
     cluster.forget(2);
     cluster.add(&program);
     cluster.copy_shards("code");
-    assert!(chunks(&*first) == anew(&cluster, "repo", tree.path()));
+    assert!(chunks(&*first) == fresh_fill(&cluster, "repo", tree.path()));
     // The new node must have its part: everything is still available without the first one.
     let second = cluster.store(1, "code");
     cluster.nodes[0].kill();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_lookup::{
-    Adapted, CollectionError, Encoder as _, FastEmbedBm25, FillError, Idf, Lookup, PointFilter, PointId,
+    Adaptation, CollectionError, Encoder as _, FastEmbedBm25, FillError, Idf, Lookup, PointFilter, PointId,
     PointStore, Retriever, Sharding,
 };
 use serde_json::{Value, json};
@@ -74,12 +74,12 @@ fn ids(lookup: &Lookup) -> Vec<PointId> {
     lookup.hits.iter().map(|hit| hit.id).collect()
 }
 
-fn vector(used: &str) -> Adapted {
-    Adapted::Vector { asked: "text-sparse".to_owned(), used: used.to_owned() }
+fn vector(used: &str) -> Adaptation {
+    Adaptation::Vector { asked: "text-sparse".to_owned(), used: used.to_owned() }
 }
 
-fn text(used: &str) -> Adapted {
-    Adapted::Text { asked: "text".to_owned(), used: used.to_owned() }
+fn text(used: &str) -> Adaptation {
+    Adaptation::Text { asked: "text".to_owned(), used: used.to_owned() }
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_collection_of_llama_index_is_searched_as_it_is() {
     let found = look_up(&retriever, "error E0308").unwrap();
     assert_eq!(found.hits[0].id, PointId::Number(2), "the rare word counts more");
     assert_eq!(Value::Object(found.hits[0].payload.clone()), json!({"source": "a.md", "text": TEXTS[1]}));
-    let weighed = Adapted::NoIdf { vector: "text-sparse-new".to_owned(), is_weighed: true, common: 0 };
+    let weighed = Adaptation::NoIdf { vector: "text-sparse-new".to_owned(), is_weighed: true, common: 0 };
     assert_eq!(found.adapted, [weighed, vector("text-sparse-new"), text("_node_content")]);
     // The results should equal those with the modifier, to the last digit of a step.
     let (_server, url) = peer();
@@ -116,7 +116,7 @@ fn scores_as_they_are_stored_are_a_choice() {
     let found = look_up(&stored, "error E0308").unwrap();
     assert_eq!(
         found.adapted,
-        [Adapted::NoIdf { vector: "text-sparse".to_owned(), is_weighed: false, common: 0 }]
+        [Adaptation::NoIdf { vector: "text-sparse".to_owned(), is_weighed: false, common: 0 }]
     );
     let weighed = look_up(&retriever(&url), "error E0308").unwrap();
     let share = |lookup: &Lookup| lookup.hits[1].score / lookup.hits[0].score;
@@ -142,7 +142,7 @@ fn texts_of_lang_chain_and_fast_embed_are_found() {
 }
 
 #[test]
-fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
+fn ambiguous_vector_name_is_refused() {
     let (_server, url) = peer();
     collection(&url, &json!({"one": {}, "two": {}}), |text| json!({"text": text}));
     let error = look_up(&retriever(&url), "error").unwrap_err();

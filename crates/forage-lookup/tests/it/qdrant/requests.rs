@@ -36,7 +36,7 @@ fn a_query_names_vector_limit_fields_and_filter() {
 }
 
 #[test]
-fn conditions_go_over_the_wire_by_the_types_that_a_value_may_have() {
+fn filter_conditions_are_sent_by_value_type() {
     let cases = [
         ("n=a", json!({"key": "n", "match": {"any": ["a"]}})),
         ("n=\"3\"", json!({"key": "n", "match": {"any": ["3"]}})),
@@ -124,7 +124,7 @@ fn queries_at_once_are_one_request_and_give_vectors() {
 }
 
 #[test]
-fn what_can_find_nothing_is_not_asked() {
+fn query_without_possible_hits_is_not_sent() {
     let peer = Scripted::start();
     let store = store(&peer);
     let (empty, some, nothing) =
@@ -145,7 +145,7 @@ fn what_can_find_nothing_is_not_asked() {
 }
 
 #[test]
-fn points_are_written_with_vector_payload_and_id_and_waited_for() {
+fn upsert_sends_vector_payload_and_id_and_waits() {
     let peer = Scripted::start();
     peer.on("PUT /points", |_| written("completed"));
     let points = vec![point(PointId::Number(7), payload()), point(PointId::Uuid(1), json!({}))];
@@ -161,7 +161,7 @@ fn points_are_written_with_vector_payload_and_id_and_waited_for() {
 }
 
 #[test]
-fn what_the_server_only_took_note_of_is_not_written() {
+fn acknowledged_write_is_not_completed() {
     for (status, kind) in [
         ("acknowledged", "timeout"),
         ("wait_timeout", "timeout"),

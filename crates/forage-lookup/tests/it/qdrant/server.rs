@@ -74,7 +74,7 @@ impl Ports {
     fn free() -> Self {
         // We hold the three ports at the same time, so that they are different.
         let held: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let port = |nth: usize| held[nth].local_addr().unwrap().port();
+        let port = |index: usize| held[index].local_addr().unwrap().port();
         Self { http: port(0), grpc: port(1), peers: port(2) }
     }
 }
@@ -279,7 +279,7 @@ impl Cluster {
     }
 
     /// Starts nodes with consensus.
-    pub(crate) fn of(program: &Path, count: usize) -> Self {
+    pub(crate) fn start(program: &Path, count: usize) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut cluster = Self { nodes: Vec::new(), _home: home };
         for _ in 0..count {
@@ -360,6 +360,6 @@ impl Cluster {
 /// `None` if no program is named.
 pub(crate) fn shared() -> Option<&'static [Cluster; 2]> {
     static SHARED: OnceLock<Option<[Cluster; 2]>> = OnceLock::new();
-    let start = || program().map(|program| [Cluster::single(&program), Cluster::of(&program, 3)]);
+    let start = || program().map(|program| [Cluster::single(&program), Cluster::start(&program, 3)]);
     SHARED.get_or_init(start).as_ref()
 }

@@ -22,7 +22,7 @@ fn made(peer: &Scripted) -> Vec<Value> {
     peer.asked("PUT /shards").into_iter().map(|asked| asked.body["shard_key"].clone()).collect()
 }
 
-fn of(repository: &str, id: u64) -> Point {
+fn keyed_point(repository: &str, id: u64) -> Point {
     point(PointId::Number(id), json!({"repository": repository}))
 }
 
@@ -43,7 +43,7 @@ fn a_collection_with_a_key_field_has_custom_sharding() {
 }
 
 #[test]
-fn a_collection_is_not_made_with_another_key_field_than_that_of_the_settings() {
+fn collection_needs_the_configured_shard_key_field() {
     let peer = Scripted::start();
     let by = |field: &str| creation(Sharding { key_field: Some(field.to_owned()), ..Sharding::default() });
     let refused = [
@@ -58,11 +58,13 @@ fn a_collection_is_not_made_with_another_key_field_than_that_of_the_settings() {
 }
 
 #[test]
-fn points_go_to_the_shards_of_their_keys_which_are_made_once() {
+fn points_go_to_shards_that_are_created_once() {
     let peer = with_shards();
     let store = sharded(&peer);
-    store.upsert(vec![of("b", 1), of("a", 2), of("b", 3)], "v", &Stop::never()).unwrap();
-    store.upsert(vec![of("b", 4)], "v", &Stop::never()).unwrap();
+    store
+        .upsert(vec![keyed_point("b", 1), keyed_point("a", 2), keyed_point("b", 3)], "v", &Stop::never())
+        .unwrap();
+    store.upsert(vec![keyed_point("b", 4)], "v", &Stop::never()).unwrap();
     assert_eq!(made(&peer), ["a", "b"]);
     let groups = peer.asked("PUT /points").into_iter().map(|asked| {
         let ids = asked.body["points"].as_array().unwrap().iter().map(|point| point["id"].clone());
@@ -77,7 +79,7 @@ fn a_shard_that_another_process_has_made_is_fine() {
         let peer = with_shards();
         let what = "Bad request: Sharding key a already exists for collection code";
         peer.on("PUT /shards", move |_| Reply::error(status, what));
-        assert_eq!(sharded(&peer).upsert(vec![of("a", 1)], "v", &Stop::never()), Ok(()));
+        assert_eq!(sharded(&peer).upsert(vec![keyed_point("a", 1)], "v", &Stop::never()), Ok(()));
     }
 }
 
@@ -85,24 +87,27 @@ fn a_shard_that_another_process_has_made_is_fine() {
 fn a_server_on_its_own_says_that_it_has_no_shard_keys() {
     let peer = with_shards();
     peer.on("PUT /shards", |_| Reply::error(405, "Qdrant is running in standalone mode"));
-    let error = sharded(&peer).upsert(vec![of("a", 1)], "v", &Stop::never()).unwrap_err();
+    let error = sharded(&peer).upsert(vec![keyed_point("a", 1)], "v", &Stop::never()).unwrap_err();
     assert_eq!(error.kind(), "invalid");
     assert!(error.to_string().contains("standalone mode"), "{error}");
     assert!(peer.asked("PUT /points").is_empty());
 }
 
 #[test]
-fn a_shard_is_made_again_after_a_write_to_it_failed_and_after_a_drop() {
+fn shard_is_recreated_after_a_failed_write_and_a_drop() {
     let peer = with_shards();
     peer.on("PUT /points", |_| Reply::error(403, "Forbidden"));
     let store = sharded(&peer);
-    assert_eq!(store.upsert(vec![of("a", 1)], "v", &Stop::never()).unwrap_err().kind(), "unauthorized");
+    assert_eq!(
+        store.upsert(vec![keyed_point("a", 1)], "v", &Stop::never()).unwrap_err().kind(),
+        "unauthorized"
+    );
     peer.on("PUT /points", |_| written("completed"));
-    store.upsert(vec![of("a", 1)], "v", &Stop::never()).unwrap();
+    store.upsert(vec![keyed_point("a", 1)], "v", &Stop::never()).unwrap();
     assert_eq!(made(&peer), ["a", "a"]);
     peer.on("DELETE ", |_| Reply::result(true.into()));
     assert_eq!(store.drop_collection(&Stop::never()), Ok(true));
-    store.upsert(vec![of("a", 1)], "v", &Stop::never()).unwrap();
+    store.upsert(vec![keyed_point("a", 1)], "v", &Stop::never()).unwrap();
     assert_eq!(made(&peer), ["a", "a", "a"]);
 }
 
@@ -115,21 +120,21 @@ fn a_shard_that_no_node_has_made_yet_is_waited_for() {
         1 => Reply::error(500, "Service internal error: The replica set for shard 1 has no `Active` replica"),
         _ => written("completed"),
     });
-    assert_eq!(sharded(&peer).upsert(vec![of("a", 1)], "v", &Stop::never()), Ok(()));
+    assert_eq!(sharded(&peer).upsert(vec![keyed_point("a", 1)], "v", &Stop::never()), Ok(()));
     assert_eq!((made(&peer).len(), peer.asked("PUT /points").len()), (1, 3));
 }
 
 #[test]
-fn a_point_without_a_text_in_the_field_is_named_and_nothing_is_written() {
+fn point_without_shard_key_is_refused() {
     let peer = Scripted::start();
-    let points = vec![of("a", 1), point(PointId::Number(2), json!({"repository": 5}))];
+    let points = vec![keyed_point("a", 1), point(PointId::Number(2), json!({"repository": 5}))];
     let error = sharded(&peer).upsert(points, "v", &Stop::never()).unwrap_err();
     assert!(error.to_string().contains("point 2 has no text in `repository`"), "{error}");
     assert_eq!(peer.total(), 0);
 }
 
 #[test]
-fn a_filter_that_fixes_the_field_is_asked_of_its_shards_alone() {
+fn filter_on_the_shard_key_asks_only_its_shards() {
     let peer = Scripted::start();
     peer.on("POST /points/query", |_| no_hits());
     peer.on("POST /points/scroll", |_| hits(&[]));

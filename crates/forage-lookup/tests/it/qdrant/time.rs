@@ -62,7 +62,7 @@ fn a_server_that_never_answers_ends_by_the_time_for_a_request() {
 }
 
 #[test]
-fn a_socket_that_says_nothing_ends_by_the_time_for_a_request() {
+fn silent_socket_ends_by_the_request_timeout() {
     let (_listener, address) = deaf();
     for scheme in ["http", "https"] {
         let begun = Instant::now();
@@ -77,7 +77,7 @@ fn a_socket_that_says_nothing_ends_by_the_time_for_a_request() {
 /// A socket whose queue is full. A client gets no reply at all, as from a firewall that drops packets.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_address_that_does_not_even_connect_ends_by_the_time_for_a_connection() {
+fn unreachable_address_ends_by_the_connect_timeout() {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
     socket.listen(0).unwrap();
@@ -103,7 +103,7 @@ fn an_address_that_does_not_even_connect_ends_by_the_time_for_a_connection() {
 
 /// The answer arrives one byte at a time, but neither the head nor the body is ever complete.
 #[test]
-fn an_answer_that_comes_in_part_ends_by_the_deadline_of_the_call() {
+fn partial_response_ends_by_the_deadline() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 90000\r\n\r\n";
     let pause = Duration::from_millis(30);
     for is_head in [true, false] {
@@ -120,7 +120,7 @@ fn an_answer_that_comes_in_part_ends_by_the_deadline_of_the_call() {
 }
 
 #[test]
-fn what_has_ended_before_is_not_sent() {
+fn expired_call_is_not_sent() {
     let peer = Scripted::start();
     let store = store(&peer);
     let cancelled = Stop::never();
@@ -195,7 +195,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream) {
 }
 
 #[test]
-fn after_a_timeout_the_next_call_connects_anew() {
+fn call_after_a_timeout_reconnects() {
     let peer = Scripted::start();
     peer.on("POST /points/query", |_| no_hits());
     let (address, connections) = forgetful(&peer.address(), 1);

@@ -36,7 +36,7 @@ fn url(peer: &Scripted) -> String {
 }
 
 #[test]
-fn an_authority_that_nobody_named_is_refused() {
+fn unknown_certificate_authority_is_refused() {
     #[expect(clippy::disallowed_methods, reason = "how the other test speaks to this one")]
     if let Ok(url) = std::env::var(ADDRESS) {
         assert_eq!(ask(&ServerStore::connect(settings(&url)).unwrap(), &Stop::never()), Ok(0));
@@ -60,7 +60,7 @@ fn an_authority_that_ssl_cert_file_names_counts() {
     // We need another process: all threads share the environment of this one.
     #[expect(clippy::disallowed_methods, reason = "the environment is given to another process")]
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let asking = command.args(["--exact", "qdrant::tls::an_authority_that_nobody_named_is_refused"]);
+    let asking = command.args(["--exact", "qdrant::tls::unknown_certificate_authority_is_refused"]);
     let output = asking.env("SSL_CERT_FILE", &file).env(ADDRESS, url(&peer)).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(peer.total(), 1);

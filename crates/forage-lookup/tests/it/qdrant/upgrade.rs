@@ -14,7 +14,7 @@ use forage_lookup::{
     NameMatch, PointFilter, PointId, PointStore, Retriever, Sharding, count_chunks,
 };
 
-use crate::qdrant::fillings::{anew, chunks, fill_spread, spread, store_at};
+use crate::qdrant::fillings::{chunks, fill_spread, fresh_fill, spread, store_at};
 use crate::qdrant::server::{Cluster, programs_in_turn, version_of};
 use crate::support::{USING, all, creation, places, some_points, upsert};
 
@@ -287,11 +287,11 @@ fn answers(urls: &[String], watched: &Watched, collection: &str) -> BTreeMap<Str
 }
 
 #[test]
-fn a_cluster_is_upgraded_node_by_node_under_lookups_and_fillings() {
+fn rolling_upgrade_under_lookups_and_fills() {
     let Some([before, after]) = programs_in_turn() else { return };
     let versions = [version_of(&before), version_of(&after)];
     assert_ne!(versions[0], versions[1], "there is nothing to upgrade");
-    let (mut cluster, trees) = (Cluster::of(&before, 3), tempfile::tempdir().unwrap());
+    let (mut cluster, trees) = (Cluster::start(&before, 3), tempfile::tempdir().unwrap());
     let urls: Vec<String> = cluster.nodes.iter().map(|node| node.url()).collect();
     let mut expected = BTreeMap::new();
     for watched in &WATCHED {
@@ -362,7 +362,7 @@ fn is_as_anew(
         for (query, said) in &answers {
             assert_eq!(said, &answers_before[&(watched.name, query.clone())], "{query} in {}", watched.name);
         }
-        expected.insert(watched.name, anew(cluster, "repo", &watched.tree(trees)));
+        expected.insert(watched.name, fresh_fill(cluster, "repo", &watched.tree(trees)));
         assert_eq!(answers, self::answers(&urls, watched, "anew"), "{}", watched.name);
     }
     for away in 0..cluster.nodes.len() {
@@ -388,7 +388,7 @@ fn is_as_anew(
 /// A collection names its encoding. If this is another version than ours, we must neither query nor change
 /// it.
 #[test]
-fn a_collection_of_another_version_of_the_encoding_is_refused_and_left_as_it_is() {
+fn collection_of_other_encoding_version_is_refused() {
     let ours = CodeSuperset::new().contract();
     let theirs = ours.as_str().replacen("code-superset/2 ", "code-superset/3 ", 1);
     assert_ne!(theirs, ours.as_str());

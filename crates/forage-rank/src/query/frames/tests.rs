@@ -7,7 +7,7 @@ fn read(text: &str) -> Vec<String> {
         reader.read(line, true);
     }
     let tell = |file: ReportedFile| {
-        let trace = file.trace.map_or("-".to_owned(), |nth| nth.to_string());
+        let trace = file.trace.map_or("-".to_owned(), |index| index.to_string());
         format!("{trace} {} {}", file.names.join("<"), file.function.unwrap_or_default())
     };
     reader.finish().into_iter().map(tell).collect()

@@ -28,7 +28,7 @@ enum PieceKind {
 
 /// Splits a text so that as little as possible remains unknown.
 pub(super) fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
-    let Some(lexicon) = Lexicon::of(language) else { return vec![Piece::Unknown(text)] };
+    let Some(lexicon) = Lexicon::for_language(language) else { return vec![Piece::Unknown(text)] };
     let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let count = offsets.len() - 1;
     let mut best = vec![(f32::INFINITY, 0, PieceKind::Unknown); count + 1];
@@ -72,8 +72,8 @@ fn doubt(parts: &mut [(&str, PieceKind)]) {
     let mut changed = true;
     while changed {
         changed = false;
-        for nth in 0..parts.len() {
-            let (part, kind) = parts[nth];
+        for index in 0..parts.len() {
+            let (part, kind) = parts[index];
             if kind == PieceKind::Unknown {
                 continue;
             }
@@ -85,11 +85,12 @@ fn doubt(parts: &mut [(&str, PieceKind)]) {
                         && (is_short || is_katakana(part) && is_katakana(other))
                 })
             };
-            let before = nth.checked_sub(1).and_then(|before| parts.get(before));
+            let before = index.checked_sub(1).and_then(|before| parts.get(before));
             let follows_unknown = is_hangul(part)
                 && before.is_some_and(|(other, kind)| *kind == PieceKind::Unknown && is_hangul(other));
-            if follows_unknown && kind == PieceKind::Entry || touches(before) || touches(parts.get(nth + 1)) {
-                parts[nth].1 = PieceKind::Unknown;
+            if follows_unknown && kind == PieceKind::Entry || touches(before) || touches(parts.get(index + 1))
+            {
+                parts[index].1 = PieceKind::Unknown;
                 changed = true;
             }
         }

@@ -170,7 +170,7 @@ impl Tables {
 }
 
 impl Lexicon {
-    pub(super) fn of(language: Language) -> Option<&'static Self> {
+    pub(super) fn for_language(language: Language) -> Option<&'static Self> {
         TABLES.lexicons.get(&language)
     }
 
@@ -280,7 +280,7 @@ impl Lexicon {
     }
 
     /// Splits a compound into parts, each of which must be an entry or an English word.
-    fn compound(&self, word: &str, most: usize) -> Option<Vec<SenseMatch>> {
+    fn compound(&self, word: &str, max: usize) -> Option<Vec<SenseMatch>> {
         let ends: Vec<usize> = word.char_indices().map(|(at, _)| at).skip(SHORTEST_PART).collect();
         for &end in ends.iter().rev() {
             let (head, rest) = word.split_at(end);
@@ -298,7 +298,7 @@ impl Lexicon {
                 }
                 // At least one part must be foreign, or compounds of English words would match.
                 let is_foreign = self.entries.contains_key(&word[..end]) || english_part(tail).is_none();
-                if is_foreign && let Some(tail) = self.tail(tail, most - 1) {
+                if is_foreign && let Some(tail) = self.tail(tail, max - 1) {
                     return Some([vec![head], tail].concat());
                 }
             }
@@ -306,9 +306,9 @@ impl Lexicon {
         None
     }
 
-    fn tail(&self, tail: &str, most: usize) -> Option<Vec<SenseMatch>> {
-        if most > 1
-            && let Some(parts) = self.compound(tail, most)
+    fn tail(&self, tail: &str, max: usize) -> Option<Vec<SenseMatch>> {
+        if max > 1
+            && let Some(parts) = self.compound(tail, max)
         {
             return Some(parts);
         }
@@ -341,13 +341,13 @@ fn english_part(part: &str) -> Option<&'static str> {
 /// Returns true if a word is an entry followed by an inflection. Short entries must have short endings.
 fn is_inflected(entry: &str, word: &str) -> bool {
     let Some(ending) = word.strip_prefix(entry) else { return false };
-    let most = match entry.chars().count() {
+    let max = match entry.chars().count() {
         0..=2 => 1,
         3 => 5,
         4 => 6,
         _ => 8,
     };
-    ending.chars().count() <= most
+    ending.chars().count() <= max
 }
 
 /// Returns true for words of English code and questions. We compare stems.

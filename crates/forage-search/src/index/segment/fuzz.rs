@@ -76,7 +76,7 @@ fn wrong_numbers_with_valid_checksums_do_not_panic() {
             let Ok(parts) = segment.parts(&query(source, fuzzy), &Stop::never()) else { continue };
             assert!(segment.files_of(&parts).len() <= segment.len());
             for file in 0..segment.len().min(50) {
-                let stretches = segment.stretches(file, &parts).unwrap_or_default();
+                let stretches = segment.ranges(file, &parts).unwrap_or_default();
                 assert!(stretches.iter().all(|stretch| stretch.bytes.start < stretch.bytes.end));
             }
         }

@@ -1,32 +1,35 @@
 //! Text rendering of `grep_search`.
 
 use crate::head::Counts;
-use crate::several::whole_path;
+use crate::multi_root::whole_path;
 use forage_fs::Root;
 use std::fmt::Write as _;
 
 use super::super::line_search::NoMatches;
 use super::request::GrepOutput;
 use super::uses::{self, ListedFirst, UseGroup};
-use super::{GrepFile, GrepResponse, rest};
-use crate::border::Border;
+use super::{GrepFile, GrepResponse, remaining};
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
-use crate::notes::{MORE, most_that_fits, notes, notes_bytes, with_notes};
+use crate::notes::{MORE, max_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 
 impl Render for GrepResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
-        self.not_searched.redact(border);
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
+        self.not_searched.redact(redactor);
         for directory in &mut self.elsewhere {
-            border.name(&mut directory.path);
+            redactor.name(&mut directory.path);
         }
-        self.left_out.iter_mut().for_each(|receiver| border.text(&mut receiver.name));
-        self.implementations.iter_mut().flat_map(|it| &mut it.symbol).for_each(|symbol| border.text(symbol));
+        self.left_out.iter_mut().for_each(|receiver| redactor.text(&mut receiver.name));
+        self.implementations
+            .iter_mut()
+            .flat_map(|it| &mut it.symbol)
+            .for_each(|symbol| redactor.text(symbol));
         for line in self.files.iter_mut().flat_map(|file| &mut file.lines) {
-            line.within.iter_mut().for_each(|within| border.text(&mut within.symbol));
+            line.within.iter_mut().for_each(|within| redactor.text(&mut within.symbol));
         }
     }
 
@@ -69,7 +72,7 @@ impl Render for GrepResponse {
         let has_context = response.files.iter().any(|file| file.lines.len() as u64 > file.match_count);
         let is_too_much = !response.context_is_asked_for && shown > limits::GREP_CONTEXT_MATCHES;
         let texts = |shown: u64, detail: ContextDetail, note: Option<String>| {
-            let mut all: Vec<String> = note.into_iter().chain(rest::note(response, shown)).collect();
+            let mut all: Vec<String> = note.into_iter().chain(remaining::note(response, shown)).collect();
             all.extend(notes(outcome, searched));
             (body(response, (detail, budget), shown), all)
         };
@@ -108,13 +111,14 @@ impl Render for GrepResponse {
             // not fit.
             notes.retain(|note| !note.starts_with(MORE));
             notes.extend(
-                rest::cursor(response, shown).map(|cursor| format!("{MORE}{}", outcome.names.go_on(&cursor))),
+                remaining::cursor(response, shown)
+                    .map(|cursor| format!("{MORE}{}", outcome.names.continuation(&cursor))),
             );
             (text, notes)
         };
-        let most =
-            most_that_fits(usize::try_from(shown).unwrap_or(usize::MAX), |shown| fits(&cut(shown as u64)));
-        rendered(cut(most as u64), true, ContextDetail::Matches, most as u64)
+        let max =
+            max_that_fits(usize::try_from(shown).unwrap_or(usize::MAX), |shown| fits(&cut(shown as u64)));
+        rendered(cut(max as u64), true, ContextDetail::Matches, max as u64)
     }
 }
 
@@ -167,12 +171,15 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
             };
         }
         let shown = files.iter().map(|file| file.match_count).sum();
-        let mut all: Vec<String> = rest::note(response, shown).into_iter().collect();
+        let mut all: Vec<String> = remaining::note(response, shown).into_iter().collect();
         all.extend(notes(outcome, Some(response.files_searched)));
         if let Some(last) = files.last().filter(|_| files.len() < response.files.len()) {
             // The cursor of the outcome would skip the files that do not fit.
             all.retain(|note| !note.starts_with(MORE));
-            all.push(format!("{MORE}{}", outcome.names.go_on(&rest::cursor_behind(response, last))));
+            all.push(format!(
+                "{MORE}{}",
+                outcome.names.continuation(&remaining::cursor_after(response, last))
+            ));
         }
         (text, all)
     };
@@ -181,7 +188,7 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
         text.len() + notes_bytes(&notes) <= budget
     };
     let files = &response.files[..];
-    let shown = most_that_fits(files.len(), |shown| fits(&files[..shown]));
+    let shown = max_that_fits(files.len(), |shown| fits(&files[..shown]));
     let (text, notes) = text(&files[..shown]);
     let mut named = ShownFiles::default();
     files[..shown].iter().for_each(|file| named.named(&file.path, file.match_count));

@@ -109,13 +109,13 @@ impl GrepRequest {
 impl GrepRequest {
     /// Converts the request to one for the line search.
     pub(super) fn asked(&self, context: &Context, unit: ResultUnit, mut clamp: Clamp) -> LineRequest<'_> {
-        let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
-        let lines = clamp.number("context_lines", self.context_lines, default, 0, most);
+        let (default, max) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
+        let lines = clamp.number("context_lines", self.context_lines, default, 0, max);
         // A caller that sets only one side does not expect the default on the other one.
         let is_one_sided = self.before_context.is_some() || self.after_context.is_some();
         let other = if is_one_sided && self.context_lines.is_none() { 0 } else { lines };
-        let before = clamp.number("before_context", self.before_context, other, 0, most);
-        let after = clamp.number("after_context", self.after_context, other, 0, most);
+        let before = clamp.number("before_context", self.before_context, other, 0, max);
+        let after = clamp.number("after_context", self.after_context, other, 0, max);
         let is_insensitive = self.ignore_case.unwrap_or(false);
         let include_ignored = self.include_ignored.unwrap_or(false);
         LineRequest {

@@ -21,8 +21,8 @@ use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
     may_implement, mentions,
 };
-use forage_redact::Hidden;
-use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
+use forage_redact::RedactionReport;
+use forage_search::{EventKind, FileEvents, Pattern, ResumePoint, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,11 +31,10 @@ use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
 pub(super) use self::render::{ListedFirst, UseGroup, headline};
 pub(super) use self::subtypes::Subtypes;
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
-use super::gathered::{Gathered, GatheredQuestion, MentioningFile, cached};
-use super::rest::DirectoryTally;
+use super::referencing_files::{ReferencingFile, ReferencingFiles, UsesCacheKey, cached};
+use super::remaining::DirectoryCounts;
 use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
-use crate::border::Border;
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::error::ToolError;
@@ -44,6 +43,7 @@ use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::outlines::Parsed;
+use crate::output_redactor::OutputRedactor;
 use crate::text::{KEYWORD_PREFIXES, clip, count, grouped, quoted};
 use crate::tool::Tool as _;
 
@@ -133,8 +133,8 @@ fn run_for(
     qualified: QualifiedName<'_>,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
-    let most = limits::GREP_MATCHES_MAX;
-    let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
+    let max = limits::GREP_MATCHES_MAX;
+    let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, max);
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
             "invert_match",
@@ -151,16 +151,16 @@ fn run_for(
     let LineSearch { start, bound, cursor, .. } = &line_search;
     // We know the order of the files only once we know all files, so the walk must start at the beginning.
     let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
-    let mut hidden = Hidden::default();
+    let mut hidden = RedactionReport::default();
     let mut reader = UseReader::new(&line_search, qualified, &mut hidden)?;
     // We must not cache the files of a range: a commit changes them without changing the tree.
     let gathered = match request.changed {
         None => reader.cached_or_gathered(reader.question(*bound), start, walk)?,
         Some(_) => Arc::new(reader.gather(start, walk)?),
     };
-    let Gathered { files, report, all_known, .. } = &*gathered;
+    let ReferencingFiles { files, report, all_known, .. } = &*gathered;
     let not_searched = line_search.verdict(report, files.is_empty() && *all_known)?;
-    reader.hold(files, cursor.as_ref(), max_results);
+    reader.read_ahead(files, cursor.as_ref(), max_results);
     let mut notes: Vec<String> = reader.find_subtypes(&gathered, start, walk).into_iter().collect();
     if request.ignore_case.unwrap_or(false) {
         notes.push("the search is case-sensitive: names are compared exactly".to_owned());
@@ -207,11 +207,11 @@ fn response(
     request: &GrepRequest,
     QualifiedName { name, qualifier }: QualifiedName<'_>,
     line_search: &LineSearch<'_>,
-    gathered: &Gathered,
+    gathered: &ReferencingFiles,
     page: &mut UsesPage,
 ) -> GrepResponse {
     let LineSearch { start, bound, cursor, .. } = line_search;
-    let Gathered { files, report, is_complete, all_known, .. } = gathered;
+    let ReferencingFiles { files, report, is_complete, all_known, .. } = gathered;
     GrepResponse {
         path: start.display().into_owned(),
         match_count: files.iter().map(|file| file.matches).sum(),
@@ -229,7 +229,7 @@ fn response(
         continued: cursor.is_some(),
         has_pages: *all_known,
         no_file_chosen: line_search.no_file_chosen(report),
-        ..GrepResponse::of(request)
+        ..GrepResponse::for_request(request)
     }
 }
 
@@ -237,10 +237,10 @@ fn response(
 fn add_notes(
     outcome: &mut ToolOutcome<GrepResponse>,
     line_search: &LineSearch<'_>,
-    gathered: &Gathered,
+    gathered: &ReferencingFiles,
     page: &UsesPage,
 ) {
-    let Gathered { report, all_known, .. } = gathered;
+    let ReferencingFiles { report, all_known, .. } = gathered;
     if page.not_narrowed > 0 && outcome.response.qualifier.is_some() {
         let files = count(page.not_narrowed, "file");
         outcome
@@ -256,8 +256,8 @@ fn add_notes(
     outcome.skipped.add_many(SkipReason::Unreadable, page.skipped.get(SkipReason::Unreadable));
     let narrow = narrow(&line_search.context.names);
     if report.broke_off {
-        let most = grouped(limits::GREP_USES_FILES as u64);
-        outcome.warnings.push(format!("more than {most} files contain the name; {narrow}"));
+        let max = grouped(limits::GREP_USES_FILES as u64);
+        outcome.warnings.push(format!("more than {max} files contain the name; {narrow}"));
         outcome.truncated_by = Some(Limit::Entries);
     }
     if !all_known && page.is_cut {
@@ -279,7 +279,7 @@ struct UsesPage {
     is_cut: bool,
     /// True if the bytes of one file's lines filled the page, rather than the number of lines.
     by_bytes: bool,
-    elsewhere: DirectoryTally,
+    elsewhere: DirectoryCounts,
     skipped: Skipped,
     /// Lines that the qualifier excludes, by the type or module that the name belongs to there.
     left_out: BTreeMap<String, u64>,
@@ -337,7 +337,7 @@ struct UseReader<'a> {
     /// Depth of the directory where the search starts.
     start_depth: usize,
     stop: &'a Stop,
-    border: Border<'a>,
+    border: OutputRedactor<'a>,
     held: HeldFiles,
     /// Types that implement or extend the qualifier.
     subtypes: Arc<Subtypes>,
@@ -385,7 +385,7 @@ impl<'a> UseReader<'a> {
     fn new(
         line_search: &'a LineSearch<'a>,
         qualified: QualifiedName<'a>,
-        hidden: &'a mut Hidden,
+        hidden: &'a mut RedactionReport,
     ) -> Result<Self, ToolError> {
         let LineSearch { context, root, start, walk, stop, .. } = line_search;
         Ok(Self {
@@ -405,16 +405,16 @@ impl<'a> UseReader<'a> {
             around: line_search.asked.around,
             start_depth: start.depth(),
             stop,
-            border: Border::new(&context.redactor, hidden),
+            border: OutputRedactor::new(&context.redactor, hidden),
             held: HeldFiles::default(),
             subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
         })
     }
 
     /// Builds the key of the cache for the files that contain the name.
-    fn question(&self, bound: u64) -> GatheredQuestion {
+    fn question(&self, bound: u64) -> UsesCacheKey {
         let QualifiedName { name, qualifier } = self.qualified;
-        GatheredQuestion {
+        UsesCacheKey {
             bound,
             max_file_bytes: self.context.max_file_bytes,
             name: name.to_owned(),
@@ -424,7 +424,12 @@ impl<'a> UseReader<'a> {
 
     /// Finds the subtypes of the qualifier if several files may define the name. Returns a note if some
     /// subtypes are unknown.
-    fn find_subtypes(&mut self, gathered: &Gathered, start: &RelPath, walk: &WalkOptions) -> Option<String> {
+    fn find_subtypes(
+        &mut self,
+        gathered: &ReferencingFiles,
+        start: &RelPath,
+        walk: &WalkOptions,
+    ) -> Option<String> {
         let qualifier = self.qualified.qualifier?;
         gathered.files.iter().filter(|file| file.may_define).nth(1)?;
         self.subtypes =
@@ -458,10 +463,10 @@ impl<'a> UseReader<'a> {
     /// Reuses the files that an earlier call gathered in the same watched tree, or gathers them now.
     fn cached_or_gathered(
         &self,
-        question: GatheredQuestion,
+        question: UsesCacheKey,
         start: &RelPath,
         walk: &WalkOptions,
-    ) -> Result<Arc<Gathered>, ToolError> {
+    ) -> Result<Arc<ReferencingFiles>, ToolError> {
         let Some(cache) = &self.context.gathered_uses else { return self.gather(start, walk).map(Arc::new) };
         let tree = || self.context.index(self.root)?.watched(walk);
         let before = tree();
@@ -482,11 +487,11 @@ impl<'a> UseReader<'a> {
     }
 
     /// Finds all files that contain the name.
-    fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<Gathered, ToolError> {
+    fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<ReferencingFiles, ToolError> {
         // We reserve a part of the time for preparing the page.
         let gathering = self.stop.within(self.context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
         let scan = ScanOptions { exhaustive: true, ..self.scan((0, 0), usize::MAX) };
-        let mut files: Vec<MentioningFile> = Vec::new();
+        let mut files: Vec<ReferencingFile> = Vec::new();
         // Files with more lines than we keep of one file. We count these separately.
         let mut uncounted: Vec<usize> = Vec::new();
         let report = search(self.root, start, walk, self.pattern, &scan, &gathering, |file| {
@@ -500,7 +505,7 @@ impl<'a> UseReader<'a> {
             if file.more {
                 uncounted.push(files.len());
             }
-            files.push(MentioningFile {
+            files.push(ReferencingFile {
                 part: self.order(&file),
                 matches: file.matches,
                 // One of the lines that we did not keep may also be a definition.
@@ -516,22 +521,22 @@ impl<'a> UseReader<'a> {
         // Unless we know all files, a later page might find files that belong before its start.
         let all_known = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
         let mut is_complete = is_whole(&report) && all_known;
-        for nth in uncounted {
-            match self.count(&files[nth].path) {
-                Some(matches) => files[nth].matches = matches,
+        for index in uncounted {
+            match self.count(&files[index].path) {
+                Some(matches) => files[index].matches = matches,
                 None => is_complete = false,
             }
         }
         if all_known {
             files.sort();
         }
-        Ok(Gathered { files, report, is_complete, all_known, ..Gathered::default() })
+        Ok(ReferencingFiles { files, report, is_complete, all_known, ..ReferencingFiles::default() })
     }
 
     /// Reads the files for this answer in advance, in parallel.
-    fn hold(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) {
-        let (most, most_bytes) = limits::GREP_USES_HELD;
-        let is_ahead = |file: &&MentioningFile| {
+    fn read_ahead(&mut self, files: &[ReferencingFile], cursor: Option<&Cursor>, max_results: u64) {
+        let (max, most_bytes) = limits::GREP_USES_HELD;
+        let is_ahead = |file: &&ReferencingFile| {
             cursor.is_none_or(|cursor| (file.part, &file.path) >= (cursor.distance, &cursor.path))
         };
         let mut lines = 0;
@@ -542,7 +547,7 @@ impl<'a> UseReader<'a> {
             lines += file.matches;
             is_within
         });
-        let paths: Vec<&RelPath> = page.take(most).map(|file| &file.path).collect();
+        let paths: Vec<&RelPath> = page.take(max).map(|file| &file.path).collect();
         let bytes = AtomicUsize::new(0);
         let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
@@ -577,9 +582,9 @@ impl<'a> UseReader<'a> {
     }
 
     /// Collects lines after the cursor until the page is full.
-    fn page(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
+    fn page(&mut self, files: &[ReferencingFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
         let mut page = UsesPage::default();
-        for MentioningFile { part, path, matches, .. } in files {
+        for ReferencingFile { part, path, matches, .. } in files {
             let place = (*part, path);
             let is_before = |cursor: &Cursor| place < (cursor.distance, &cursor.path);
             if cursor.is_some_and(is_before) {
@@ -598,8 +603,8 @@ impl<'a> UseReader<'a> {
             }
             let (mut given, mut is_first) = (given, true);
             loop {
-                let most = usize::try_from(max_results - page.matches + 1).unwrap_or(usize::MAX);
-                let Some(lines) = self.file(path, given, most, &mut page.skipped) else {
+                let max = usize::try_from(max_results - page.matches + 1).unwrap_or(usize::MAX);
+                let Some(lines) = self.file(path, given, max, &mut page.skipped) else {
                     // We know that the file has such lines, but could not read them.
                     page.is_cut |= self.stop.check().is_some();
                     break;
@@ -609,7 +614,7 @@ impl<'a> UseReader<'a> {
                 page.add(GrepFile { order: place.0, ..lines.record });
                 lines.left_out.into_iter().for_each(|name| *page.left_out.entry(name).or_default() += 1);
                 page.is_cut = lines.has_more;
-                page.by_bytes = lines.has_more && lines.found + 1 < most as u64;
+                page.by_bytes = lines.has_more && lines.found + 1 < max as u64;
                 // The following lines take the place of the excluded ones.
                 let goes_on =
                     lines.has_more && !page.by_bytes && lines.found > 0 && page.matches < max_results;
@@ -623,10 +628,10 @@ impl<'a> UseReader<'a> {
     }
 
     /// Reads at most `most - 1` lines of a file, beginning after the given line.
-    fn file(&mut self, path: &RelPath, behind: u64, most: usize, skipped: &mut Skipped) -> Option<FileLines> {
-        let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
+    fn file(&mut self, path: &RelPath, tail: u64, max: usize, skipped: &mut Skipped) -> Option<FileLines> {
+        let after = (tail > 0).then(|| ResumePoint::Matches(path.clone(), tail));
         // We search one file that is known to contain the name, so an index would not help.
-        let scan = ScanOptions { after, index: None, ..self.scan(self.around, most) };
+        let scan = ScanOptions { after, index: None, ..self.scan(self.around, max) };
         let scan = self.border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut found = None;
         let report = search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
@@ -641,7 +646,7 @@ impl<'a> UseReader<'a> {
         let mut file = found?;
         let mut has_more = file.more || report.stopped.is_some();
         let mut matches = file.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Match);
-        if let Some(end) = matches.nth(most - 1).map(|(end, _)| end) {
+        if let Some(end) = matches.nth(max - 1).map(|(end, _)| end) {
             has_more = true;
             self.border.truncate(&mut file.events, end);
         }
@@ -655,7 +660,7 @@ impl<'a> UseReader<'a> {
         let (mut left_out, mut is_narrowed) = (Vec::new(), false);
         // If this file is too large to parse, its lines will have no kind.
         if let Some(file) = self.outlined(path) {
-            tell(&mut record, path, &file, self.qualified.name);
+            annotate_lines(&mut record, path, &file, self.qualified.name);
             if let Some(narrowing) = self.narrowing(path, &file) {
                 left_out = leave_out(&mut record, &narrowing, self.around);
                 is_narrowed = true;
@@ -720,7 +725,7 @@ fn defines(kind: DefinitionKind) -> bool {
 }
 
 /// Sets the kind of use and the enclosing definition of each line.
-fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) {
+fn annotate_lines(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) {
     let OutlinedFile { text, outline, uses } = file;
     let definitions = &outline.definitions;
     let path = file_name(path);

@@ -1,6 +1,6 @@
 //! The records of `keyword_lookup`.
 
-use forage_lookup::{Beyond, Lookup, LookupState, NameFacts, NameMatch};
+use forage_lookup::{Lookup, LookupState, NameFacts, NameMatch, UnfilteredCounts};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -70,7 +70,7 @@ pub enum Presence {
 }
 
 impl LookupName {
-    pub(super) fn of(facts: NameFacts) -> Self {
+    pub(super) fn from_facts(facts: NameFacts) -> Self {
         let presence = match () {
             () if facts.whole > 0 => Presence::Present,
             () if facts.other_case > 0 => Presence::OtherCase,
@@ -104,7 +104,9 @@ pub struct LookupWithoutFilter {
 }
 
 impl LookupWithoutFilter {
-    pub(super) fn of(Beyond { points, is_at_least, under_filter }: Beyond) -> Self {
+    pub(super) fn from_counts(
+        UnfilteredCounts { points, is_at_least, under_filter }: UnfilteredCounts,
+    ) -> Self {
         Self { chunks: points, at_least: is_at_least, under_filter }
     }
 }

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::records::{Has, LookupHit, LookupResponse, LookupStatus, Presence};
-use crate::border::Border;
 use crate::head::Counts;
 use crate::limits;
 use crate::lines::fit_steps;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{clip_line, count, quoted, quoted_query};
@@ -24,9 +24,9 @@ enum LookupDetail {
 }
 
 impl Render for LookupResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         // Payloads and lines have already been redacted.
-        self.reason.iter_mut().for_each(|reason| border.text(reason));
+        self.reason.iter_mut().for_each(|reason| redactor.text(reason));
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
@@ -41,7 +41,7 @@ impl Render for LookupResponse {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.hits.is_empty() {
-            return Rendered::without_files(with_notes(nothing(response), &notes), false);
+            return Rendered::without_files(with_notes(no_results(response), &notes), false);
         }
         let steps = [(LookupDetail::Places, "lines are left out; ask for fewer results".to_owned())];
         let fitted = fit_steps(LookupDetail::Lines, steps, |detail| body(response, detail), notes, budget);
@@ -63,7 +63,7 @@ fn shown_places(response: &LookupResponse, detail: LookupDetail) -> ShownFiles {
     files
 }
 
-fn nothing(response: &LookupResponse) -> String {
+fn no_results(response: &LookupResponse) -> String {
     let (query, place) = (quoted_query(&response.query), sanitize_line(&response.collection));
     let reason = sanitize_line(response.reason.as_deref().unwrap_or_default());
     match response.status {

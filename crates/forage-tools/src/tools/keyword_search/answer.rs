@@ -22,7 +22,7 @@ use crate::text::clip;
 
 /// A file that the model kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KeptAnswerFile {
+pub(super) struct SelectedFile {
     /// Index among the files of the evidence.
     pub(super) file: usize,
     /// The explanation as one line.
@@ -47,7 +47,7 @@ pub struct LineRange {
 /// An answer in the model's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ParsedAnswer {
-    pub(super) kept: Vec<KeptAnswerFile>,
+    pub(super) kept: Vec<SelectedFile>,
     /// Files that the text around the answer names, but not the answer itself.
     pub(super) mentioned: Vec<usize>,
     /// Lines or entries that name a file which is not in the evidence, or that repeat the text of a file.
@@ -58,9 +58,9 @@ pub(super) struct ParsedAnswer {
 
 /// The part of a text that a parser understands, and the rest.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct PartialParse {
     /// The files of the answer; `None` if there is none.
-    pub(super) kept: Option<Vec<KeptAnswerFile>>,
+    pub(super) kept: Option<Vec<SelectedFile>>,
     /// See [`ParsedAnswer`].
     pub(super) dropped: usize,
     /// See [`ParsedAnswer`].
@@ -71,12 +71,12 @@ pub(super) struct Reading {
 
 /// The text has different answers, or words whose meaning would decide.
 #[derive(Debug)]
-pub(super) struct Unclear;
+pub(super) struct Ambiguous;
 
 /// The grade of a file to which the model gave none. This is the lowest grade of a relevant file.
 const UNGRADED: u8 = 1;
 
-impl KeptAnswerFile {
+impl SelectedFile {
     /// Creates the entry of a file, with the model's words about this file as one clean line.
     pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &FileNames<'_>) -> Self {
         let grade = names.by_id().then_some(grade.unwrap_or(UNGRADED));
@@ -90,7 +90,7 @@ impl KeptAnswerFile {
 /// A fenced block counts as the answer only if the text around it has none, because models quote files and
 /// show code in fences.
 pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
-    let (text, is_cut) = spoken(text);
+    let (text, is_cut) = strip_reasoning(text);
     let (plain, fences) = fences(text);
     let mut reading = read(&plain, "", names).ok()?;
     let mut prose = reading.prose.clone();
@@ -108,7 +108,7 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     } else {
         fences.iter().for_each(|(_, fenced)| prose.push_str(fenced));
     }
-    let mut kept: Vec<KeptAnswerFile> = Vec::new();
+    let mut kept: Vec<SelectedFile> = Vec::new();
     for file in reading.kept? {
         // The first mention is the most relevant one.
         if kept.iter().all(|known| known.file != file.file) {
@@ -125,12 +125,12 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
 }
 
 /// Parses the only answer in a text that follows `before`.
-fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Unclear> {
+fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<PartialParse, Ambiguous> {
     let (json, rest) = json::read(text, names)?;
     let list = list::read(&rest, before, names)?;
     match (&json.kept, &list.kept) {
-        (Some(_), Some(_)) => Err(Unclear),
-        (Some(_), None) => Ok(Reading { prose: list.prose, ..json }),
+        (Some(_), Some(_)) => Err(Ambiguous),
+        (Some(_), None) => Ok(PartialParse { prose: list.prose, ..json }),
         (None, _) => Ok(list),
     }
 }
@@ -159,7 +159,7 @@ fn fences(text: &str) -> (String, Vec<(usize, String)>) {
 
 /// Strips the model's reasoning from a text. If reasoning follows the answer, we cut the text there and
 /// return true. Servers do this themselves if they know the model.
-fn spoken(text: &str) -> (&str, bool) {
+fn strip_reasoning(text: &str) -> (&str, bool) {
     let text = without_reasoning(final_channel(text.trim()));
     let lines = text.split_inclusive('\n').take_while(|line| Thought::at_start(line).is_none());
     let length: usize = lines.map(str::len).sum();

@@ -61,7 +61,7 @@ pub(super) fn add_ranked(
     let Ranking { files, words, .. } = ranking;
     let known = |hit: FileHit| Some((RelPath::parse(&hit.path, &RelPath::root()).ok()?, hit));
     let (paths, hits): (Vec<RelPath>, Vec<FileHit>) = files.into_iter().filter_map(known).unzip();
-    let choose = |nth: usize, text: &[u8]| best_lines(&hits[nth], &words, text);
+    let choose = |index: usize, text: &[u8]| best_lines(&hits[index], &words, text);
     let added = gathered.add_ranked(root, start, &paths, options, stop, &choose);
     let mut warnings = Vec::new();
     if is_provisional {

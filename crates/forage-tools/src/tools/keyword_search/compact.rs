@@ -92,9 +92,9 @@ pub(super) fn pack(
         .collect();
     let entries: Vec<EvidenceBlock> = candidates.iter().map(|candidate| candidate.entry(&headings)).collect();
     // Bytes that the files after each one will take if each is shown as one line.
-    let mut behind = vec![0; entries.len() + 1];
+    let mut after = vec![0; entries.len() + 1];
     for (index, entry) in entries.iter().enumerate().rev() {
-        behind[index] = behind[index + 1] + entry.text.len();
+        after[index] = after[index + 1] + entry.text.len();
     }
     let mut packed = Packed { shards: vec![Vec::new()], ..Packed::default() };
     let (mut used, mut copies) = (0, Copies::default());
@@ -102,7 +102,7 @@ pub(super) fn pack(
         packed.coverage.matches += candidate.matches;
         let is_last = packed.shards.len() >= shards;
         let fitting = |used: usize, copies: &Copies, is_last: bool| {
-            let kept = if is_last { behind[index + 1].min(budget / limits::COMPACT_ENTRIES_PART) } else { 0 };
+            let kept = if is_last { after[index + 1].min(budget / limits::COMPACT_ENTRIES_PART) } else { 0 };
             // If a file does not fit with all its windows, the next request may have room for them.
             let levels = if is_last || used == 0 {
                 &limits::COMPACT_WINDOWS[..]
@@ -262,8 +262,8 @@ impl<'a> CompactFile<'a> {
         self.file.lines.get(index).map_or(0, |line| line.number)
     }
 
-    fn block(&self, headings: &Headings<'_>, most: usize, copies: &Copies) -> Full {
-        let mut chosen: Vec<&LineWindow> = self.windows.iter().take(most).collect();
+    fn block(&self, headings: &Headings<'_>, max: usize, copies: &Copies) -> Full {
+        let mut chosen: Vec<&LineWindow> = self.windows.iter().take(max).collect();
         chosen.sort_by_key(|window| window.lines.start);
         let mut text = format!("\n{} ({})\n", headings.name(self), headings.terms(self.file));
         let (mut shown, mut originals) = (Vec::<RangeInclusive<u64>>::new(), Vec::new());

@@ -11,7 +11,7 @@ use forage_fs::Root;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
 use forage_search::keyword::KeywordFindings;
 
-use super::answer::{self, KeptAnswerFile, ParsedAnswer};
+use super::answer::{self, ParsedAnswer, SelectedFile};
 use super::compact;
 use super::evidence::{self, EvidenceBlock};
 use super::names::FileNames;
@@ -45,7 +45,7 @@ pub(super) fn fill(
         gathered,
         waiting: &context.progress.waiting,
         budget: CallBudget::new(context.stop.within(settings.timeout)),
-        told: &context.observers,
+        observers: &context.observers,
     };
     if shards.is_empty() {
         let errors = "no file fits into the evidence budget; raise `filter.evidence_tokens`".to_owned();
@@ -86,7 +86,7 @@ pub(super) fn fill(
     outcome.response.model = Some(model_record(&judged, &shards, elapsed));
     warn(&judged, gathered, &mut outcome.warnings);
     let kept = merged(judged.into_iter().flat_map(|(_, answer)| answer.parsed.kept).collect(), found);
-    let record = |kept: KeptAnswerFile| -> Option<KeywordFile> {
+    let record = |kept: SelectedFile| -> Option<KeywordFile> {
         let record = file_record(root, gathered, kept.file, kept.explanation)?;
         Some(KeywordFile { grade: kept.grade, ranges: kept.ranges, ..record })
     };
@@ -134,7 +134,7 @@ fn shards(
     outcome: &mut ToolOutcome<KeywordResponse>,
 ) -> Vec<Shard> {
     let OrderedMatches { root, gathered, .. } = *found;
-    let (by_id, most) = match settings.answer {
+    let (by_id, max) = match settings.answer {
         AnswerForm::Paths => (false, 1),
         AnswerForm::Ids { shards } => (true, shards.clamp(1, limits::FILTER_SHARDS_MAX)),
     };
@@ -142,9 +142,9 @@ fn shards(
     let bytes = (tokens as f64 * limits::BYTES_PER_TOKEN) as usize;
     let redactor = &*settings.redactor;
     let parts = match settings.evidence {
-        EvidenceForm::Requirement => split(evidence::blocks(root, gathered, redactor, by_id), bytes, most),
+        EvidenceForm::Requirement => split(evidence::blocks(root, gathered, redactor, by_id), bytes, max),
         EvidenceForm::Compact => {
-            let packed = compact::pack(found, redactor, by_id, bytes, most);
+            let packed = compact::pack(found, redactor, by_id, bytes, max);
             outcome.warnings.extend(packed.coverage.warning());
             packed.shards
         }
@@ -164,10 +164,10 @@ fn shards(
 }
 
 /// Splits blocks, in order, into parts of about the same size. We use as many parts as needed for `bytes`
-/// each, but at most `most`, and never split a block.
-fn split(blocks: Vec<EvidenceBlock>, bytes: usize, most: usize) -> Vec<Vec<EvidenceBlock>> {
+/// each, but at most `max`, and never split a block.
+fn split(blocks: Vec<EvidenceBlock>, bytes: usize, max: usize) -> Vec<Vec<EvidenceBlock>> {
     let total: usize = blocks.iter().map(|block| block.text.len()).sum();
-    let parts = total.div_ceil(bytes.max(1)).clamp(1, most);
+    let parts = total.div_ceil(bytes.max(1)).clamp(1, max);
     let each = total.div_ceil(parts);
     let mut split: Vec<Vec<EvidenceBlock>> = vec![Vec::new()];
     let mut used = 0;
@@ -213,7 +213,7 @@ struct Asking<'a> {
     waiting: &'a WaitingFor,
     budget: CallBudget,
     /// Observers that record which models were used.
-    told: &'a CallObservers,
+    observers: &'a CallObservers,
 }
 
 impl Asking<'_> {
@@ -252,17 +252,16 @@ impl Asking<'_> {
             }
             // We skip the other models of a provider that is ruled out, so this may be the last one to ask.
             let is_last = models[index + 1..].iter().all(|next| ruled_out.contains(&next.provider()));
-            let key = self
-                .settings
-                .cache
-                .as_ref()
-                .map(|cache| (cache, CacheKey::of(&model.name(), PROMPT_VERSION, &shard.request)));
+            let key =
+                self.settings.cache.as_ref().map(|cache| {
+                    (cache, CacheKey::for_request(&model.name(), PROMPT_VERSION, &shard.request))
+                });
             let cached = key.as_ref().and_then(|(cache, key)| cache.get(key));
             // We parse a cached answer again, because it is no more trustworthy than a new one.
             if let Some(cached) = cached
                 && let Some(parsed) = self.parse(&cached.text, shard)
             {
-                self.told.kept(&**model);
+                self.observers.kept(&**model);
                 return Ok(BatchOutcome {
                     model: model.name(),
                     usage: None,
@@ -310,7 +309,7 @@ impl Asking<'_> {
         let attempts = Arc::clone(&counted);
         let attempts = || attempts.asked.load(Ordering::Relaxed);
         let tell = |answer: Result<(&ChatAnswer, bool), &ChatError>| {
-            self.told.model(&**model, attempts(), began, answer);
+            self.observers.model(&**model, attempts(), began, answer);
         };
         let only: [Arc<dyn ChatModel>; 1] = [counted];
         let completed = complete_first(&only, &shard.request, &budget);
@@ -387,7 +386,7 @@ impl ChatModel for Counted {
 }
 
 /// Sorts graded files by grade, then in lexical order. Files without a grade keep the model's order.
-fn merged(mut kept: Vec<KeptAnswerFile>, found: &OrderedMatches<'_>) -> Vec<KeptAnswerFile> {
+fn merged(mut kept: Vec<SelectedFile>, found: &OrderedMatches<'_>) -> Vec<SelectedFile> {
     if kept.iter().any(|kept| kept.grade.is_some()) {
         let mut place = vec![usize::MAX; found.gathered.files.len()];
         for (rank, &file) in found.order().iter().enumerate() {

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Deserializer, Map, Value};
 
-use super::answer::{KeptAnswerFile, LineRange, Reading, Unclear};
+use super::answer::{Ambiguous, LineRange, PartialParse, SelectedFile};
 use super::list;
 use super::names::FileNames;
 use crate::limits;
@@ -24,7 +24,7 @@ const REASONS: [&str; 5] = ["why", "reason", "explanation", "relevance_explanati
 /// The files that a JSON value names.
 #[derive(Default)]
 struct Records {
-    kept: Vec<KeptAnswerFile>,
+    kept: Vec<SelectedFile>,
     dropped: usize,
     /// True if the list is empty or marks files as not relevant.
     leaves_out: bool,
@@ -33,8 +33,8 @@ struct Records {
 }
 
 /// Parses the JSON values at the start or the end of a line. Also returns the text around them.
-pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String), Unclear> {
-    let (mut reading, mut found) = (Reading::default(), None::<Records>);
+pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(PartialParse, String), Ambiguous> {
+    let (mut reading, mut found) = (PartialParse::default(), None::<Records>);
     let (mut rest, mut from, mut at, mut failed) = (String::with_capacity(text.len()), 0, 0, 0);
     for line in text.split_inclusive('\n') {
         let column = line.find(['{', '[']).filter(|column| list::untagged(&line[..*column]).is_empty());
@@ -52,14 +52,14 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
         let Some(records) = records(&value, names) else {
             // Unknown keys may say anything about the files, so we must not read these lines as a list.
             if !names.mentioned(&json[..length]).is_empty() {
-                return Err(Unclear);
+                return Err(Ambiguous);
             }
             continue;
         };
         rest.push_str(&text[from..begin]);
         from = begin + length;
         // A value that one of the files contains is a quotation, not an answer.
-        let is_quoted = !records.kept.is_empty() && names.is_said(&json[..length]);
+        let is_quoted = !records.kept.is_empty() && names.contains_text(&json[..length]);
         if is_quoted || records.kept.is_empty() && !records.leaves_out {
             continue;
         }
@@ -72,7 +72,7 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
                 known.leaves_out |= records.leaves_out;
             }
             Some(known) if known.kept == records.kept => {}
-            Some(_) => return Err(Unclear),
+            Some(_) => return Err(Ambiguous),
         }
     }
     rest.push_str(&text[from..]);
@@ -148,10 +148,10 @@ impl Records {
             (Value::Object(fields), _) => self.take_entry(fields, names),
             (_, Some(entry)) if entry.grade == Some(0) => self.leaves_out = true,
             (_, Some(entry)) => {
-                self.kept.push(KeptAnswerFile::new(entry.file, entry.words, entry.grade, names));
+                self.kept.push(SelectedFile::new(entry.file, entry.words, entry.grade, names));
             }
             (name, None) => match file_of(name, names) {
-                Some(file) => self.kept.push(KeptAnswerFile::new(file, "", None, names)),
+                Some(file) => self.kept.push(SelectedFile::new(file, "", None, names)),
                 None => self.dropped += 1,
             },
         }
@@ -169,22 +169,22 @@ impl Records {
         let why = why.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         if grade == Some(0) || fields.get("relevant") == Some(&Value::Bool(false)) {
             self.leaves_out = true;
-        } else if !why.is_empty() && names.is_said(&Value::Object(fields.clone()).to_string()) {
+        } else if !why.is_empty() && names.contains_text(&Value::Object(fields.clone()).to_string()) {
             self.dropped += 1;
         } else {
-            let kept = KeptAnswerFile::new(file, &why, grade, names);
+            let kept = SelectedFile::new(file, &why, grade, names);
             let shown = names.block(file).map(|block| &*block.shown).unwrap_or_default();
             let ranges = if names.by_id() { ranges(fields.get("ranges"), shown) } else { Vec::new() };
-            self.kept.push(KeptAnswerFile { ranges, ..kept });
+            self.kept.push(SelectedFile { ranges, ..kept });
         }
     }
 }
 
 /// Finds the file with a name or an id.
 fn file_of(name: &Value, names: &FileNames<'_>) -> Option<usize> {
-    let Some(name) = name.as_str() else { return names.of_id(name.as_u64()?) };
+    let Some(name) = name.as_str() else { return names.file_by_id(name.as_u64()?) };
     let entry = list::entry(name, names).filter(|entry| entry.words.is_empty());
-    entry.map(|entry| entry.file).or_else(|| names.of_id(name.trim().parse().ok()?))
+    entry.map(|entry| entry.file).or_else(|| names.file_by_id(name.trim().parse().ok()?))
 }
 
 /// Parses a whole number. Some models write it as a string.

@@ -4,9 +4,9 @@
 //! We strip the markup of lists, headings, tables, links and code around a path, and line numbers after it.
 //! We do not interpret the words of other lines. These may come before and after the list, or below a path as
 //! its reason. Anywhere else they could change the meaning of the lines around them, so we treat the answer
-//! as [`Unclear`].
+//! as [`Ambiguous`].
 
-use super::answer::{KeptAnswerFile, Reading, Unclear};
+use super::answer::{Ambiguous, PartialParse, SelectedFile};
 use super::names::{FileNames, ends_path, is_id};
 use crate::limits;
 
@@ -37,12 +37,12 @@ impl Entry<'_> {
     /// Returns true if this is a quotation from a file and not the model's own text. We ignore shorter texts,
     /// which occur in files by chance.
     pub(super) fn is_quotation(&self, names: &FileNames<'_>) -> bool {
-        self.words.split_whitespace().nth(1).is_some() && names.is_said(self.text)
+        self.words.split_whitespace().nth(1).is_some() && names.contains_text(self.text)
     }
 }
 
 /// Parses the lines of a text that follows `before`.
-pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Unclear> {
+pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<PartialParse, Ambiguous> {
     let (mut preamble, mut entries) = (vec![before], Vec::<Entry<'_>>::new());
     let (mut says_nothing, mut dropped) = (false, 0);
     let is_mark = |c: char| !c.is_alphanumeric();
@@ -81,18 +81,18 @@ pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Re
         // If the text before this list names files, it may say anything about the list.
         || !entries.is_empty() && preamble.iter().any(|line| !names.mentioned(line).is_empty())
     {
-        return Err(Unclear);
+        return Err(Ambiguous);
     }
     let kept = entries.iter().filter(|entry| entry.grade != Some(0)).map(|entry| {
         let below = if has_reasons_below { &entry.below[..] } else { &[] };
         let reason = entry.details.iter().chain(below).next().map_or("", |line| unmarked(line));
         let words = if entry.words.is_empty() { reason } else { entry.words };
-        KeptAnswerFile::new(entry.file, words, entry.grade, names)
+        SelectedFile::new(entry.file, words, entry.grade, names)
     });
     let kept = (says_nothing || !entries.is_empty()).then(|| kept.collect());
     let prose = entries.iter().flat_map(|entry| entry.details.iter().chain(&entry.below));
     let prose = preamble[1..].iter().chain(prose);
-    Ok(Reading { kept, dropped, prose: prose.map(|line| format!("{line}\n")).collect(), cut: false })
+    Ok(PartialParse { kept, dropped, prose: prose.map(|line| format!("{line}\n")).collect(), cut: false })
 }
 
 fn indent_of(line: &str) -> usize {

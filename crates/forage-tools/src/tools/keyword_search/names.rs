@@ -55,7 +55,7 @@ impl<'a> FileNames<'a> {
 
     /// Creates the names for files with these paths and lines.
     #[cfg(test)]
-    pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [EvidenceBlock]) -> Self {
+    pub(super) fn from_lines(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [EvidenceBlock]) -> Self {
         let ids = blocks.iter().map(|block| (block.label(), block.file));
         let files: HashMap<String, usize> =
             paths.iter().map(|(path, file)| ((*path).to_owned(), *file)).chain(ids).collect();
@@ -75,7 +75,7 @@ impl<'a> FileNames<'a> {
     }
 
     /// Looks up a file by id.
-    pub(super) fn of_id(&self, id: u64) -> Option<usize> {
+    pub(super) fn file_by_id(&self, id: u64) -> Option<usize> {
         self.by_id.then(|| self.file(&format!("F{id}")))?
     }
 
@@ -91,16 +91,16 @@ impl<'a> FileNames<'a> {
     /// Parses the name of a file at the start of a text. This must find the longest name, since a path may
     /// begin with another one.
     fn name_at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
-        let mut most = text.len().min(self.longest + SLACK);
-        while !text.is_char_boundary(most) {
-            most -= 1;
+        let mut max = text.len().min(self.longest + SLACK);
+        while !text.is_char_boundary(max) {
+            max -= 1;
         }
         let next = |at: usize, c: char| text[at + c.len_utf8()..].chars().next();
-        let ends = text[..most].char_indices().filter(|&(at, c)| match c {
+        let ends = text[..max].char_indices().filter(|&(at, c)| match c {
             '.' => next(at, c).is_none_or(char::is_whitespace),
             c => ends_path(c),
         });
-        let whole = (most == text.len()).then_some(most);
+        let whole = (max == text.len()).then_some(max);
         // A name with more such characters than we try is found only if it is the whole text.
         let ends = ends.map(|(at, _)| at).take(ENDS_TRIED).chain(whole);
         let found = ends.filter_map(|end| Some((self.file(&text[..end])?, end))).last();
@@ -140,12 +140,12 @@ impl<'a> FileNames<'a> {
 
     /// Returns true if a file contains this text in any layout. A model that repeats such a text quotes the
     /// file.
-    pub(super) fn is_said(&self, text: &str) -> bool {
+    pub(super) fn contains_text(&self, text: &str) -> bool {
         let text = letters(text);
-        text.len() >= QUOTED_LETTERS && self.said().contains(&text)
+        text.len() >= QUOTED_LETTERS && self.normalized_text().contains(&text)
     }
 
-    fn said(&self) -> &str {
+    fn normalized_text(&self) -> &str {
         self.said.get_or_init(|| {
             let mut said = String::new();
             for file in self.blocks.iter().filter_map(|block| self.gathered?.files.get(block.file)) {

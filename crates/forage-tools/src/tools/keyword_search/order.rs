@@ -6,7 +6,7 @@ use forage_base::Stop;
 use forage_fs::{RelPath, Root};
 use forage_rank::tree::{UpdateEffort, read_files};
 use forage_rank::{RankedSearch, search};
-use forage_redact::{Hidden, Redactor};
+use forage_redact::{RedactionReport, Redactor};
 use forage_search::keyword::KeywordFindings;
 
 use super::lexical;
@@ -35,7 +35,7 @@ pub(super) struct OrderedMatches<'a> {
     /// Removes secrets from the displayed lines.
     pub(super) redactor: &'a Redactor,
     /// The secrets that were removed.
-    pub(super) hidden: RefCell<Hidden>,
+    pub(super) hidden: RefCell<RedactionReport>,
     order: OnceCell<Vec<usize>>,
     /// True if there was no time to rank the files, so that their order depends on the speed of the machine.
     pub(super) is_unranked: Cell<bool>,
@@ -62,9 +62,9 @@ impl<'a> OrderedMatches<'a> {
     pub(super) fn order(&self) -> &[usize] {
         self.order.get_or_init(|| {
             let mut order = lexical::rank(self.gathered);
-            let most = order.len().min(limits::LEXICAL_RANKED);
-            match self.ranked(&order[..most]) {
-                Some(ranked) => order[..most].copy_from_slice(&ranked),
+            let max = order.len().min(limits::LEXICAL_RANKED);
+            match self.ranked(&order[..max]) {
+                Some(ranked) => order[..max].copy_from_slice(&ranked),
                 None => self.is_unranked.set(true),
             }
             if !self.ranked.is_empty() {

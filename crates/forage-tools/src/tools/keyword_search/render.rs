@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 
 use super::answer::LineRange;
 use super::{KeywordFile, KeywordResponse, ShownRecord, TermRecord};
-use crate::border::Border;
 use crate::context::FilterBreadth;
 use crate::head::Counts;
 use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFile, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
@@ -20,14 +20,14 @@ use crate::verdict::EXCLUDED;
 const LINES_SHOWN: usize = 12;
 
 impl Render for KeywordResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         for file in &mut self.files {
-            if border.name(&mut file.path) {
+            if redactor.name(&mut file.path) {
                 file.path_bytes = None;
             }
-            border.text(&mut file.explanation);
+            redactor.text(&mut file.explanation);
         }
-        self.not_searched.redact(border);
+        self.not_searched.redact(redactor);
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
@@ -48,7 +48,7 @@ impl Render for KeywordResponse {
         all.extend(model_notes(response));
         all.extend(notes(outcome, Some(response.files_searched)));
         if response.files.is_empty() {
-            return Rendered::without_files(with_notes(nothing(outcome), &all), false);
+            return Rendered::without_files(with_notes(no_results(outcome), &all), false);
         }
         // We first omit lines. Only if this does not suffice do we omit files. The last files are the least
         // relevant ones, so they go first.
@@ -62,19 +62,19 @@ impl Render for KeywordResponse {
             }
         }
         let fits = |shown: usize| files(response, shown, 0, false).len() <= room;
-        let most = (1..response.files.len()).rev().find(|&shown| fits(shown)).unwrap_or(1);
-        let left = count((response.files.len() - most) as u64, "less relevant file");
+        let max = (1..response.files.len()).rev().find(|&shown| fits(shown)).unwrap_or(1);
+        let left = count((response.files.len() - max) as u64, "less relevant file");
         all.insert(0, format!("{left} left out because the answer was too long"));
         // Even a single file may exceed the room.
-        let text = with_notes(clip(&files(response, most, 0, false), room), &all);
-        Rendered { text, is_cut: true, hides_results: true, shown: shown(response, most, false) }
+        let text = with_notes(clip(&files(response, max, 0, false), room), &all);
+        Rendered { text, is_cut: true, hides_results: true, shown: shown(response, max, false) }
     }
 }
 
 /// Records the files that [`files`] displays.
-fn shown(response: &KeywordResponse, most: usize, evidence: bool) -> Vec<ShownFile> {
+fn shown(response: &KeywordResponse, max: usize, evidence: bool) -> Vec<ShownFile> {
     let mut shown = ShownFiles::default();
-    for file in response.files.iter().take(most) {
+    for file in response.files.iter().take(max) {
         let path = below(&file.path, &response.project);
         shown.named(&path, file.match_lines.len() as u64 + file.more_match_lines);
         file.evidence
@@ -85,7 +85,7 @@ fn shown(response: &KeywordResponse, most: usize, evidence: bool) -> Vec<ShownFi
     shown.into_files()
 }
 
-fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
+fn no_results(outcome: &ToolOutcome<KeywordResponse>) -> String {
     let response = &outcome.response;
     if response.candidate_files + response.ranked_files > 0 {
         return format!(

@@ -8,10 +8,10 @@ use forage_fs::RelPath;
 use forage_search::{EventKind, FileEvents, ScanOptions, SearchEvent};
 
 use super::{FoundFile, LineSearch, LinesFound, Receive};
-use crate::border::Border;
 use crate::cursor::Cursor;
 use crate::limits;
 use crate::outcome::Limit;
+use crate::output_redactor::OutputRedactor;
 
 /// A match with its context, or several matches whose contexts touch.
 struct Group {
@@ -119,7 +119,7 @@ impl<'a> BestPage<'a> {
     /// Passes on the groups of this page, the best one first.
     pub(super) fn finish(
         self,
-        border: &mut Border<'_>,
+        redactor: &mut OutputRedactor<'_>,
         line_search: &LineSearch<'_>,
         found: &mut LinesFound,
         receive: &mut Receive<'_>,
@@ -129,15 +129,15 @@ impl<'a> BestPage<'a> {
             let room = usize::try_from(self.limit - found.lines).unwrap_or(usize::MAX);
             if group.events.len() > room {
                 found.limit = Some(Limit::MaxResults);
-                border.truncate(&mut group.events, room);
+                redactor.truncate(&mut group.events, room);
             }
             group.events.append(&mut group.around);
             group.events.sort_by_key(|event| event.line_number);
             let (path, events) = (group.path, group.events);
             let (matches, more, hidden_by, detected, is_stored_notebook) = (0, false, None, None, false);
             let file = FileEvents { path, events, matches, more, hidden_by, detected, is_stored_notebook };
-            let file =
-                FoundFile::new(file, border, line_search.asked.characters, line_search.asked.spans).counted();
+            let file = FoundFile::new(file, redactor, line_search.asked.characters, line_search.asked.spans)
+                .counted();
             let Some(last) = file.events.last() else { break };
             found.last =
                 Some(Cursor { distance: group.distance, path: file.place.clone(), line: last.line_number });
@@ -172,8 +172,8 @@ fn groups(
             end += 1;
         }
         at = end;
-        let around = (start.saturating_sub(limits::BORDER_LINES)..start)
-            .chain(end..events.len().min(end + limits::BORDER_LINES))
+        let around = (start.saturating_sub(limits::REDACTION_CONTEXT_LINES)..start)
+            .chain(end..events.len().min(end + limits::REDACTION_CONTEXT_LINES))
             .filter(|_| has_margin)
             .map(|other| SearchEvent { kind: EventKind::Margin, ..events[other].clone() });
         Some((events[start..end].to_vec(), around.collect()))

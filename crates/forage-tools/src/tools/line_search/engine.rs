@@ -34,8 +34,8 @@ pub(in super::super) struct SearchEnd {
 
 impl SearchEnd {
     /// Merges the end of a search that continued this one.
-    pub(super) fn go_on(&mut self, next: Self) {
-        self.walk.go_on(next.walk);
+    pub(super) fn append(&mut self, next: Self) {
+        self.walk.append(next.walk);
         self.exit_code = self.exit_code.max(next.exit_code);
         self.stderr = self.stderr.take().or(next.stderr);
         self.notes.extend(next.notes);

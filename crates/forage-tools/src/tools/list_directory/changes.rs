@@ -8,21 +8,21 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{DecodedText, RelPath, Root, decode, display_path, display_text};
-use forage_git::{Companion, FileChange, FileVersion, NoHistory, ObjectId, Repository};
+use forage_git::{Companion, FileChange, FileVersion, HistoryError, ObjectId, Repository};
 use forage_rank::{DefinitionKind, FileOutline};
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ListResponse;
-use crate::border::Border;
 use crate::changes::{CHANGED, ChangedFiles, change_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::lossy;
 use crate::limits;
-use crate::notes::{most_that_fits, notes, notes_bytes, with_notes};
+use crate::notes::{max_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::path_bytes;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
@@ -99,10 +99,10 @@ pub(super) fn run(
 ) -> Result<ToolOutcome<ListResponse>, ToolError> {
     let stop = context.stop.within(context.timeout);
     let mut changed = ChangedFiles::read(root, range, &stop)?;
-    let refused = |error: NoHistory| ToolError::argument(CHANGED, error.to_string());
+    let refused = |error: HistoryError| ToolError::argument(CHANGED, error.to_string());
     let mut repository = Repository::open(root, &stop).map_err(refused)?;
-    let mut hidden = Hidden::default();
-    let mut border = Border::new(&context.redactor, &mut hidden);
+    let mut hidden = RedactionReport::default();
+    let mut redactor = OutputRedactor::new(&context.redactor, &mut hidden);
     let files: Vec<FileChange> = std::mem::take(&mut changed.set.files);
     let place = |file: &FileChange| RelPath::from_bytes(&file.path, &RelPath::root()).ok();
     let is_below = |file: &&FileChange| place(file).is_some_and(|path| path.starts_with(start));
@@ -111,7 +111,7 @@ pub(super) fn run(
     let mut unread = 0_u64;
     for file in files.iter().filter(is_below) {
         let definitions = match listed.len() < limits::CHANGED_OUTLINES && stop.check().is_none() {
-            true => definitions(context, &mut repository, file, &stop, &mut border),
+            true => definitions(context, &mut repository, file, &stop, &mut redactor),
             false => {
                 unread += 1;
                 Vec::new()
@@ -180,7 +180,7 @@ fn definitions(
     repository: &mut Repository,
     file: &FileChange,
     stop: &Stop,
-    border: &mut Border<'_>,
+    redactor: &mut OutputRedactor<'_>,
 ) -> Vec<ChangedDefinition> {
     let mut text = |path: &[u8], version: Option<FileVersion>| {
         let version = version.filter(|version| version.mode.is_regular())?;
@@ -202,7 +202,7 @@ fn definitions(
         (other.as_deref(), after.as_deref().unwrap_or_default()),
     );
     for definition in &mut found {
-        border.text(&mut definition.symbol);
+        redactor.text(&mut definition.symbol);
         definition.symbol = clip(&definition.symbol, limits::CHANGED_SYMBOL_BYTES);
     }
     found
@@ -329,7 +329,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, changes: &ListChanges,
         notes.insert(0, "the answer has no room for definitions; name a directory as `path`".to_owned());
     }
     let fits = |shown: usize| text(shown, has_definitions).len() + notes_bytes(&notes) <= budget;
-    let shown = most_that_fits(all, fits);
+    let shown = max_that_fits(all, fits);
     let mut named = ShownFiles::default();
     changes.files[..shown]
         .iter()

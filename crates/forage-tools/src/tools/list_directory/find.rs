@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::{FileName, near, unfit_globs};
 use crate::limits;
-use crate::notes::{most_that_fits, notes, notes_bytes, with_notes};
+use crate::notes::{max_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
@@ -80,7 +80,7 @@ impl NameQuery {
         }
     }
 
-    fn most(&self) -> usize {
+    fn max_entries(&self) -> usize {
         match self {
             Self::Globs(_) => limits::LIST_FOUND,
             Self::Near(_) => limits::LIST_NEAR,
@@ -133,7 +133,7 @@ pub(super) fn run(
         None
     };
     let all = found.len();
-    found.truncate(query.most());
+    found.truncate(query.max_entries());
     let mut outcome = ToolOutcome::new(
         ListResponse {
             entry_count: all as u64,
@@ -156,7 +156,7 @@ pub(super) fn run(
     outcome.add_report(&report);
     if report.broke_off {
         outcome.truncated_by = Some(Limit::Entries);
-    } else if all > query.most() {
+    } else if all > query.max_entries() {
         outcome.truncated_by.get_or_insert(Limit::MaxResults);
     }
     Ok(outcome)
@@ -199,7 +199,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
         text
     };
     let fits = |shown: usize| text(shown).len() + notes_bytes(&notes) <= budget;
-    let shown = most_that_fits(response.entries.len(), fits);
+    let shown = max_that_fits(response.entries.len(), fits);
     let mut named = ShownFiles::default();
     let files = response.entries[..shown].iter().filter(|entry| entry.kind == "file");
     files.for_each(|entry| named.named(&entry.path, 0));

@@ -15,13 +15,13 @@ use serde::Serialize;
 
 use super::{ListDirectory, ListRequest, ListResponse};
 use crate::arguments::Clamp;
-use crate::border::Border;
-use crate::context::{Context, NotRanked};
+use crate::context::{Context, RankUnavailable};
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
 use crate::notes::{notes, with_notes};
 use crate::outcome::ToolOutcome;
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::path_bytes;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{clip, count, grouped};
@@ -134,8 +134,8 @@ impl<'a> MapTool<'a> {
             let least = limits::LIST_MAP_TOKENS_MIN;
             return Err(ToolError::argument("tokens", format!("a map needs at least {least}")));
         }
-        let most = limits::LIST_MAP_TOKENS_MAX;
-        let tokens = clamp.number("tokens", Some(tokens), most, 0, most);
+        let max = limits::LIST_MAP_TOKENS_MAX;
+        let tokens = clamp.number("tokens", Some(tokens), max, 0, max);
         let mut warnings = Vec::new();
         if request.max_depth.is_some() {
             let depth = context.names.argument(ListDirectory::NAME, "max_depth");
@@ -198,11 +198,11 @@ impl<'a> MapTool<'a> {
     }
 }
 
-fn not_ranked(why: NotRanked) -> ToolError {
+fn not_ranked(why: RankUnavailable) -> ToolError {
     let progress = match why {
-        NotRanked::Never(error) => return error,
-        NotRanked::NotYet(None | Some((_, 0))) => String::new(),
-        NotRanked::NotYet(Some((done, all))) => {
+        RankUnavailable::Never(error) => return error,
+        RankUnavailable::NotYet(None | Some((_, 0))) => String::new(),
+        RankUnavailable::NotYet(Some((done, all))) => {
             format!(" ({} of {})", grouped(done.min(all)), count(all, "file"))
         }
     };
@@ -216,10 +216,10 @@ fn largest(all: usize, fits: impl Fn(usize) -> bool) -> usize {
     if fits(all) {
         return all;
     }
-    let (mut least, mut most) = (0, all.saturating_sub(1));
-    while least < most {
-        let middle = least + (most - least).div_ceil(2);
-        if fits(middle) { least = middle } else { most = middle - 1 }
+    let (mut least, mut max) = (0, all.saturating_sub(1));
+    while least < max {
+        let middle = least + (max - least).div_ceil(2);
+        if fits(middle) { least = middle } else { max = middle - 1 }
     }
     least
 }
@@ -326,19 +326,19 @@ impl ListMap {
         }
     }
 
-    pub(super) fn redact(&mut self, border: &mut Border<'_>) {
+    pub(super) fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         for directory in &mut self.directories {
-            directory.is_hidden = border.name(&mut directory.path);
+            directory.is_hidden = redactor.name(&mut directory.path);
             if directory.is_hidden {
                 directory.path_bytes = None;
             }
             for file in &mut directory.files {
-                border.name(&mut file.name);
-                let path = border.uncounted(&file.path);
+                redactor.name(&mut file.name);
+                let path = redactor.uncounted(&file.path);
                 if path != file.path {
                     (file.path, file.path_bytes) = (path, None);
                 }
-                file.definitions.iter_mut().for_each(|it| border.text(&mut it.name));
+                file.definitions.iter_mut().for_each(|it| redactor.text(&mut it.name));
             }
         }
     }

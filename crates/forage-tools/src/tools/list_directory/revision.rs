@@ -47,8 +47,8 @@ impl RevisionList<'_> {
         let is_left_out = |it: &&ListEntry| it.kind == "directory" && !it.is_entered;
         let not_entered = entries.iter().filter(is_left_out).count() as u64;
         let entry_count = entries.len() as u64;
-        let most = if name.is_some() { limits::LIST_FOUND } else { limits::LIST_ENTRIES_READ };
-        entries.truncate(most);
+        let max = if name.is_some() { limits::LIST_FOUND } else { limits::LIST_ENTRIES_READ };
+        entries.truncate(max);
         add_lines(&mut entries, &texts, &stop);
         let found = entry_count > 0;
         let mut outcome = ToolOutcome::new(
@@ -64,7 +64,7 @@ impl RevisionList<'_> {
             found,
         );
         outcome.warnings = warnings;
-        outcome.truncated_by = (entry_count > most as u64).then_some(Limit::Entries);
+        outcome.truncated_by = (entry_count > max as u64).then_some(Limit::Entries);
         Ok(outcome)
     }
 }

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{Root, display_text};
 use forage_rank::{Definition, DefinitionKind};
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 
 use super::ListEntry;
-use crate::border::Border;
 use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;
+use crate::output_redactor::OutputRedactor;
 use crate::text::{clip, count, grouped};
 
 /// Adds the names that files define to their entries. Returns a note if some files have no names because
 /// there are too many of them, or because time ran out.
-pub(super) fn tell(
+pub(super) fn add_names(
     context: &Context,
     root: &Arc<Root>,
     entries: &mut [ListEntry],
     stop: &Stop,
-    hidden: &mut Hidden,
+    hidden: &mut RedactionReport,
 ) -> Option<String> {
-    let mut border = Border::new(&context.redactor, hidden);
+    let mut redactor = OutputRedactor::new(&context.redactor, hidden);
     let files: Vec<&mut ListEntry> = entries.iter_mut().filter(|entry| entry.lines.is_some()).collect();
     let all = files.len();
     for (looked_at, entry) in files.into_iter().enumerate() {
@@ -34,9 +34,9 @@ pub(super) fn tell(
         }
         if looked_at == limits::LIST_SYMBOL_FILES {
             let left = left();
-            let most = grouped(limits::LIST_SYMBOL_FILES as u64);
+            let max = grouped(limits::LIST_SYMBOL_FILES as u64);
             return Some(format!(
-                "the symbols of {left} are left out; list a directory of at most {most} files"
+                "the symbols of {left} are left out; list a directory of at most {max} files"
             ));
         }
         // If we can't read a file, the reason was reported when we counted its lines.
@@ -61,7 +61,7 @@ pub(super) fn tell(
                 continue;
             }
             let mut name = display_text(&definition.name).into_owned();
-            border.text(&mut name);
+            redactor.text(&mut name);
             entry.symbols.push(clip(&name, limits::LIST_SYMBOL_BYTES));
         }
     }

@@ -10,13 +10,12 @@ use std::ops::RangeInclusive;
 use forage_base::{Stop, Stopped};
 use forage_fs::{RelPath, display_text};
 use forage_rank::{Definition, DefinitionKind, FileOutline};
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReadRequest, ReadResponse};
-use crate::border::{Border, Excerpt};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::FileSource;
@@ -24,6 +23,7 @@ use crate::limits;
 use crate::names::ToolNames;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
+use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::place::PathTarget;
 use crate::sanitize::line_text;
 use crate::shown::{Rendered, ShownFiles};
@@ -81,7 +81,7 @@ pub(super) fn answer(
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
     let FileSource { path, .. } = source;
     let (text, encoding, size) = source.whole_text(stop)?;
-    let mut hidden = Hidden::default();
+    let mut hidden = RedactionReport::default();
     let shown_path = String::from_utf8_lossy(path.as_bytes());
     let found = context.outlines.outline(&shown_path, &text, stop);
     let is_asked = |definition: &&Definition| {
@@ -96,7 +96,7 @@ pub(super) fn answer(
     };
     let importances: Vec<Importance> = asked.iter().map(importance).collect();
     let (entries, left_out) =
-        outline(&asked, &importances, &text, &mut Border::new(&context.redactor, &mut hidden));
+        outline(&asked, &importances, &text, &mut OutputRedactor::new(&context.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
@@ -183,24 +183,24 @@ fn outline(
     found: &[&Definition],
     importances: &[Importance],
     text: &str,
-    border: &mut Border<'_>,
+    redactor: &mut OutputRedactor<'_>,
 ) -> (Vec<OutlineEntry>, BTreeMap<&'static str, usize>) {
     let excerpt = Excerpt::new(text);
     let mut lines: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
     lines.sort_unstable();
     lines.dedup();
-    let texts = border.chosen(&excerpt, &lines);
-    let entries = |most: usize| -> Vec<OutlineEntry> {
+    let texts = redactor.chosen(&excerpt, &lines);
+    let entries = |max: usize| -> Vec<OutlineEntry> {
         let line = |definition: &Definition| {
-            let nth = lines.binary_search(&(definition.line as usize - 1)).unwrap_or_default();
-            texts.get(nth).map(String::as_str).unwrap_or_default()
+            let index = lines.binary_search(&(definition.line as usize - 1)).unwrap_or_default();
+            texts.get(index).map(String::as_str).unwrap_or_default()
         };
-        found.iter().map(|definition| entry(definition, line(definition), most)).collect()
+        found.iter().map(|definition| entry(definition, line(definition), max)).collect()
     };
     let part = |of: usize| (text.len() / of).max(limits::OUTLINE_BYTES);
     let mut outline = Vec::new();
-    for most in limits::OUTLINE_CHARACTERS {
-        outline = entries(most);
+    for max in limits::OUTLINE_CHARACTERS {
+        outline = entries(max);
         if outline.iter().map(|entry| shown(entry).len()).sum::<usize>() <= part(limits::OUTLINE_PART) {
             return (outline, BTreeMap::new());
         }
@@ -233,12 +233,12 @@ fn outline(
     (outline, left_out)
 }
 
-fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
+fn entry(definition: &Definition, line: &str, max: usize) -> OutlineEntry {
     let line = line.trim().trim_end_matches(['{', ' ']);
     // We don't cut names, because you can't use a truncated name in a request.
     let name_end = line.find(&definition.name).map(|at| line[..at + definition.name.len()].chars().count());
-    let most = name_end.filter(|end| *end <= limits::OUTLINE_CHARACTERS[0]).map_or(most, |end| end.max(most));
-    let part = shown_part(line.as_bytes(), most, None);
+    let max = name_end.filter(|end| *end <= limits::OUTLINE_CHARACTERS[0]).map_or(max, |end| end.max(max));
+    let part = shown_part(line.as_bytes(), max, None);
     let mark = if part.end < line.len() { "…" } else { "" };
     OutlineEntry {
         name: definition.name.clone(),
@@ -291,10 +291,10 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
     let room = budget.saturating_sub(notes_bytes(&notes));
     let (mut text, mut files) = (String::new(), ShownFiles::default());
     files.named(&response.path, 0);
-    for (nth, entry) in response.outline.iter().enumerate() {
+    for (index, entry) in response.outline.iter().enumerate() {
         let line = shown(entry);
         if text.len() + line.len() > room {
-            let rest = count((response.outline.len() - nth) as u64, "definition");
+            let rest = count((response.outline.len() - index) as u64, "definition");
             notes.insert(
                 0,
                 format!("{rest} after line {} left out because the answer was too long", entry.line - 1),

@@ -63,7 +63,7 @@ pub struct Submatch {
 }
 
 impl SearchRecord {
-    pub(super) fn of_file(file: &FoundFile, is_fuzzy: bool) -> Vec<Self> {
+    pub(super) fn from_file(file: &FoundFile, is_fuzzy: bool) -> Vec<Self> {
         let path = SearchText { text: file.path.clone(), bytes: file.path_bytes.clone() };
         file.events.iter().map(|event| Self::new(&path, event, is_fuzzy)).collect()
     }

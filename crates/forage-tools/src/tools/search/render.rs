@@ -1,26 +1,26 @@
 //! Text rendering of `Search`. Its lines have the form `path:line:text`, as in grep.
 
 use crate::head::Counts;
-use crate::several::whole_path;
+use crate::multi_root::whole_path;
 use forage_fs::Root;
 use std::fmt::Write as _;
 
 use super::super::line_search::NoMatches;
 use super::SearchResponse;
 use super::record::SearchRecord;
-use crate::border::Border;
 use crate::lines::{ContextDetail, fit, shown_line, summary};
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::count;
 
 impl Render for SearchResponse {
     const CONTENT_IN_RECORDS: bool = true;
 
-    fn redact(&mut self, border: &mut Border<'_>) {
-        self.not_searched.redact(border);
-        self.stderr.iter_mut().for_each(|text| border.text(text));
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
+        self.not_searched.redact(redactor);
+        self.stderr.iter_mut().for_each(|text| redactor.text(text));
     }
 
     fn name_whole_paths(&mut self, root: &Root) {

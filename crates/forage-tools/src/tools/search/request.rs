@@ -109,8 +109,8 @@ impl SearchRequest {
         let mut clamp = Clamp::new(&context.names, Search::NAME);
         let context_lines = clamp.number("context", self.context, 0, 0, limits::SEARCH_CONTEXT_MAX);
         let around = usize::try_from(context_lines).unwrap_or(0);
-        let most = limits::SEARCH_RESULTS_MAX;
-        let max_results = clamp.number("max_results", self.max_results, settings.max_results, 1, most);
+        let max = limits::SEARCH_RESULTS_MAX;
+        let max_results = clamp.number("max_results", self.max_results, settings.max_results, 1, max);
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let timeout = clamp.number(
             "timeout_ms",

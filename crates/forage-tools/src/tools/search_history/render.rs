@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use forage_fs::Root;
 
 use super::{FoundChange, FoundCommit, HistoryResponse};
-use crate::border::Border;
 use crate::head::Counts;
-use crate::notes::{MORE, most_that_fits, notes, with_notes};
+use crate::multi_root::whole_path;
+use crate::notes::{MORE, max_that_fits, notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::sanitize::sanitize_line;
-use crate::several::whole_path;
 use crate::shown::Rendered;
 use crate::text::{count, grouped, quoted};
 
@@ -23,9 +23,9 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 impl Render for HistoryResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         // Subjects, paths and lines have already been redacted.
-        border.text(&mut self.path);
+        redactor.text(&mut self.path);
     }
 
     fn name_whole_paths(&mut self, root: &Root) {
@@ -50,14 +50,14 @@ impl Render for HistoryResponse {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.commits.is_empty() {
-            return Rendered::without_files(with_notes(nothing(response), &notes), false);
+            return Rendered::without_files(with_notes(no_results(response), &notes), false);
         }
         let all = response.commits.iter().map(FoundCommit::pieces).sum();
         let part = |pieces: usize| match pieces < all {
             true => page(response, &cut_notes(outcome, &notes, pieces), pieces),
             false => page(response, &notes, all),
         };
-        let fitting = most_that_fits(all, |pieces| part(pieces).len() <= budget);
+        let fitting = max_that_fits(all, |pieces| part(pieces).len() <= budget);
         let is_cut = fitting < all;
         Rendered { text: part(fitting), is_cut, hides_results: is_cut, shown: Vec::new() }
     }
@@ -98,7 +98,7 @@ fn cut_notes(outcome: &ToolOutcome<HistoryResponse>, notes: &[String], pieces: u
             response.pages.cursor(last.looked, last.begun + begun)
         }
     };
-    notes.push(format!("{MORE}{}", outcome.names.go_on(&cursor)));
+    notes.push(format!("{MORE}{}", outcome.names.continuation(&cursor)));
     notes
 }
 
@@ -129,7 +129,7 @@ fn headline(response: &HistoryResponse, shown: u64, is_last: bool) -> String {
     format!("{commits} {} ({order}):\n", relation(response))
 }
 
-fn nothing(response: &HistoryResponse) -> String {
+fn no_results(response: &HistoryResponse) -> String {
     let relation = relation(response);
     let looked = count(response.looked_at, "commit");
     let back = response.looked_back_to.as_ref().map(|date| format!(", back to {date}")).unwrap_or_default();

@@ -168,8 +168,8 @@ impl RankAnswer<'_> {
         for RankedRoot { place, ranked, .. } in &self.ranked.roots {
             let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);
-            outcome.warnings[before..].iter_mut().for_each(|it| *it = place.tell(std::mem::take(it), is_one));
-            outcome.warnings.extend(ranked.warning.clone().map(|warning| place.tell(warning, is_one)));
+            outcome.warnings[before..].iter_mut().for_each(|it| *it = place.root_note(std::mem::take(it), is_one));
+            outcome.warnings.extend(ranked.warning.clone().map(|warning| place.root_note(warning, is_one)));
         }
         outcome.warnings.extend(self.ranked.failures.iter().map(|failure| sanitize(failure)));
     }
@@ -191,8 +191,8 @@ impl RankAnswer<'_> {
     /// Sets the limit that cut the ranking, if one did.
     fn add_limits(&self, outcome: &mut ToolOutcome<RankResponse>) {
         let RankPage { end, is_cut, .. } = self.page;
-        let most = forage_rank::limits::RESULTS;
-        let is_at_end = end >= most && self.ranking.matching > most;
+        let max = forage_rank::limits::RESULTS;
+        let is_at_end = end >= max && self.ranking.matching > max;
         if is_cut || is_at_end {
             outcome.truncated_by = Some(Limit::MaxResults);
         }
@@ -200,13 +200,13 @@ impl RankAnswer<'_> {
             outcome.truncated_by = Some(Limit::Root);
         }
         if is_at_end && !is_cut {
-            let most = grouped(most as u64);
+            let max = grouped(max as u64);
             let narrow = self
                 .plan
                 .context
                 .names
                 .fill("{search_index.path}, {search_index.file_pattern} or {search_index.query}");
-            outcome.warnings.push(format!("a ranking ends after {most} files; narrow {narrow}"));
+            outcome.warnings.push(format!("a ranking ends after {max} files; narrow {narrow}"));
         }
     }
 }

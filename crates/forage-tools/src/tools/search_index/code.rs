@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RankedFile;
-use crate::border::{Border, Excerpt};
 use crate::limits;
 use crate::names::ToolNames;
 use crate::outlines::OutlineCache;
+use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
 use crate::text::{clip, count, grouped};
@@ -99,11 +99,11 @@ impl CodeReader<'_> {
         hits: &[(&Root, &FileHit)],
         texts: &[String],
         files: &mut [RankedFile],
-        border: &mut Border<'_>,
-    ) -> Remembered {
+        redactor: &mut OutputRedactor<'_>,
+    ) -> DisplayedParts {
         let pairs = || hits.iter().zip(texts);
         let earlier = |((root, hit), text): (&(&Root, &FileHit), &String)| {
-            self.shown.map(|shown| shown.of(root.path(), &hit.path, text)).unwrap_or_default()
+            self.shown.map(|shown| shown.lines(root.path(), &hit.path, text)).unwrap_or_default()
         };
         let earlier: Vec<Vec<RangeInclusive<u32>>> = pairs().map(earlier).collect();
         let outlines = self.outlines(hits, texts);
@@ -125,22 +125,22 @@ impl CodeReader<'_> {
             PassageSearch { files: &sources, words: self.words, budget, is_asked_for: self.is_asked_for };
         let chosen = search.choose();
         let mut for_outlines = part(tokens).min(part(bytes) / limits::CODE_TOKEN_BYTES);
-        let mut remembered = Remembered {
+        let mut remembered = DisplayedParts {
             shown: self.shown.cloned(),
             files: Vec::new(),
             stop: self.stop.clone(),
             is_whole: sources.len() == texts.len(),
         };
-        for (nth, (source, Passages { ranges, unshown })) in sources.iter().zip(chosen).enumerate() {
-            let whole = self.fill(&mut files[nth], source, &ranges, border);
-            if nth < limits::CODE_OUTLINES && !ranges.is_empty() {
+        for (index, (source, Passages { ranges, unshown })) in sources.iter().zip(chosen).enumerate() {
+            let whole = self.fill(&mut files[index], source, &ranges, redactor);
+            if index < limits::CODE_OUTLINES && !ranges.is_empty() {
                 // A file that needs less than its share leaves the rest to the following ones.
-                let share = for_outlines / (limits::CODE_OUTLINES - nth);
-                for_outlines -= outline(&mut files[nth], source, &unshown, share, border);
+                let share = for_outlines / (limits::CODE_OUTLINES - index);
+                for_outlines -= outline(&mut files[index], source, &unshown, share, redactor);
             }
             if self.shown.is_some() && !ranges.is_empty() {
-                remembered.files.push(RememberedFile {
-                    root: hits[nth].0.path().to_owned(),
+                remembered.files.push(DisplayedFile {
+                    root: hits[index].0.path().to_owned(),
                     path: source.hit.path.clone(),
                     hash: text_hash(source.text),
                     lines: whole,
@@ -168,7 +168,7 @@ impl CodeReader<'_> {
         file: &mut RankedFile,
         source: &PassageFile<'_>,
         ranges: &[RangeInclusive<u32>],
-        border: &mut Border<'_>,
+        redactor: &mut OutputRedactor<'_>,
     ) -> Vec<RangeInclusive<u32>> {
         let earlier =
             |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
@@ -180,7 +180,7 @@ impl CodeReader<'_> {
         let numbers: Vec<usize> =
             ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
         let excerpt = Excerpt::new(source.text);
-        let texts = border.chosen(&excerpt, &numbers);
+        let texts = redactor.chosen(&excerpt, &numbers);
         let is_whole = |(_, text): &(u32, &String)| text.len() <= limits::CODE_LINE_BYTES;
         let whole = ranges.iter().cloned().flatten().zip(&texts).filter(is_whole);
         let whole: Vec<u32> = whole.map(|(number, _)| number).collect();
@@ -194,9 +194,9 @@ impl CodeReader<'_> {
             RankedCode {
                 start_line,
                 end_line: *range.end(),
-                within: around.map(|at| names_of(source.outline, at, border)),
+                within: around.map(|at| names_of(source.outline, at, redactor)),
                 within_end_line: end_line.filter(|end| end < range.end()),
-                cut: cut(source, ranges, *range.end(), border),
+                cut: cut(source, ranges, *range.end(), redactor),
                 comment_lines: before.map_or(0, |folded| folded.clone().count()),
                 lines: texts
                     .by_ref()
@@ -224,7 +224,7 @@ fn cut(
     source: &PassageFile<'_>,
     ranges: &[RangeInclusive<u32>],
     last: u32,
-    border: &mut Border<'_>,
+    redactor: &mut OutputRedactor<'_>,
 ) -> Option<CutDefinition> {
     let mut around = source.outline.around(source.outline.innermost(last)?);
     let definition = around.find(|it| it.kind == DefinitionKind::Function && it.end_line > last)?;
@@ -235,24 +235,24 @@ fn cut(
         return None;
     }
     let mut name = clip(&sanitize_line(&definition.name), limits::CODE_NAME_BYTES);
-    border.text(&mut name);
+    redactor.text(&mut name);
     Some(CutDefinition { name, end_line: definition.end_line })
 }
 
 /// Formats the name of a definition, preceded by those of the definitions around it.
-fn names_of(outline: &FileOutline, at: usize, border: &mut Border<'_>) -> String {
+fn names_of(outline: &FileOutline, at: usize, redactor: &mut OutputRedactor<'_>) -> String {
     let mut names = display_text(&outline.qualified(at).join(" > ")).into_owned();
-    border.text(&mut names);
+    redactor.text(&mut names);
     clip(&names, limits::CODE_NAME_BYTES)
 }
 
-/// Lists definitions that are not displayed, in at most `most` tokens. Returns the tokens used.
+/// Lists definitions that are not displayed, in at most `max` tokens. Returns the tokens used.
 fn outline(
     file: &mut RankedFile,
     source: &PassageFile<'_>,
     unshown: &[usize],
-    most: usize,
-    border: &mut Border<'_>,
+    max: usize,
+    redactor: &mut OutputRedactor<'_>,
 ) -> usize {
     let mut tokens = 0;
     for definition in unshown.iter().filter_map(|at| source.outline.definitions.get(*at)) {
@@ -260,11 +260,11 @@ fn outline(
         let cost =
             model_tokens(&name).max(name.len() / limits::CODE_TOKEN_BYTES) + limits::CODE_OUTLINE_TOKENS;
         let is_full = file.unshown.len() == limits::CODE_OUTLINE_NAMES;
-        if file.unshown_more > 0 || is_full || tokens + cost > most {
+        if file.unshown_more > 0 || is_full || tokens + cost > max {
             file.unshown_more += 1;
             continue;
         }
-        border.text(&mut name);
+        redactor.text(&mut name);
         tokens += cost;
         let Definition { word: kind, start_line, end_line, .. } = *definition;
         file.unshown.push(UnshownDefinition { name, kind, start_line, end_line });
@@ -275,19 +275,19 @@ fn outline(
 /// Formats a line for display, with its indentation. Of a very long line, which is probably generated, we
 /// show the part with the most informative word.
 fn shown_line(line: &str, words: &QueryWords) -> String {
-    let most = limits::CODE_LINE_BYTES;
-    if line.len() <= most {
+    let max = limits::CODE_LINE_BYTES;
+    if line.len() <= max {
         return sanitize_line(line).into_owned();
     }
     let looked_at = &line[..line.floor_char_boundary(limits::CODE_PLACE_BYTES)];
     // If the word is near the start, we show the line from its start.
-    let place = words.place(looked_at).filter(|place| place.end > most);
-    let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(most / 4)));
-    let end = line.floor_char_boundary(start + most);
+    let place = words.place(looked_at).filter(|place| place.end > max);
+    let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(max / 4)));
+    let end = line.floor_char_boundary(start + max);
     // We must not cut a mark that replaces a secret.
     let cut_mark = |at: usize| {
         let mark = line[..at].rfind(MARK).filter(|mark| !line[*mark..at].contains(']'))?;
-        Some(mark..line[at..].find(']').map_or(at, |behind| at + behind + 1))
+        Some(mark..line[at..].find(']').map_or(at, |tail| at + tail + 1))
     };
     let (start, end) =
         (cut_mark(start).map_or(start, |mark| mark.start), cut_mark(end).map_or(end, |mark| mark.end));
@@ -308,8 +308,8 @@ const EARLIER_RANGE_BYTES: usize = 12;
 /// Builds a note about missing code.
 pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
     if files.iter().any(|file| !file.shown_earlier.is_empty()) {
-        let told = names.fill("[[{read_file} shows the earlier lines again]]");
-        return (!told.is_empty()).then_some(told);
+        let hint = names.fill("[[{read_file} shows the earlier lines again]]");
+        return (!hint.is_empty()).then_some(hint);
     }
     let has_none = !files.is_empty() && files.iter().all(|file| file.code.is_empty());
     has_none.then(|| {
@@ -333,27 +333,27 @@ pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
 
 /// The parts of files that this answer displays. We must store them only when it is rendered with its code.
 #[derive(Debug)]
-pub(super) struct Remembered {
+pub(super) struct DisplayedParts {
     shown: Option<Arc<ShownEarlier>>,
-    files: Vec<RememberedFile>,
+    files: Vec<DisplayedFile>,
     stop: Stop,
     /// True if we processed all files whose code could be displayed.
     pub(super) is_whole: bool,
 }
 
 #[derive(Debug)]
-struct RememberedFile {
+struct DisplayedFile {
     root: PathBuf,
     path: String,
     hash: u64,
     lines: Vec<RangeInclusive<u32>>,
 }
 
-impl Remembered {
+impl DisplayedParts {
     pub(super) fn remember(&self) {
         // No one sees a cancelled answer, so its lines don't count as shown.
         let Some(shown) = self.shown.as_ref().filter(|_| !self.stop.is_cancelled()) else { return };
-        for RememberedFile { root, path, hash, lines } in &self.files {
+        for DisplayedFile { root, path, hash, lines } in &self.files {
             shown.add(root, path, *hash, lines);
         }
     }

@@ -3,23 +3,23 @@
 use forage_fs::{Root, SkipReason, Skipped};
 use forage_rank::{FileHit, PassageBudget, Ranking, model_tokens};
 
-use forage_redact::Hidden;
+use forage_redact::RedactionReport;
 
-use super::code::{CodeReader, Remembered};
+use super::code::{CodeReader, DisplayedParts};
 use super::plan::RankPlan;
 use super::reader::ChunkReader;
 use super::scope::{RankedRoot, RankedRoots};
 use super::{FilesLeftOut, RankedFile, left_out, place};
-use crate::border::Border;
 use crate::error::ToolError;
 use crate::limits;
+use crate::output_redactor::OutputRedactor;
 use crate::text::{clip, count};
 
 /// The files of a page.
 pub(super) struct RankPage {
     pub(super) files: Vec<RankedFile>,
     /// In an answer with code: the displayed parts.
-    pub(super) code: Option<Remembered>,
+    pub(super) code: Option<DisplayedParts>,
     /// Rank of the last file such that this page names it and all files before it.
     pub(super) last: Option<usize>,
     /// The rank at which the next page begins.
@@ -30,7 +30,7 @@ pub(super) struct RankPage {
     pub(super) skipped: Skipped,
     /// Note about the files that we skipped because of their size.
     pub(super) too_large: Option<String>,
-    pub(super) hidden: Hidden,
+    pub(super) hidden: RedactionReport,
 }
 
 /// Reads a page of a ranking.
@@ -80,14 +80,14 @@ impl<'a> PageReader<'a> {
             (first..).zip(hits).filter(|(_, hit)| self.is_kept(hit)).take(self.limit + 1).collect();
         let mut is_cut = selected.len() > self.limit
             || selected.len() < self.limit && hits.len() == self.plan.candidates() + 1;
-        let mut hidden = Hidden::default();
+        let mut hidden = RedactionReport::default();
         let mut skipped = Skipped::default();
         let mut reader = ChunkReader {
             context,
             words: &self.ranking.words,
             explain: self.plan.explain,
             too_large: None,
-            border: Border::new(&context.redactor, &mut hidden),
+            border: OutputRedactor::new(&context.redactor, &mut hidden),
         };
         let selected = &selected[..selected.len().min(self.limit)];
         let mut files = self.read_files(selected, &mut reader, &mut skipped);
@@ -144,7 +144,12 @@ impl<'a> PageReader<'a> {
     }
 
     /// Adds the most helpful code of the files, within `tokens` less those that naming the files takes.
-    fn add_code(&self, tokens: u64, files: &mut ReadFiles<'_>, border: &mut Border<'_>) -> Remembered {
+    fn add_code(
+        &self,
+        tokens: u64,
+        files: &mut ReadFiles<'_>,
+        redactor: &mut OutputRedactor<'_>,
+    ) -> DisplayedParts {
         let context = self.plan.context;
         let records = &mut files.records;
         let further = records.len().min(limits::CODE_FURTHER_FILES);
@@ -166,17 +171,17 @@ impl<'a> PageReader<'a> {
             stop: &self.ranked.stop,
         };
         let read = files.texts.len().min(limits::CODE_FILES_READ);
-        chooser.read(&files.hits[..read], &files.texts[..read], records, border)
+        chooser.read(&files.hits[..read], &files.texts[..read], records, redactor)
     }
 
     /// Adds the best line to files without code, and drops the last of these if there are too many. Returns
     /// the rank of the first dropped file.
     fn name_further_files(&self, files: &mut ReadFiles<'_>, reader: &mut ChunkReader<'_>) -> Option<usize> {
         let ReadFiles { records, hits, ranks, texts } = files;
-        let most = self.plan.asked_limit.map_or(limits::CODE_FURTHER_FILES, |_| self.limit);
+        let max = self.plan.asked_limit.map_or(limits::CODE_FURTHER_FILES, |_| self.limit);
         let has_code = |file: &RankedFile| !(file.code.is_empty() && file.shown_earlier.is_empty());
         let further: Vec<usize> = (0..records.len()).filter(|at| !has_code(&records[*at])).collect();
-        let (named, unnamed) = further.split_at(further.len().min(most));
+        let (named, unnamed) = further.split_at(further.len().min(max));
         for &at in named {
             reader.name_with_line(&mut records[at], hits[at].1, &texts[at]);
         }

@@ -8,7 +8,7 @@ use super::scope::{RankScope, RankedRoots};
 use super::{RankRequest, SearchIndex};
 use crate::arguments::Clamp;
 use crate::context::Context;
-use crate::cursor::{SealedCursor, fingerprint};
+use crate::cursor::{UnresolvedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::tool::Tool as _;
@@ -27,7 +27,7 @@ pub(super) struct RankPlan<'a> {
     pub(super) has_history: bool,
     /// Fingerprint that the cursors of this ranking are bound to.
     pub(super) bound: u64,
-    pub(super) cursor: Option<SealedCursor>,
+    pub(super) cursor: Option<UnresolvedCursor>,
     /// Warnings about numbers that were out of range.
     pub(super) warnings: Vec<String>,
 }
@@ -36,24 +36,25 @@ impl<'a> RankPlan<'a> {
     /// Checks the arguments of a request.
     pub(super) fn new(context: &'a Context, request: &RankRequest) -> Result<Self, ToolError> {
         let mut clamp = Clamp::new(&context.names, SearchIndex::NAME);
-        let most = limits::CODE_TOKENS_MAX;
+        let max = limits::CODE_TOKENS_MAX;
         let asked_tokens =
-            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 0, most));
+            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), max, 0, max));
         // A caller that asks for rules or for the next page of a ranking will want files, not code.
         let is_about_files = request.explain == Some(true) || request.cursor.is_some();
-        let by_default = || match is_about_files || tokens_that_fit(context) < limits::CODE_TOKENS_LEAST {
+        let by_default = || match is_about_files || tokens_that_fit(context) < limits::CODE_TOKENS_MIN {
             true => 0,
             false => context.code_tokens,
         };
         let asked_limit = request.limit.map(|limit| {
             clamp.number("limit", Some(limit), limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)
         });
-        let scope = RankScope::of(context, request)?;
+        let scope = RankScope::new(context, request)?;
         let first_place = &scope.places[0];
         let bound = scope.bound();
         let bound =
             fingerprint::<SearchIndex>(request, &first_place.root, &first_place.start, bound.as_deref());
-        let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
+        let cursor =
+            request.cursor.as_deref().map(|text| UnresolvedCursor::parse(text, bound)).transpose()?;
         Ok(Self {
             context,
             scope,
@@ -97,8 +98,8 @@ impl<'a> RankPlan<'a> {
         let chunks = if self.wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
         let call = self.context.stop.within(self.context.timeout);
         let is_page = self.cursor.is_some();
-        let (most, began) = ((files, chunks), Instant::now());
-        self.scope.search(self.context, is_page, (&call, began), most, self.has_history)
+        let (max, began) = ((files, chunks), Instant::now());
+        self.scope.search(self.context, is_page, (&call, began), max, self.has_history)
     }
 }
 

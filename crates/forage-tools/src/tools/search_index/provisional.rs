@@ -37,7 +37,7 @@ impl ProvisionalFile {
             for found in automaton.find_overlapping_iter(&event.bytes) {
                 seen |= 1 << found.pattern().as_usize();
             }
-            (0..lines.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
+            (0..lines.len()).filter(|index| seen >> index & 1 == 1).for_each(|index| lines[index] += 1);
         }
         Self { path: file.path, lines }
     }
@@ -193,18 +193,18 @@ const COMMON: &[&str] = &[
 fn best(mut found: Vec<ProvisionalFile>, words: &[String]) -> Vec<RelPath> {
     let files = found.len() as f64;
     let weights: Vec<f64> = (0..words.len())
-        .map(|nth| {
-            let with = found.iter().filter(|file| file.lines[nth] > 0).count() as f64;
+        .map(|index| {
+            let with = found.iter().filter(|file| file.lines[index] > 0).count() as f64;
             // BM25 inverse document frequency.
             (1.0 + (files - with + 0.5) / (with + 0.5)).ln()
         })
         .collect();
     let score = |file: &ProvisionalFile| -> f64 {
         let path = file.path.display().to_lowercase();
-        let of_word = |nth: usize| {
-            let in_path = if path.contains(&words[nth]) { 1.0 } else { 0.0 };
-            let lines = f64::from(file.lines[nth]);
-            if lines > 0.0 { weights[nth] * (1.0 + lines.ln() / 2.0 + in_path) } else { 0.0 }
+        let of_word = |index: usize| {
+            let in_path = if path.contains(&words[index]) { 1.0 } else { 0.0 };
+            let lines = f64::from(file.lines[index]);
+            if lines > 0.0 { weights[index] * (1.0 + lines.ln() / 2.0 + in_path) } else { 0.0 }
         };
         (0..words.len()).map(of_word).sum()
     };

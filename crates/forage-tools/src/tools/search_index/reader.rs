@@ -7,10 +7,10 @@ use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES};
 
 use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
-use crate::border::{Border, Excerpt};
 use crate::context::Context;
 use crate::file_text::lossy;
 use crate::limits;
+use crate::output_redactor::{Excerpt, OutputRedactor};
 use crate::sanitize::sanitize_line;
 use crate::text::around_place;
 
@@ -22,7 +22,7 @@ pub(super) struct ChunkReader<'a> {
     pub(super) explain: bool,
     /// The first file that we skipped because of its size.
     pub(super) too_large: Option<String>,
-    pub(super) border: Border<'a>,
+    pub(super) border: OutputRedactor<'a>,
 }
 
 impl ChunkReader<'_> {
@@ -157,7 +157,7 @@ impl ChunkReader<'_> {
     fn text(&self, place: &RankedPlace, path: &str) -> Result<String, SkipReason> {
         let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
         let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
-        if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
+        if self.context.max_file_bytes.is_some_and(|max| file.size() > max) {
             return Err(SkipReason::TooLarge);
         }
         let mut buffer = ReadBuffer::default();
@@ -173,10 +173,10 @@ impl ChunkReader<'_> {
 }
 
 /// Formats a 0-based line as a record, cut to the part around the most informative word.
-fn ranked_line(words: &QueryWords, at: usize, text: &str, most: usize) -> RankedLine {
+fn ranked_line(words: &QueryWords, at: usize, text: &str, max: usize) -> RankedLine {
     let text = sanitize_line(text.trim());
     let place = words.place(&text);
-    RankedLine { line_number: at as u32 + 1, text: around_place(&text, most, place.as_ref()) }
+    RankedLine { line_number: at as u32 + 1, text: around_place(&text, max, place.as_ref()) }
 }
 
 /// Describes the main reason for a file's rank in a few words.

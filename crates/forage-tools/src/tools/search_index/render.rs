@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use super::{
     CutDefinition, EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition,
 };
-use crate::border::Border;
 use crate::head::Counts;
 use crate::lines::fit_steps;
 use crate::names::ToolNames;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::output_redactor::OutputRedactor;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted, quoted_name, quoted_query};
 use crate::verdict::EXCLUDED;
@@ -34,9 +34,9 @@ const HIGH_CONFIDENCE: u32 = 90;
 const MEDIUM_CONFIDENCE: u32 = 50;
 
 impl Render for RankResponse {
-    fn redact(&mut self, border: &mut Border<'_>) {
+    fn redact(&mut self, redactor: &mut OutputRedactor<'_>) {
         // Paths, symbols and lines have already been redacted.
-        self.not_searched.redact(border);
+        self.not_searched.redact(redactor);
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
@@ -57,7 +57,7 @@ impl Render for RankResponse {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.files.is_empty() {
-            return Rendered::without_files(with_notes(nothing(response, &outcome.names), &notes), false);
+            return Rendered::without_files(with_notes(no_results(response, &outcome.names), &notes), false);
         }
         if let Some(code) = &response.code {
             let steps = [(IndexDetail::Paths, "only paths are shown; ask for fewer files".to_owned())];
@@ -99,7 +99,7 @@ fn shown(response: &RankResponse, detail: IndexDetail) -> ShownFiles {
     shown
 }
 
-fn nothing(response: &RankResponse, names: &ToolNames) -> String {
+fn no_results(response: &RankResponse, names: &ToolNames) -> String {
     let within = match (response.roots.as_slice(), response.path.as_str()) {
         ([], ".") => String::new(),
         ([], path) => format!(" in {path}"),

@@ -11,12 +11,12 @@ use super::RankRequest;
 use super::provisional::ProvisionalSearch;
 use crate::arguments::file_globs;
 use crate::changes::ChangedFiles;
-use crate::context::{Context, NotRanked};
+use crate::context::{Context, RankUnavailable};
 use crate::error::ToolError;
 use crate::indexes::Ranked;
 use crate::limits;
+use crate::multi_root::{is_anywhere, whole_path};
 use crate::place::{PathTarget, ROOT, globs_in_path};
-use crate::several::{is_anywhere, whole_path};
 use crate::text::{absolute, clip};
 
 /// The scope of a question.
@@ -61,7 +61,7 @@ pub(super) struct RankedRoots<'a> {
 }
 
 impl RankScope {
-    pub(super) fn of(context: &Context, request: &RankRequest) -> Result<Self, ToolError> {
+    pub(super) fn new(context: &Context, request: &RankRequest) -> Result<Self, ToolError> {
         if request.query.trim().is_empty() {
             let problem = "it is empty; say what you are looking for, in words or names";
             return Err(ToolError::argument("query", problem));
@@ -138,7 +138,7 @@ impl RankScope {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Updates the indexes and ranks the files in this scope. `most` is the maximum number of files, and of
+    /// Updates the indexes and ranks the files in this scope. `max` is the maximum number of files, and of
     /// chunks per file.
     ///
     /// # Errors
@@ -149,12 +149,12 @@ impl RankScope {
         context: &Context,
         is_page: bool,
         (call, began): (&Stop, Instant),
-        most: (usize, usize),
+        max: (usize, usize),
         history: bool,
     ) -> Result<(RankedRoots<'_>, Ranking), ToolError> {
         let search = || {
             let ranked = self.ranked(context, is_page, (call, began))?;
-            let ranking = ranked.search(&self.query, most, true, history);
+            let ranking = ranked.search(&self.query, max, true, history);
             Ok::<_, ToolError>((ranked, ranking))
         };
         let (mut ranked, mut ranking) = search()?;
@@ -179,13 +179,13 @@ impl RankScope {
     ) -> Result<RankedRoots<'_>, ToolError> {
         let of = |place: &RankedPlace| match place.context.ranked(&place.root, call) {
             Ok(ranked) => Ok(ranked),
-            Err(NotRanked::Never(error)) => Err(error),
-            Err(NotRanked::NotYet(_)) if is_page => {
+            Err(RankUnavailable::Never(error)) => Err(error),
+            Err(RankUnavailable::NotYet(_)) if is_page => {
                 let problem = "the ranked index is being updated, and a cursor needs it; call again in a few seconds, \
                                or omit the cursor";
                 Err(ToolError::argument("cursor", problem))
             }
-            Err(NotRanked::NotYet(progress)) => {
+            Err(RankUnavailable::NotYet(progress)) => {
                 ProvisionalSearch { context: &place.context, place, began, stop: call }
                     .rank(&self.query, progress)
             }
@@ -257,8 +257,8 @@ impl RankedRoots<'_> {
         history: bool,
     ) -> Result<Ranking, ToolError> {
         let is_over = || self.stop.check().is_some();
-        let allow = |nth: usize, path: &str| {
-            self.roots.get(nth).is_some_and(|root| root.place.chosen(path) == Some(are_chosen))
+        let allow = |index: usize, path: &str| {
+            self.roots.get(index).is_some_and(|root| root.place.chosen(path) == Some(are_chosen))
         };
         let request = forage_rank::RankedSearch {
             allow: Some(&allow),
@@ -360,7 +360,7 @@ impl RankedPlace {
     }
 
     /// Formats a note about this root. If there are other roots, the note begins with its path.
-    pub(super) fn tell(&self, what: String, is_one: bool) -> String {
+    pub(super) fn root_note(&self, what: String, is_one: bool) -> String {
         if is_one { what } else { format!("{}: {what}", absolute(&self.root, &RelPath::root())) }
     }
 }

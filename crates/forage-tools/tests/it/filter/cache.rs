@@ -21,7 +21,7 @@ impl AnswerCache for MemoryCache {
 }
 
 #[test]
-fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
+fn only_equal_requests_hit_the_cache() {
     let tree = Tree::new();
     tree.write("a.txt", numbered(30, &[2]));
     for form in [AnswerForm::Paths, IDS] {

@@ -187,7 +187,7 @@ const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
     (
         "root",
         &["keyword_search", "grep_search", "search_index", "list_directory", "Search", "search_history"],
-        "takes a second root that fails: several.rs",
+        "takes a second root that fails: multi_root.rs",
     ),
     ("root", &["read_file", "keyword_lookup"], "is about one root, or none"),
     (

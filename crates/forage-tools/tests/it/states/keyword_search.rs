@@ -42,7 +42,7 @@ fn model(
 }
 
 fn saying(text: &'static str) -> Arc<dyn ChatModel> {
-    model("test/small", move |_| Ok(ChatAnswer::of_text("test", "small", text)))
+    model("test/small", move |_| Ok(ChatAnswer::from_text("test", "small", text)))
 }
 
 fn refused() -> Arc<dyn ChatModel> {
@@ -146,7 +146,7 @@ fn with_model(page: &mut Page, context: &Context) {
     page.state("it keeps two files", &asking(context, vec![saying(two)]), terms.clone());
     page.records("with its records", &asking(context, vec![saying(two)]), terms.clone());
     let costs = model("test/small", move |_| {
-        let mut answer = ChatAnswer::of_text("test", "small", two);
+        let mut answer = ChatAnswer::from_text("test", "small", two);
         answer.usage = Some(Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 40 });
         answer.cost_usd = Some(0.0012);
         Ok(answer)
@@ -160,7 +160,7 @@ fn with_model(page: &mut Page, context: &Context) {
     page.state("nothing to ask it of", &asking(context, vec![none()]), ask(&["absent"]));
     page.state("a secret is sent to no model", &asking(context, vec![none()]), ask(&["token"]));
     let cut = model("test/small", |_| {
-        let mut answer = ChatAnswer::of_text("test", "small", "src/retry.rs: sends a request ag");
+        let mut answer = ChatAnswer::from_text("test", "small", "src/retry.rs: sends a request ag");
         answer.finish = Finish::Length;
         Ok(answer)
     });
@@ -171,7 +171,7 @@ fn with_model(page: &mut Page, context: &Context) {
     page.state("from the cache", &cached, terms.clone());
     let graded = model("test/small", |evidence| {
         let files = [("src/retry.rs", 3, "sends again"), ("docs/retries.md", 1, "tells of it")];
-        Ok(ChatAnswer::of_text("test", "small", by_ids(evidence, &files)))
+        Ok(ChatAnswer::from_text("test", "small", by_ids(evidence, &files)))
     });
     let graded = with(&asking(context, vec![graded]), |context| {
         context.filter.answer = AnswerForm::Ids { shards: 1 };
@@ -196,11 +196,14 @@ fn with_model(page: &mut Page, context: &Context) {
 /// Only one of two requests is answered.
 fn in_part(page: &mut Page) {
     let tree = Tree::new();
-    for nth in 0..8 {
-        tree.write(format!("{nth}.txt"), format!("retry {nth}\n{}", "some more text of a line\n".repeat(80)));
+    for index in 0..8 {
+        tree.write(
+            format!("{index}.txt"),
+            format!("retry {index}\n{}", "some more text of a line\n".repeat(80)),
+        );
     }
     let half = model("test/small", |evidence| match evidence.contains("0.txt") {
-        true => Ok(ChatAnswer::of_text("test", "small", by_ids(evidence, &[("0.txt", 3, "is the first")]))),
+        true => Ok(ChatAnswer::from_text("test", "small", by_ids(evidence, &[("0.txt", 3, "is the first")]))),
         false => Err(ChatError::Server { model: "test/small".to_owned(), status: 500, retry_after: None }),
     });
     let context = with(&asking(&tree.context(), vec![half]), |context| {
@@ -217,8 +220,8 @@ fn in_part(page: &mut Page) {
 fn breadth(page: &mut Page) {
     page.chapter("Broad terms");
     let tree = Tree::new();
-    for nth in 0..4 {
-        tree.write(format!("{nth}.txt"), format!("common and wide\n{}", "common\n".repeat(4)).repeat(200));
+    for index in 0..4 {
+        tree.write(format!("{index}.txt"), format!("common and wide\n{}", "common\n".repeat(4)).repeat(200));
     }
     tree.write("rare.txt", "rare\n");
     let of = |breadth: FilterBreadth, bytes: u64| {
@@ -245,8 +248,8 @@ fn breadth(page: &mut Page) {
 fn ranked(page: &mut Page) {
     page.chapter("Candidates of a ranking");
     let tree = Tree::new();
-    for nth in 0..4 {
-        tree.write(format!("{nth}.txt"), format!("common {nth}\n").repeat(300));
+    for index in 0..4 {
+        tree.write(format!("{index}.txt"), format!("common {index}\n").repeat(300));
     }
     tree.write("notes.txt", "what is retried\n");
     tree.write(

@@ -62,7 +62,7 @@ pub(super) fn page() -> Page {
 
     page.chapter("Limits");
     let wide = Tree::new();
-    (0..60).for_each(|nth| drop(wide.write(format!("d{}/file-{nth:02}.txt", nth % 2), "x\n")));
+    (0..60).for_each(|index| drop(wide.write(format!("d{}/file-{index:02}.txt", index % 2), "x\n")));
     let few = with(&wide.context(), |context| context.text_bytes = 600);
     page.state("room for a part of the entries", &few, json!({"recursive": true}));
     page.state("room for a part of the names", &few, json!({"name": "*.txt"}));

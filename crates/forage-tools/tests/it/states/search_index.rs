@@ -17,7 +17,7 @@ use crate::support::Tree;
 struct Without<F>(F);
 
 impl<F: Fn() -> UpdateError + Send + Sync> Indexes for Without<F> {
-    fn of(&self, _: &Arc<Root>) -> Option<Arc<Index>> {
+    fn open(&self, _: &Arc<Root>) -> Option<Arc<Index>> {
         None
     }
 
@@ -37,8 +37,8 @@ fn without_index(context: &Context, why: impl Fn() -> UpdateError + Send + Sync 
 
 pub(super) fn page() -> Page {
     let tree = shop();
-    (0..30).for_each(|nth| {
-        drop(tree.write(format!("many/{nth:02}.rs"), format!("fn helper_{nth}() {{ common(); }}\n")))
+    (0..30).for_each(|index| {
+        drop(tree.write(format!("many/{index:02}.rs"), format!("fn helper_{index}() {{ common(); }}\n")))
     });
     let context = tree.context();
     let mut page = Page::new("search_index");

@@ -124,7 +124,7 @@ impl Servers {
                 ));
             }
             for tool in chosen_tools.into_iter().take(SERVER_TOOLS) {
-                match ServerTool::of(name, tool, process) {
+                match ServerTool::from_definition(name, tool, process) {
                     Ok(tool) if tool.bytes() > room => self.problems.push(format!(
                         "{}, a tool of `ask.servers.{name}`, is left out: a model would read more than {SERVER_LIST_BYTES} \
                          bytes about tools of servers with each request; choose fewer with `ask.servers.{name}.tools`",
@@ -167,7 +167,7 @@ struct ServerTool {
 }
 
 impl ServerTool {
-    fn of(server: &str, tool: &Value, process: &Arc<Process>) -> Result<Self, String> {
+    fn from_definition(server: &str, tool: &Value, process: &Arc<Process>) -> Result<Self, String> {
         let own_name = tool["name"].as_str().unwrap_or_default().to_owned();
         let name = format!("{server}_{own_name}");
         if own_name.is_empty() || !is_name(&name) {
@@ -230,6 +230,6 @@ impl AnyTool for ServerTool {
         let result = self.process.ask("tools/call", params, &|| context.stop.check().is_some());
         let result = result.map_err(ToolError::Request)?;
         let text = protocol::text(&result);
-        if result["isError"] == true { Err(ToolError::Request(text)) } else { Ok(Answer::of_text(text)) }
+        if result["isError"] == true { Err(ToolError::Request(text)) } else { Ok(Answer::from_text(text)) }
     }
 }

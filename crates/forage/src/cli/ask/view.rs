@@ -25,12 +25,12 @@ const BROKEN_OFF: &str = " …\n\n[interrupted]\n\n";
 pub(super) struct View<'a> {
     mode: ViewMode,
     state: Arc<Mutex<State>>,
-    answer: Option<Mutex<Written<'a>>>,
+    answer: Option<Mutex<StreamedText<'a>>>,
     _redrawn: Option<Background>,
 }
 
 /// Writes the text that models stream.
-struct Written<'a> {
+struct StreamedText<'a> {
     output: &'a mut Terminal,
     shown: Shown,
 }
@@ -51,7 +51,7 @@ impl Shown {
     }
 }
 
-impl Written<'_> {
+impl StreamedText<'_> {
     /// Returns the text to print for an event.
     fn follow(&mut self, event: &AgentEvent<'_>) -> Option<String> {
         match event {
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         let state = Arc::new(Mutex::new(State::default()));
         let redrawn = (mode == ViewMode::Terminal).then(|| redraw(Arc::clone(&state)));
         let output = output.filter(|_| io::stdout().is_terminal());
-        let answer = output.map(|output| Mutex::new(Written { output, shown: Shown::default() }));
+        let answer = output.map(|output| Mutex::new(StreamedText { output, shown: Shown::default() }));
         Self { mode, state, answer, _redrawn: redrawn }
     }
 
@@ -310,9 +310,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_written_as_it_comes_and_what_follows_begins_anew() {
+    fn answer_is_streamed_to_the_terminal() {
         let mut output = Terminal::new(false, false);
-        let mut written = Written { output: &mut output, shown: Shown::default() };
+        let mut written = StreamedText { output: &mut output, shown: Shown::default() };
         let said = |calls| AgentEvent::Said { calls, usage: None, cost_usd: None, elapsed: Duration::ZERO };
         let mut printed = String::new();
         let events = [

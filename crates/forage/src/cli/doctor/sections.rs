@@ -11,18 +11,18 @@ use forage_sandbox::Level;
 use forage_tools::registry::TOOLS;
 use forage_tools::{EngineSetting, FoundModels, Program};
 
-use super::super::check::{self, Look, SettingsCheck};
+use super::super::check::{self, CheckContext, SettingsCheck};
 use super::super::records::SettingInEffect;
 use super::super::setup::{self, ClientFile};
-use super::super::told::told;
+use super::super::user_error::error_text;
 use super::super::{Global, session, version};
 use super::records::{
     CacheInUse, ClientInUse, ConfigurationInUse, EngineInUse, IndexFound, IndexesInUse, KeyedProvider,
     ModelsInUse, ModelsNamed, ProgramVersions, RootInUse, RootIndex, RootsInUse, SandboxInUse, ToolInUse,
 };
 use super::{DoctorReport, DoctorSubject};
-use crate::config::{self, ClientDirectories, DEFAULT, Market, Needs};
-use crate::setup::{ClientState, Site};
+use crate::config::{self, ClientDirectories, DEFAULT, Needs, ProviderCatalog};
+use crate::setup::{ClientConfig, ClientState};
 
 /// Timeout for an engine to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
@@ -46,8 +46,8 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
     let working = match config::working_directory() {
         Ok(working) => working,
         Err(error) => {
-            report.problems.push(told(&error));
-            report.section("roots", &[told(&error)]);
+            report.problems.push(error_text(&error));
+            report.section("roots", &[error_text(&error)]);
             return RootsInUse { working_directory: None, roots: Vec::new() };
         }
     };
@@ -61,7 +61,7 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
     for directory in session::directories(&subject.config, &working, &[]) {
         let git_root = find_git_root(&directory).map(|root| root.display().to_string());
         let opened = session::open_root(&subject.config, &directory);
-        let problem = opened.as_ref().err().map(told);
+        let problem = opened.as_ref().err().map(error_text);
         let git = git_root.as_ref().map_or("no git root".to_owned(), |root| format!("git root {root}"));
         lines.push(match &problem {
             None => format!("{}, from {source}; {git}", directory.display()),
@@ -106,7 +106,7 @@ pub(super) fn configuration(
     let config = &subject.config;
     let file = config.file().display();
     let exists = config.file().exists();
-    let problems: Vec<String> = problems.iter().map(told).collect();
+    let problems: Vec<String> = problems.iter().map(error_text).collect();
     let changed: Vec<_> = config.describe().filter(|(_, _, source)| *source != DEFAULT).collect();
     let mut lines =
         vec![format!("{file}{}", if exists { "" } else { ", which does not exist (not an error)" })];
@@ -252,7 +252,7 @@ pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) -> Mode
             record
         }
         Err(error) => {
-            let problem = told(&error);
+            let problem = error_text(&error);
             report.section("models", std::slice::from_ref(&problem));
             report.problems.push(format!("models: {problem}"));
             ModelsInUse {
@@ -272,9 +272,9 @@ fn try_models(
     subject: &DoctorSubject,
 ) -> anyhow::Result<(Vec<String>, ModelsInUse, bool)> {
     let config = &subject.config;
-    let mut market = Market::open(config)?;
+    let mut catalog = ProviderCatalog::open(config)?;
     let (mut lines, mut providers) = (Vec::new(), Vec::new());
-    for provider in market.providers.iter().filter(|provider| provider.key_variable.is_some()) {
+    for provider in catalog.providers.iter().filter(|provider| provider.key_variable.is_some()) {
         lines.push(format!(
             "{}: key in {}",
             provider.name,
@@ -289,8 +289,8 @@ fn try_models(
     lines.extend(config.models_of_agents());
     if config.names_models() {
         let found = config.named_models().unwrap_or_else(|error| {
-            report.problems.push(format!("models: {}", told(&error)));
-            FoundModels { models: Vec::new(), passed_over: told(&error) }
+            report.problems.push(format!("models: {}", error_text(&error)));
+            FoundModels { models: Vec::new(), passed_over: error_text(&error) }
         });
         let names: Vec<String> = found.models.iter().map(|model| model.name()).collect();
         let source = config.source("models");
@@ -309,7 +309,7 @@ fn try_models(
     let mut roles = BTreeMap::new();
     let mut has_none = false;
     for role in ModelRole::ALL {
-        let choice = if subject.online { market.choose(role) } else { market.choose_from_kept(role) };
+        let choice = if subject.online { catalog.choose(role) } else { catalog.choose_from_kept(role) };
         let names = picked(&choice);
         has_none |= role == ModelRole::Filter && names.is_empty();
         lines.push(format!("{}: {}", role.name(), or_none(&names)));
@@ -433,13 +433,17 @@ pub(super) fn clients(
     let (sites, project) = match setup::sites(global).and_then(|sites| Ok((sites, setup::project(global)?))) {
         Ok(found) => found,
         Err(error) => {
-            report.section("clients", &[told(&error)]);
+            report.section("clients", &[error_text(&error)]);
             return Vec::new();
         }
     };
     let directories = ClientDirectories::find();
-    let look =
-        Look { config: &subject.config, directories: &directories, project: &project, is_own_command: false };
+    let look = CheckContext {
+        config: &subject.config,
+        directories: &directories,
+        project: &project,
+        is_own_command: false,
+    };
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for (site, checked) in sites.iter().zip(checked(&sites, &look)) {
         let words = setup::state_words(&site.state);
@@ -462,7 +466,7 @@ pub(super) fn clients(
             lines.extend(checked.lines.iter().chain(&checked.failure).map(|line| format!("  {line}")));
             checked.into_record()
         });
-        records.push(ClientInUse { file: ClientFile::of(site), client: site.client.name, check });
+        records.push(ClientInUse { file: ClientFile::from_site(site), client: site.client.name, check });
     }
     if lines.is_empty() {
         lines.push("set up in none; `forage setup` lists them".to_owned());
@@ -472,11 +476,11 @@ pub(super) fn clients(
 }
 
 /// Checks all entries in parallel, so that several servers that hang cost the time of only one.
-fn checked(sites: &[Site], look: &Look<'_>) -> Vec<Option<SettingsCheck>> {
+fn checked(sites: &[ClientConfig], look: &CheckContext<'_>) -> Vec<Option<SettingsCheck>> {
     let failed =
         || SettingsCheck { failure: Some("it could not be tried".to_owned()), ..SettingsCheck::default() };
     std::thread::scope(|scope| {
-        let is_set_up = |site: &Site| matches!(site.state, ClientState::SetUp { .. });
+        let is_set_up = |site: &ClientConfig| matches!(site.state, ClientState::SetUp { .. });
         let begin = |site| is_set_up(site).then(|| scope.spawn(move || check::check(site, look)));
         let begun: Vec<_> = sites.iter().map(begin).collect();
         begun.into_iter().map(|it| Some(it?.join().unwrap_or_else(|_| failed()))).collect()

@@ -79,7 +79,7 @@ pub(super) struct SafeDirectories(Vec<String>);
 
 impl SafeDirectories {
     /// Asks git for the entries. This must run outside of the sandbox, and it runs outside of any repository.
-    pub(super) fn of_the_user(roots: &[&Path]) -> anyhow::Result<Self> {
+    pub(super) fn from_user_config(roots: &[&Path]) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(roots)?;
         let git = Git { program, directory: PathBuf::from("/"), path, safe: None };
         let asked = git
@@ -114,13 +114,13 @@ impl<'a> Git<'a> {
         Ok(Self { program, directory: directory.to_owned(), path, safe })
     }
 
-    /// Runs a command and lets `read` consume its output, up to `most` bytes. Any output that `read` leaves
+    /// Runs a command and lets `read` consume its output, up to `max` bytes. Any output that `read` leaves
     /// is discarded.
     pub(super) fn run<T>(
         &self,
         arguments: &[&str],
         input: Option<&[u8]>,
-        most: u64,
+        max: u64,
         read: impl FnOnce(&mut dyn BufRead) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         let name = format!("git {}", arguments.first().copied().unwrap_or_default());
@@ -136,10 +136,10 @@ impl<'a> Git<'a> {
                 // If git has exited, this write fails, but git's own error will explain why.
                 scope.spawn(move || drop(stdin.write_all(input)));
             }
-            let told = scope.spawn(move || stderr.map(first_bytes).unwrap_or_default());
+            let reported = scope.spawn(move || stderr.map(first_bytes).unwrap_or_default());
             let (result, is_flooded) = match stdout {
                 Some(stdout) => {
-                    let mut limited = BufReader::new(stdout.take(most));
+                    let mut limited = BufReader::new(stdout.take(max));
                     let result = read(&mut limited);
                     let is_flooded = limited.buffer().is_empty() && limited.get_ref().limit() == 0;
                     (result, is_flooded)
@@ -149,19 +149,19 @@ impl<'a> Git<'a> {
             drop(done);
             let join = "a thread that follows git has ended";
             let (status, is_late) = watching.join().map_err(|_| anyhow::anyhow!(join))??;
-            let told = told.join().map_err(|_| anyhow::anyhow!(join))?;
+            let reported = reported.join().map_err(|_| anyhow::anyhow!(join))?;
             if is_late {
                 bail!("{name} did not finish within {} s and was stopped", limits::GIT_TIME.as_secs());
             }
             if is_flooded {
-                bail!("{name} printed more than {most} bytes and was stopped; look at fewer commits");
+                bail!("{name} printed more than {max} bytes and was stopped; look at fewer commits");
             }
             // If git was stopped because we had read enough, its status does not mean an error.
-            if !status.success() && (result.is_err() || !told.trim().is_empty()) {
+            if !status.success() && (result.is_err() || !reported.trim().is_empty()) {
                 // For example, an `include.path` may point into the user's home directory.
-                let is_refused = self.safe.is_some() && told.contains("Permission denied");
+                let is_refused = self.safe.is_some() && reported.contains("Permission denied");
                 let advice = if is_refused { SANDBOX_ADVICE } else { "" };
-                bail!("{name} failed in {}: {}{advice}", self.directory.display(), told.trim());
+                bail!("{name} failed in {}: {}{advice}", self.directory.display(), reported.trim());
             }
             result
         })

@@ -69,8 +69,8 @@ struct Commit {
 /// [`limits::COMMITS`], but at most half of the history, because a search can't find files that were added
 /// after the base.
 pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> {
-    let most = commits.unwrap_or(limits::COMMITS * 2) + 1;
-    let count = format!("--max-count={most}");
+    let max = commits.unwrap_or(limits::COMMITS * 2) + 1;
+    let count = format!("--max-count={max}");
     let listed = git.output(&["rev-list", "--first-parent", &count, "HEAD"]).map_err(|error| {
         // Git reports this for a branch without commits. We pass all other errors on, e.g. one about the
         // repository's owner.
@@ -166,7 +166,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
         return Err("revert or amend another");
     }
     let targets: Vec<&String> =
-        commit.touched.iter().filter(|path| files.contains(*path) && !is_aside(path)).collect();
+        commit.touched.iter().filter(|path| files.contains(*path) && !is_incidental(path)).collect();
     match targets.len() {
         0 => return Err("touch no file of the base"),
         1..=limits::TOUCHED_FILES => {}
@@ -178,7 +178,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
 }
 
 /// Returns true for files that changes touch but are not about, e.g. a changelog.
-fn is_aside(path: &str) -> bool {
+fn is_incidental(path: &str) -> bool {
     let path = path.to_lowercase();
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -195,8 +195,8 @@ fn language(files: &HashSet<String>) -> String {
     for language in files.iter().filter_map(|path| language_of(path)) {
         *counts.entry(language).or_default() += 1;
     }
-    let most = counts.iter().max_by(|left, right| left.1.cmp(right.1).then_with(|| right.0.cmp(left.0)));
-    most.map(|(language, _)| (*language).to_owned()).unwrap_or_default()
+    let max = counts.iter().max_by(|left, right| left.1.cmp(right.1).then_with(|| right.0.cmp(left.0)));
+    max.map(|(language, _)| (*language).to_owned()).unwrap_or_default()
 }
 
 /// Parses the output of `git log -z --raw` with our format. The NUL-terminated fields of a commit are its id,
@@ -424,10 +424,10 @@ mod tests {
         for path in
             ["yarn.lock", "a/go.sum", "CHANGES", "docs/HISTORY.rst", ".changeset/a.md", "a/newsfragments/1.x"]
         {
-            assert!(is_aside(path), "{path}");
+            assert!(is_incidental(path), "{path}");
         }
         for path in ["src/history.rs", "lock.rs", "changes/a.rs", "news/index.html", "sum.go"] {
-            assert!(!is_aside(path), "{path}");
+            assert!(!is_incidental(path), "{path}");
         }
     }
 

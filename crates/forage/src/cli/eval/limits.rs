@@ -10,7 +10,7 @@ pub(super) const SET_BYTES: u64 = 64 << 20;
 pub(super) const COMMITS: usize = 400;
 
 /// Maximum value of that number. Further back, few of today's files exist.
-pub(super) const COMMITS_MOST: u64 = 5_000;
+pub(super) const COMMITS_MAX: u64 = 5_000;
 
 /// Maximum number of commits after the base whose messages are read, including those of side branches.
 pub(super) const LOG_COMMITS: usize = 50_000;

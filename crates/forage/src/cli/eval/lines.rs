@@ -78,13 +78,13 @@ impl MeasuredLines {
             }
             let answers: Vec<AnswerLines> = serde_json::from_value(value)
                 .with_context(|| format!("{shown} contains no list of answers"))?;
-            // The file is untrusted, and a short range can name billions of lines, which `LineShares::of`
-            // expands.
+            // The file is untrusted, and a short range can name billions of lines, which
+            // `LineShares::from_answer` expands.
             if let Some(answer) =
                 answers.iter().find(|answer| count_lines(&answer.shown) > rank_limits::KNOWN_LINES)
             {
-                let most = rank_limits::KNOWN_LINES;
-                bail!("{shown}: the answer to {:?} shows more than {most} lines", answer.commit);
+                let max = rank_limits::KNOWN_LINES;
+                bail!("{shown}: the answer to {:?} shows more than {max} lines", answer.commit);
             }
             let answers =
                 answers.into_iter().map(|answer| ((answer.set.clone(), answer.commit.clone()), answer));
@@ -107,7 +107,7 @@ impl MeasuredLines {
             AnswerLines::default()
         });
         let answer = AnswerLines { set: set.name.clone(), commit: key.clone(), ..answer };
-        let figures = |answer: &AnswerLines| (LineShares::of(query, answer), answer.tokens);
+        let figures = |answer: &AnswerLines| (LineShares::from_answer(query, answer), answer.tokens);
         let others = self.others.iter().map(|other| {
             let by = |key: &String| other.answers.get(&(set.name.clone(), key.clone()));
             by(key).or_else(|| by(&query.query)).map(figures)
@@ -137,7 +137,7 @@ impl MeasuredLines {
         let tokens: Vec<u64> = self.answered.iter().filter_map(|it| Some(it.ways[way]?.1)).collect();
         let difference = |figure: fn(&LineShares) -> f64| {
             let values = |of: &[LineShares]| of.iter().map(figure).collect::<Vec<f64>>();
-            FigureDifference::of(&values(&figures), &values(&own))
+            FigureDifference::from_pairs(&values(&figures), &values(&own))
         };
         let is_other = way > 0;
         AnsweringWay {
@@ -274,7 +274,7 @@ mod tests {
                 return;
             };
             for answer in measured.others[0].answers.values() {
-                let LineShares { recall, precision, f1, .. } = LineShares::of(&query, answer);
+                let LineShares { recall, precision, f1, .. } = LineShares::from_answer(&query, answer);
                 assert!([recall, precision, f1].iter().all(|share| (0.0..=1.0).contains(share)));
             }
         });

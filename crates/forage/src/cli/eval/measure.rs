@@ -7,10 +7,10 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
-use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
+use forage_rank::evaluation::{AnsweredQuery, EvaluationPaths, QuerySet, answer};
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress, Updated, update};
 use forage_rank::{RankIndex, RankWeights, model_tokens};
-use forage_sandbox::Outside;
+use forage_sandbox::UnsandboxedWorker;
 use forage_search::index::Index;
 use forage_tools::{CallProgress, Context, FilterSettings, Indexes, Ranked, registry};
 use serde_json::json;
@@ -51,13 +51,13 @@ struct FromGit {
 /// sandbox must write it.
 struct Save {
     path: PathBuf,
-    writer: Outside<QuerySet, anyhow::Result<()>>,
+    writer: UnsandboxedWorker<QuerySet, anyhow::Result<()>>,
 }
 
 impl Save {
     fn to(path: PathBuf) -> anyhow::Result<Self> {
         let file = path.clone();
-        let writer = Outside::start("set", move |set| set::save(&file, &set));
+        let writer = UnsandboxedWorker::start("set", move |set| set::save(&file, &set));
         Ok(Self { path, writer: writer.context("no thread can be started")? })
     }
 }
@@ -150,7 +150,7 @@ impl MeasurePlan {
 
     /// Enters a sandbox that contains the trees and, if the history is read, git. Inside it, git can't read
     /// the user's configuration, so this returns the safe directories that must be passed to git.
-    fn wall_in(&self) -> anyhow::Result<Option<SafeDirectories>> {
+    fn enter_sandbox(&self) -> anyhow::Result<Option<SafeDirectories>> {
         let of_git = self.from_git.iter().map(|from_git| &from_git.directory);
         let directories: Vec<PathBuf> =
             self.runs.iter().map(|run| &run.directory).chain(of_git).cloned().collect();
@@ -160,19 +160,19 @@ impl MeasurePlan {
             needs.programs.push(config::git_program(&roots)?.0);
             needs.read.extend(directories.iter().flat_map(|directory| databases(directory)));
             if self.config.word("sandbox") != "off" {
-                safe = Some(SafeDirectories::of_the_user(&roots)?);
+                safe = Some(SafeDirectories::from_user_config(&roots)?);
             }
         }
-        self.config.wall_in(&directories, &needs)?;
+        self.config.enter_sandbox(&directories, &needs)?;
         Ok(safe)
     }
 
     /// Enters the sandbox, then runs one set after another. Each query is a call of the tool.
     pub(super) fn run(mut self) -> anyhow::Result<Measured> {
         let lines = self.lines.take();
-        let safe = self.wall_in()?;
+        let safe = self.enter_sandbox()?;
         let progress = CallProgress::default();
-        let _shown = ProgressBar::of(&progress, "measuring");
+        let _shown = ProgressBar::for_call(&progress, "measuring");
         let mut running = RunningSets {
             plan: &self,
             safe,
@@ -239,7 +239,8 @@ impl MeasurePlan {
     ) -> anyhow::Result<Context> {
         let directories = [root.path().to_owned()];
         let filter = FilterSettings::default();
-        let (mut context, _) = session::beneath(self.config.clone(), &directories, &self.working, filter)?;
+        let (mut context, _) =
+            session::context_below(self.config.clone(), &directories, &self.working, filter)?;
         context.indexes = Some(Arc::new(OneIndex { index, report: Arc::new(report) }));
         Ok(context)
     }
@@ -269,7 +270,7 @@ impl RunningSets<'_> {
             self.measured.saved = Some(path.clone());
         }
         self.measured.history = Some(history);
-        self.measure(&set, &root, MeasureSubject::of(tree), seconds)
+        self.measure(&set, &root, MeasureSubject::from_tree(tree), seconds)
     }
 
     fn set(&mut self, MeasureRun { set, directory }: &MeasureRun) -> anyhow::Result<()> {
@@ -279,7 +280,7 @@ impl RunningSets<'_> {
         let subject = if self.plan.at_revision {
             let revision = history::revision(&set.revision).context("it has no revision")?;
             let git = Git::new(root.path(), self.safe.as_ref())?;
-            MeasureSubject::of(history::tree(
+            MeasureSubject::from_tree(history::tree(
                 &git,
                 &root,
                 revision,
@@ -323,7 +324,7 @@ impl RunningSets<'_> {
             files_without_text: wordless,
             seconds,
         });
-        let places = Places::of_index(&index, set.benchmark_root.as_deref().unwrap_or_default());
+        let places = EvaluationPaths::from_index(&index, set.benchmark_root.as_deref().unwrap_or_default());
         let weights = RankWeights::default();
         for query in &set.queries {
             self.measured.queries.push(answer(&index, &places, set, query, &weights)?);
@@ -339,7 +340,7 @@ impl RunningSets<'_> {
 }
 
 impl MeasureSubject {
-    fn of(tree: history::HistoryTree) -> Self {
+    fn from_tree(tree: history::HistoryTree) -> Self {
         Self { index: Arc::new(tree.index), wordless: tree.left_out, report: WalkReport::default() }
     }
 }
@@ -357,7 +358,7 @@ struct OneIndex {
 }
 
 impl Indexes for OneIndex {
-    fn of(&self, _: &Arc<Root>) -> Option<Arc<Index>> {
+    fn open(&self, _: &Arc<Root>) -> Option<Arc<Index>> {
         None
     }
 

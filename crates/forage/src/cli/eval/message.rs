@@ -32,7 +32,7 @@ const STANDARDS: [&str; 10] = ["aes", "cp", "cve", "ieee", "iso", "md", "rfc", "
 /// Turns the message of a commit that touched these files into a query. Returns `None` if too little of the
 /// subject is left after the removals.
 pub(super) fn question(message: &str, touched: &[String]) -> Option<String> {
-    let touched: Vec<Touched> = touched.iter().map(|path| Touched::new(path)).collect();
+    let touched: Vec<TouchedFile> = touched.iter().map(|path| TouchedFile::new(path)).collect();
     let mut lines = message.trim().lines();
     let subject = clean(without_scope(lines.next()?, &touched).trim(), &touched);
     let words = subject.split(' ').filter(|word| word.chars().any(char::is_alphabetic)).count();
@@ -52,14 +52,14 @@ pub(super) fn is_revert(message: &str) -> bool {
 }
 
 /// A touched file, in lower case.
-struct Touched {
+struct TouchedFile {
     path: String,
     name: String,
     /// The name without its extension.
     stem: String,
 }
 
-impl Touched {
+impl TouchedFile {
     fn new(path: &str) -> Self {
         let path = path.to_lowercase();
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -103,7 +103,7 @@ fn plain(name: &str) -> String {
 
 /// Removes a prefix such as `scope:`, `type(scope):` or `[scope]`, except for those of its words that are not
 /// parts of touched paths.
-fn without_scope(subject: &str, touched: &[Touched]) -> String {
+fn without_scope(subject: &str, touched: &[TouchedFile]) -> String {
     let is_part = |word: &str| {
         touched.iter().any(|file| file.has_part(&word.to_lowercase()) || file.is_below(&word.to_lowercase()))
     };
@@ -154,7 +154,7 @@ fn is_trailer(line: &str) -> bool {
 }
 
 /// Removes words that reveal the answer or carry no meaning.
-fn clean(line: &str, touched: &[Touched]) -> String {
+fn clean(line: &str, touched: &[TouchedFile]) -> String {
     let keeps = |word: &&str| !is_reference(word) && !names_a_file(word, touched);
     line.split_whitespace().filter(keeps).collect::<Vec<_>>().join(" ")
 }
@@ -186,7 +186,7 @@ fn is_reference(word: &str) -> bool {
 /// Returns true if a word is the path or the name of a touched file. A name without its extension only counts
 /// if it is written like a name in code. A plain word such as `parser` of `parser.rs` is a natural part of a
 /// query.
-fn names_a_file(word: &str, touched: &[Touched]) -> bool {
+fn names_a_file(word: &str, touched: &[TouchedFile]) -> bool {
     let is_quoted = word.contains('`');
     let core = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let core = core.strip_suffix("'s").unwrap_or(core);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_too_little_is_no_question() {
+    fn short_commit_message_makes_no_query() {
         for message in ["", "wip", "Fix http.rs", "Update http.rs 1.2 3", "http: more tests"] {
             assert_eq!(of(message, &["src/http.rs"]), "", "{message}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forage_rank::evaluation::{Ablated, Figures, FileLines, NDCG_CUT, RECALL_CUTS};
+use forage_rank::evaluation::{Ablated, FileLines, MeanMetrics, NDCG_CUT, RECALL_CUTS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,9 +88,9 @@ pub(super) struct RankingFigures {
 // The names of the fields above contain these numbers.
 const _: () = assert!(matches!((NDCG_CUT, RECALL_CUTS), (10, [1, 5, 10])));
 
-impl From<Figures> for RankingFigures {
-    fn from(figures: Figures) -> Self {
-        let Figures { queries, ndcg, recall: [recall_at_1, recall_at_5, recall_at_10], reciprocal_rank } =
+impl From<MeanMetrics> for RankingFigures {
+    fn from(figures: MeanMetrics) -> Self {
+        let MeanMetrics { queries, ndcg, recall: [recall_at_1, recall_at_5, recall_at_10], reciprocal_rank } =
             figures;
         Self { queries, ndcg, recall_at_1, recall_at_5, recall_at_10, mrr: reciprocal_rank }
     }

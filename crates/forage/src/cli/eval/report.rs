@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use forage_rank::RuleWeights;
-use forage_rank::evaluation::{AnsweredQuery, Figures, NDCG_CUT, ablate, percentile};
+use forage_rank::evaluation::{AnsweredQuery, MeanMetrics, NDCG_CUT, ablate, percentile};
 
 use super::limits;
 use super::lines::MeasuredLines;
@@ -24,7 +24,8 @@ pub(super) fn evaluation(measured: &Measured, ablates: bool) -> Evaluation<'_> {
         for query in queries {
             groups.entry(key(query)).or_default().push(query);
         }
-        let figures = |(name, queries)| (name, RankingFigures::from(Figures::of(queries, &rules)));
+        let figures =
+            |(name, queries)| (name, RankingFigures::from(MeanMetrics::from_queries(queries, &rules)));
         groups.into_iter().map(figures).collect()
     };
     let missing = queries
@@ -41,7 +42,7 @@ pub(super) fn evaluation(measured: &Measured, ablates: bool) -> Evaluation<'_> {
     });
     Evaluation {
         sets: &measured.sets,
-        all: Figures::of(queries, &rules).into(),
+        all: MeanMetrics::from_queries(queries, &rules).into(),
         latency_ms: LatencyPercentiles { p50: percentile(&times, 0.5), p99: percentile(&times, 0.99) },
         tokens: AnswerTokens {
             mean: (!tokens.is_empty()).then(|| tokens.iter().sum::<usize>() as f64 / tokens.len() as f64),

@@ -21,8 +21,8 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<QuerySet>> {
         value @ Value::Object(_) => vec![value],
         _ => bail!("{shown} contains no set of queries: it is neither an object nor a list of objects"),
     };
-    let set = |(nth, value): (usize, Value)| {
-        let set = parse(value).with_context(|| format!("{shown}: set {} is not valid", nth + 1))?;
+    let set = |(index, value): (usize, Value)| {
+        let set = parse(value).with_context(|| format!("{shown}: set {} is not valid", index + 1))?;
         set.check().with_context(|| format!("{shown} can't be run"))?;
         Ok(set)
     };
@@ -43,9 +43,9 @@ pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
 fn parse(value: Value) -> anyhow::Result<QuerySet> {
     let queries = value.get("queries").and_then(Value::as_array).cloned().unwrap_or_default();
     serde_json::from_value(value).map_err(|error| {
-        for (nth, query) in queries.into_iter().enumerate() {
+        for (index, query) in queries.into_iter().enumerate() {
             if let Err(error) = serde_json::from_value::<KnownQuery>(query) {
-                return anyhow::anyhow!("query {}: {error}", nth + 1);
+                return anyhow::anyhow!("query {}: {error}", index + 1);
             }
         }
         error.into()

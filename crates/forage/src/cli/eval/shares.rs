@@ -20,7 +20,7 @@ const RESAMPLES: usize = 10_000;
 
 impl LineShares {
     /// Computes the metrics of an answer. They are zero for a query without gold.
-    pub(super) fn of(query: &KnownQuery, answer: &AnswerLines) -> Self {
+    pub(super) fn from_answer(query: &KnownQuery, answer: &AnswerLines) -> Self {
         let gold = numbers(&query.lines);
         if gold.is_empty() {
             return Self::default();
@@ -87,7 +87,7 @@ impl FigureDifference {
     /// and `high` enclose the means of 95 % of the samples of this size, drawn with replacement. This is the
     /// percentile bootstrap (Efron and Tibshirani, «An Introduction to the Bootstrap», 1993, section 13.3).
     /// The samples are the same in each run, so that results are reproducible.
-    pub(super) fn of(first: &[f64], second: &[f64]) -> Self {
+    pub(super) fn from_pairs(first: &[f64], second: &[f64]) -> Self {
         let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| second - first).collect();
         let count = differences.len();
         let mut state = 1;
@@ -138,7 +138,7 @@ mod tests {
             files: files.iter().map(|path| (*path).to_owned()).collect(),
             ..AnswerLines::default()
         };
-        let of = |answer: &AnswerLines| LineShares::of(&query, answer);
+        let of = |answer: &AnswerLines| LineShares::from_answer(&query, answer);
         // Overlapping ranges should count once. Line 2 is within three lines of line 5, but line 9 is not.
         let half = of(&answer(lines("a.rs", &[[1, 5], [3, 5]]), &["a.rs"]));
         let expected = LineShares {
@@ -156,21 +156,21 @@ mod tests {
         assert_eq!(LineShares::mean(&[half, elsewhere]).recall, 0.25);
         assert_eq!(LineShares::mean(&[]), LineShares::default());
         let named = answer(lines("a.rs", &[[1, 1]]), &["a.rs"]);
-        assert_eq!(LineShares::of(&KnownQuery::default(), &named), LineShares::default());
+        assert_eq!(LineShares::from_answer(&KnownQuery::default(), &named), LineShares::default());
     }
 
     #[test]
     fn a_difference_is_as_sure_as_its_samples() {
-        let same = FigureDifference::of(&[0.5; 40], &[0.6; 40]);
+        let same = FigureDifference::from_pairs(&[0.5; 40], &[0.6; 40]);
         assert!(
             (same.mean - 0.1).abs() < 1e-9 && (same.low - 0.1).abs() < 1e-9 && (same.high - 0.1).abs() < 1e-9
         );
         assert_eq!((same.better, same.worse), (40, 0));
         // The mean of forty differences of ±1 has a standard error of 0.158.
-        let signs: Vec<f64> = (0..40).map(|nth| if nth % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        let noise = FigureDifference::of(&[0.0; 40], &signs);
+        let signs: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let noise = FigureDifference::from_pairs(&[0.0; 40], &signs);
         assert!((-0.36..-0.26).contains(&noise.low) && (0.26..0.36).contains(&noise.high), "{noise:?}");
-        assert_eq!(noise, FigureDifference::of(&[0.0; 40], &signs));
-        assert_eq!(FigureDifference::of(&[], &[]).mean, 0.0);
+        assert_eq!(noise, FigureDifference::from_pairs(&[0.0; 40], &signs));
+        assert_eq!(FigureDifference::from_pairs(&[], &[]).mean, 0.0);
     }
 }

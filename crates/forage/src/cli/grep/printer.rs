@@ -18,7 +18,7 @@ use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
 
 use super::arguments::Arguments;
 use crate::cli::output::Terminal;
-use crate::cli::told::ToldError;
+use crate::cli::user_error::UserError;
 
 /// Maximum bytes of output to buffer for one file until its turn comes. If there is more, the file is
 /// searched again to print the rest.
@@ -114,7 +114,7 @@ impl<'t> Output<'t> {
     }
 
     pub(super) fn failure(&mut self, text: &str) {
-        self.terminal.tell(text);
+        self.terminal.report_error(text);
     }
 }
 
@@ -221,7 +221,7 @@ pub(super) struct Style<'a> {
 
 /// The result of searching a file.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FileOutcome {
     pub(super) has_match: bool,
     pub(super) stats: Option<Box<Stats>>,
     /// The output, unless it has been passed on.
@@ -460,7 +460,7 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
         text if text.contains("is not allowed in a regex") => "\n-a searches binary files as text.",
         _ => "\n-F takes the pattern as plain text.",
     };
-    ToldError { code: ErrorCode::Pattern, text: format!("{}{advice}", text.trim_end()) }.into()
+    UserError { code: ErrorCode::Pattern, text: format!("{}{advice}", text.trim_end()) }.into()
 }
 
 /// Compiles a pattern that must match every line that a search for `patterns` can match. Returns `None` if we
@@ -514,7 +514,7 @@ pub(super) struct Access {
 
 impl FileSearch<'_, '_> {
     /// Searches a file and buffers its output.
-    pub(super) fn hold(&mut self, path: &Path, bytes: FileBytes<'_>, access: Access) -> Found {
+    pub(super) fn hold(&mut self, path: &Path, bytes: FileBytes<'_>, access: Access) -> FileOutcome {
         self.search(path, bytes, access, None, 0)
     }
 
@@ -527,7 +527,7 @@ impl FileSearch<'_, '_> {
         access: Access,
         output: &mut Output<'_>,
         skip: usize,
-    ) -> Found {
+    ) -> FileOutcome {
         self.search(path, bytes, access, Some(output), skip)
     }
 
@@ -538,7 +538,7 @@ impl FileSearch<'_, '_> {
         access: Access,
         output: Option<&mut Output<'_>>,
         skip: usize,
-    ) -> Found {
+    ) -> FileOutcome {
         let arguments = self.style.arguments;
         let binary = match arguments {
             Arguments { text: true, .. } => BinaryDetection::none(),
@@ -568,15 +568,15 @@ impl FileSearch<'_, '_> {
         match result {
             Ok(Outcome { has_match, stats, is_binary }) => {
                 let is_message = is_binary && printed.iter().filter(|byte| **byte == b'\n').count() == 1;
-                Found { has_match, stats, printed, is_message, ..Found::default() }
+                FileOutcome { has_match, stats, printed, is_message, ..FileOutcome::default() }
             }
-            Err(_) if is_cut => Found { has_match: true, printed, is_cut, ..Found::default() },
-            Err(_) if is_closed => Found { has_match: true, ..Found::default() },
-            Err(error) => Found {
+            Err(_) if is_cut => FileOutcome { has_match: true, printed, is_cut, ..FileOutcome::default() },
+            Err(_) if is_closed => FileOutcome { has_match: true, ..FileOutcome::default() },
+            Err(error) => FileOutcome {
                 has_match: !printed.is_empty(),
                 printed,
                 error: Some(error.to_string()),
-                ..Found::default()
+                ..FileOutcome::default()
             },
         }
     }

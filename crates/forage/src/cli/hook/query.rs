@@ -37,7 +37,7 @@ pub(super) fn read(input: impl Read) -> Option<Value> {
 }
 
 /// Extracts the words that a client's call searches for. Returns `None` if the call is not a search.
-pub(super) fn of(input: &Value) -> Option<String> {
+pub(super) fn search_words(input: &Value) -> Option<String> {
     let tool = ["tool_name", "toolName"].iter().find_map(|key| input[*key].as_str())?;
     let tool: String = tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     // One of the clients sends the arguments as a JSON string.
@@ -51,7 +51,7 @@ pub(super) fn of(input: &Value) -> Option<String> {
             Value::Array(words) => words.last()?.as_str()?.to_owned(),
             _ => return None,
         };
-        return of_command(&command);
+        return command_words(&command);
     }
     if SEARCHES.contains(&tool.as_str()) {
         return words(["pattern", "query", "regex"].iter().find_map(|key| arguments[*key].as_str())?);
@@ -60,13 +60,13 @@ pub(super) fn of(input: &Value) -> Option<String> {
 }
 
 /// Extracts the words that the first search in a command line looks for.
-fn of_command(command: &str) -> Option<String> {
+fn command_words(command: &str) -> Option<String> {
     if command.len() > COMMAND_BYTES {
         return None;
     }
     let mut is_behind_pipe = false;
     for (simple, separator) in split(command)? {
-        if !is_behind_pipe && let Some(pattern) = of_simple(&simple) {
+        if !is_behind_pipe && let Some(pattern) = simple_command_pattern(&simple) {
             return words(&pattern);
         }
         // A command after a pipe filters another command's output, so it does not search the project.
@@ -153,7 +153,7 @@ fn ends_in_redirection(words: &[String]) -> bool {
 const WRAPPERS: &[&str] = &["command", "sudo", "time", "nice", "env", "exec", "xargs", "timeout", "nohup"];
 
 /// Extracts the pattern that a simple command searches for.
-fn of_simple(all: &[String]) -> Option<String> {
+fn simple_command_pattern(all: &[String]) -> Option<String> {
     let mut words = all.iter().map(String::as_str).peekable();
     let is_assignment = |word: &&str| {
         word.split_once('=').is_some_and(|(name, _)| {
@@ -174,18 +174,18 @@ fn of_simple(all: &[String]) -> Option<String> {
     };
     let words: Vec<&str> = words.collect();
     match program.strip_suffix(".exe").unwrap_or(program) {
-        "grep" | "egrep" | "fgrep" => of_grep(&words, "ABCDdefm", true),
+        "grep" | "egrep" | "fgrep" => grep_pattern(&words, "ABCDdefm", true),
         "git" => {
             let (first, rest) = words.split_first()?;
-            (*first == "grep").then(|| of_grep(rest, "ABCOefm", false)).flatten()
+            (*first == "grep").then(|| grep_pattern(rest, "ABCOefm", false)).flatten()
         }
-        "rg" | "ripgrep" => of_grep(&words, "ABCEMTdefgjmrt", false),
-        "ug" | "ugrep" => of_grep(&words, "ABCDEJKNOdefgmt", false),
-        "ag" => of_grep(&words, "ABCGgmp", false),
-        "ack" => of_grep(&words, "ABCm", false),
+        "rg" | "ripgrep" => grep_pattern(&words, "ABCEMTdefgjmrt", false),
+        "ug" | "ugrep" => grep_pattern(&words, "ABCDEJKNOdefgmt", false),
+        "ag" => grep_pattern(&words, "ABCGgmp", false),
+        "ack" => grep_pattern(&words, "ABCm", false),
         // In `fd`, `-e` is a file extension.
-        "fd" | "fdfind" => of_fd(&words),
-        "find" => of_find(&words),
+        "fd" | "fdfind" => fd_pattern(&words),
+        "find" => find_names(&words),
         _ => None,
     }
 }
@@ -217,7 +217,7 @@ const WITH_VALUE: &[&str] = &[
 /// Extracts the pattern from the arguments of a program with grep's options. `valued` lists the letters of
 /// options that take a value. `needs_tree` should be true for a program that does not search directories by
 /// default.
-fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
+fn grep_pattern(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
     let (mut pattern, mut operands, mut is_recursive): (Option<String>, Vec<&str>, _) =
         (None, Vec::new(), !needs_tree);
     let mut words = words.iter().copied().peekable();
@@ -269,7 +269,7 @@ fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
 }
 
 /// Extracts the pattern from the arguments of `fd`, which has its own options.
-fn of_fd(words: &[&str]) -> Option<String> {
+fn fd_pattern(words: &[&str]) -> Option<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let letter = word.strip_prefix('-').and_then(|letters| letters.chars().last());
@@ -287,7 +287,7 @@ fn is_redirection(word: &str) -> bool {
 }
 
 /// Extracts the names that `find` looks for.
-fn of_find(words: &[&str]) -> Option<String> {
+fn find_names(words: &[&str]) -> Option<String> {
     let names = ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"];
     let is_excluded = |at: usize| at > 0 && ["!", "-not"].contains(&words[at - 1]);
     let pairs = words.windows(2).enumerate();
@@ -387,7 +387,7 @@ mod tests {
             ("grep -r needle\\", None),
         ];
         for (command, expected) in cases {
-            assert_eq!(of_command(command).as_deref(), expected, "{command}");
+            assert_eq!(command_words(command).as_deref(), expected, "{command}");
         }
     }
 
@@ -419,7 +419,7 @@ mod tests {
             (json!("rg needle"), None),
         ];
         for (input, expected) in cases {
-            assert_eq!(of(&input).as_deref(), expected, "{input}");
+            assert_eq!(search_words(&input).as_deref(), expected, "{input}");
         }
     }
 
@@ -431,7 +431,7 @@ mod tests {
             r#"{"tool_name": "Glob", "tool_input": {"pattern": "**/*.{ts,tsx}"}}"#,
         ]);
         forage_fuzz::target!(&seeds, |input| {
-            if let Some(words) = read(input).as_ref().and_then(of) {
+            if let Some(words) = read(input).as_ref().and_then(search_words) {
                 assert!(!words.is_empty() && words.split(' ').count() <= WORDS, "{words}");
             }
         });
@@ -446,7 +446,7 @@ mod tests {
         ]);
         forage_fuzz::target!(&seeds, |input| {
             let command = String::from_utf8_lossy(input);
-            if let Some(words) = of_command(&command) {
+            if let Some(words) = command_words(&command) {
                 assert!(words.split(' ').count() <= WORDS, "{words}");
                 assert!(words.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ')), "{words}");
             }

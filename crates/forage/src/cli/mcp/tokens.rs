@@ -37,7 +37,7 @@ struct TokenEntry {
 
 /// The tokens of a server and their rights.
 #[derive(Default)]
-pub(super) struct Team {
+pub(super) struct TokenRegistry {
     pub(super) tokens: Vec<AccessToken>,
     rights: BTreeMap<String, TokenRights>,
     /// True if there is also a token without a name that may see everything.
@@ -64,7 +64,7 @@ impl TokenRights {
     }
 }
 
-impl Team {
+impl TokenRegistry {
     /// Reads the file. For a holder with restricted rights, we wrap the store of `lookup` so that it shows
     /// only the visible repositories.
     pub(super) fn read(path: &Path, lookup: &LookupSettings) -> anyhow::Result<Self> {
@@ -127,7 +127,7 @@ impl TokenEntry {
         }
         let repositories = self.repositories.map(|globs| RepositoryGlobs::new(&globs)).transpose()?;
         let limits = CallerLimits { at_once: self.calls_at_once, per_minute: self.calls_per_minute };
-        let token = AccessToken::of(Caller::new(&self.name, limits), digest, self.metrics);
+        let token = AccessToken::new(Caller::new(&self.name, limits), digest, self.metrics);
         let mut lookup = lookup.clone();
         if let Some(globs) = &repositories {
             lookup.retriever = lookup.retriever.map(|retriever| Arc::new(visible(&retriever, globs.clone())));
@@ -198,8 +198,8 @@ mod tests {
 
     const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-    fn parsed(text: &str) -> Result<Team, String> {
-        Team::parse(text, &LookupSettings::default()).map_err(|error| format!("{error:#}"))
+    fn parsed(text: &str) -> Result<TokenRegistry, String> {
+        TokenRegistry::parse(text, &LookupSettings::default()).map_err(|error| format!("{error:#}"))
     }
 
     fn entry(more: &str) -> String {
@@ -238,12 +238,12 @@ mod tests {
         let all = parsed(&entry("")).unwrap();
         let rights = all.rights(Some(&ci)).unwrap().unwrap();
         assert!(!rights.are_restricted() && rights.sees_root(Path::new("/x")));
-        assert!(Team::default().rights(None).is_ok_and(|rights| rights.is_none()));
+        assert!(TokenRegistry::default().rights(None).is_ok_and(|rights| rights.is_none()));
     }
 
     #[test]
-    fn a_file_that_says_nothing_useful_is_an_error_that_names_the_place() {
-        for (text, told) in [
+    fn invalid_token_file_error_names_the_position() {
+        for (text, reported) in [
             (String::new(), "no [[tokens]]"),
             ("[[tokens]]\nname = \"x\"".to_owned(), "sha256"),
             (entry("").replace("ba78", "zz78"), "sha256sum"),
@@ -262,7 +262,7 @@ mod tests {
             (entry("") + &entry("").replace("ba78", "ba79"), "two tokens"),
         ] {
             let error = parsed(&text).err().unwrap_or_default();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(reported), "{text}: {error}");
         }
     }
 

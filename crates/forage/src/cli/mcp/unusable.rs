@@ -13,9 +13,9 @@ use forage_tools::{Context, ErrorCode, clip, sanitize};
 use super::super::Status;
 
 use super::super::output::Terminal;
-use super::super::told::told;
+use super::super::user_error::error_text;
 use crate::config::UNUSABLE;
-use crate::manner::ForAgents;
+use crate::phrasing::AgentPhrasing;
 
 /// Maximum length in bytes of the reason. Clients show only the beginning of the instructions, and this must
 /// include the advice that follows the reason.
@@ -29,11 +29,11 @@ pub(super) fn serve(
     requires_sandbox: bool,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let level = forage_sandbox::restrict(&Access::of_the_system());
+    let level = forage_sandbox::restrict(&Access::minimal());
     if requires_sandbox && !level.is_full() {
         return Err(error);
     }
-    let reason = clip(&sanitize(&told(&error)), REASON_BYTES);
+    let reason = clip(&sanitize(&error_text(&error)), REASON_BYTES);
     output.failure(&reason, ErrorCode::Failed);
     let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
@@ -43,7 +43,7 @@ pub(super) fn serve(
         workspace,
         tool_set: ToolSet::ByClient,
         output: form,
-        manner: &ForAgents,
+        phrasing: &AgentPhrasing,
         metrics: ServerMetrics::new(),
         observer: None,
         journal: None,

@@ -10,8 +10,8 @@ use super::{Setup, all_sites, state_words};
 use crate::cli::Status;
 use crate::cli::output::Terminal;
 use crate::setup::{
-    Addition, CLIENTS, Client, ClientState, Extra, SetupScope, Site, detect, extra_snippet, extras_of,
-    general_snippets, hooks_remark, http_snippet, snippet,
+    Addition, CLIENTS, Client, ClientConfig, ClientState, Extra, SetupScope, detect, extra_snippet,
+    extras_of, general_snippets, hooks_remark, http_snippet, snippet,
 };
 
 /// Prints all clients. For those that are installed, this lists their files.
@@ -32,7 +32,7 @@ pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<S
                 tried: client.tried,
                 traces: detect::shown(client),
                 found: detect::found(client, &setup.directories),
-                files: sites_of(client).map(ClientFile::of).collect(),
+                files: sites_of(client).map(ClientFile::from_site).collect(),
                 with: extras.map(|extra| extra_record(setup, client, extra)).collect(),
             }
         };
@@ -81,11 +81,11 @@ fn remark(client: &Client) -> Option<String> {
 }
 
 /// Describes the extras that are present.
-fn beside(setup: &Setup, client: &'static Client, site: &Site) -> String {
+fn beside(setup: &Setup, client: &'static Client, site: &ClientConfig) -> String {
     let is_there = |extra: &&'static Extra| match setup.extension(extra, client) {
         Some(extension) => site.has(&extension),
         None => Addition::find(client, extra, site.scope, &setup.directories, &setup.project)
-            .is_some_and(|addition| addition.is_there()),
+            .is_some_and(|addition| addition.is_present()),
     };
     let names: Vec<&str> = extras_of(client.name).iter().filter(is_there).map(|it| it.with.name()).collect();
     if names.is_empty() { String::new() } else { format!("; with {}", names.join(", ")) }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::check::EntryCheck;
-use crate::setup::{ClientState, Site};
+use crate::setup::{ClientConfig, ClientState};
 
 /// A known client, as `forage setup` lists it.
 #[derive(JsonSchema, Serialize)]
@@ -69,7 +69,7 @@ pub(in crate::cli) struct ClientFile {
 }
 
 impl ClientFile {
-    pub(in crate::cli) fn of(site: &Site) -> Self {
+    pub(in crate::cli) fn from_site(site: &ClientConfig) -> Self {
         Self {
             scope: site.scope.name(),
             file: site.path.display().to_string(),

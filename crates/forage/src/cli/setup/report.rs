@@ -3,17 +3,17 @@
 
 use std::fmt::Write as _;
 
-use super::{Setup, SetupOutcome, TriedOut};
+use super::{EntryTest, Setup, SetupOutcome};
 use crate::config;
 use crate::setup::{
-    Addition, ClientState, Extension, FileChange, FileFormat, NAME, SetupRefusal, SetupScope, Site, With,
-    entry_lines, hooks_remark,
+    Addition, ClientConfig, ClientState, Extension, ExtraKind, FileChange, FileFormat, NAME, SetupRefusal,
+    SetupScope, entry_lines, hooks_remark,
 };
 
 /// Maximum number of other servers to list around the entry.
 const NEIGHBOURS: usize = 8;
 
-pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow::Result<String> {
+pub(super) fn report(setup: &Setup, site: &ClientConfig, done: &SetupOutcome) -> anyhow::Result<String> {
     let mut text = String::new();
     let is_only_beside = setup.is_removal && !setup.with.is_empty();
     let change = &done.entry;
@@ -35,7 +35,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
         writeln!(text, "{}: nothing to do", site.client.title)?;
     }
     if would_write && !setup.is_written {
-        writeln!(text, "\nNothing has been written. To apply the changes, run {}.", said_how(setup, site))?;
+        writeln!(text, "\nNothing has been written. To apply the changes, run {}.", how_phrase(setup, site))?;
     }
     if site.scope == SetupScope::Project && setup.words.command == NAME && !setup.is_removal {
         let here = if config::this_program().is_ok_and(|(_, is_found)| is_found) {
@@ -49,7 +49,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
         )?;
     }
     // Tell the user that hooks only run once they are approved.
-    if let Some(remark) = hooks_remark(site.client.name).filter(|_| setup.puts_in(With::Hooks)) {
+    if let Some(remark) = hooks_remark(site.client.name).filter(|_| setup.puts_in(ExtraKind::Hooks)) {
         writeln!(text, "\n{remark}")?;
     }
     if let Some(remark) = site.client.remark.filter(|_| is_change(change) && !setup.is_removal) {
@@ -61,7 +61,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
 fn report_entry(
     text: &mut String,
     setup: &Setup,
-    site: &Site,
+    site: &ClientConfig,
     done: &SetupOutcome,
     change: &FileChange,
 ) -> std::fmt::Result {
@@ -97,7 +97,7 @@ fn report_entry(
 fn report_addition(
     text: &mut String,
     setup: &Setup,
-    site: &Site,
+    site: &ClientConfig,
     addition: &Addition,
     change: &FileChange,
 ) -> std::fmt::Result {
@@ -140,7 +140,7 @@ fn verb(change: &FileChange, what: &str, is_done: bool) -> String {
 /// Writes the entry's lines, each with a sign. Of the existing lines around them, this shows only the names.
 fn write_lines(
     text: &mut String,
-    site: &Site,
+    site: &ClientConfig,
     change: &FileChange,
     sign: char,
     lines: &[String],
@@ -166,7 +166,7 @@ fn write_lines(
     Ok(())
 }
 
-fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
+fn write_neighbours(text: &mut String, site: &ClientConfig) -> std::fmt::Result {
     for name in site.neighbours.iter().take(NEIGHBOURS) {
         match site.client.format {
             FileFormat::Json => writeln!(text, "      {}: …", serde_json::Value::from(name.as_str()))?,
@@ -182,7 +182,7 @@ fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
     }
 }
 
-fn said_how(setup: &Setup, site: &Site) -> String {
+fn how_phrase(setup: &Setup, site: &ClientConfig) -> String {
     let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
     let option = if setup.is_removal { "--remove" } else { "--write" };
     let names: Vec<&str> = setup.with.iter().map(|with| with.name()).collect();
@@ -195,7 +195,7 @@ fn said_how(setup: &Setup, site: &Site) -> String {
 }
 
 /// Formats a table of the clients, with the steps that the user must still take.
-pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
+pub(super) fn table(rows: &[(&str, EntryTest)]) -> String {
     let Some(title_width) = rows.iter().map(|(title, _)| title.chars().count()).max() else {
         return String::new();
     };
@@ -214,7 +214,12 @@ pub(super) fn table(rows: &[(&str, TriedOut)]) -> String {
 }
 
 /// Creates the error for a file that can't be changed. It shows how to make the change by hand.
-pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, snippet: &str) -> anyhow::Error {
+pub(super) fn refused(
+    site: &ClientConfig,
+    is_removal: bool,
+    refusal: &SetupRefusal,
+    snippet: &str,
+) -> anyhow::Error {
     let path = site.path.display();
     if is_removal {
         return anyhow::anyhow!("{path} is left unchanged: {refusal}");

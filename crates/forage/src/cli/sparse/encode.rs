@@ -19,7 +19,7 @@ pub(super) fn run(
     is_query: bool,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    config.wall_in(&[], &Needs::default())?;
+    config.enter_sandbox(&[], &Needs::default())?;
     let text = if text == "-" { from_stdin()? } else { text.to_owned() };
     check(text.len())?;
     let encoder = config.document_encoder();
@@ -61,8 +61,8 @@ fn check(bytes: usize) -> anyhow::Result<()> {
 /// Reads the text from stdin. This stops once the text exceeds the limit.
 fn from_stdin() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    let most = PRINTED_TEXT_BYTES as u64 + 1;
-    std::io::stdin().take(most).read_to_end(&mut bytes).context("can't read the text from stdin")?;
+    let max = PRINTED_TEXT_BYTES as u64 + 1;
+    std::io::stdin().take(max).read_to_end(&mut bytes).context("can't read the text from stdin")?;
     // Check the length first. If we have cut a text that is too long within a character, it would otherwise
     // be reported as invalid UTF-8.
     check(bytes.len())?;

@@ -171,7 +171,7 @@ fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
 
 /// Clients that send one byte and then wait occupy a place each. Others must still be served.
 #[test]
-fn a_client_that_never_finishes_its_request_holds_up_nobody() {
+fn unfinished_request_blocks_no_other_client() {
     let project = project();
     let http = Http::start(&project, &[]);
     let _half: Vec<_> = (0..300)

@@ -86,7 +86,7 @@ fn a_server_with_an_index_answers_as_one_without() {
 /// A long-running server must know the same commits as an index that is built for each call, from its first
 /// query on.
 #[test]
-fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
+fn server_history_ranking_equals_a_fresh_index() {
     let project = Project::new(&[]);
     let run = |arguments: &str| git(&project, &arguments.split(' ').collect::<Vec<_>>());
     let commit = |message: &str| {

@@ -187,7 +187,7 @@ fn a_client_that_leaves_an_http_call_stops_its_work() {
 }
 
 #[test]
-fn progress_is_told_to_those_who_ask_and_always_increases() {
+fn progress_is_sent_on_request_and_increases() {
     let (project, _model) = hanging_project();
     let http = Http::start(&project, &[]);
     for revision in REVISIONS {
@@ -195,7 +195,7 @@ fn progress_is_told_to_those_who_ask_and_always_increases() {
         slow["params"]["_meta"]["progressToken"] = json!("token");
         let mut pipes = Pipes::connect(&project, &[], revision);
         pipes.send(&slow);
-        let told: Vec<_> = (0..2).map(|_| pipes.receive()).collect();
+        let reported: Vec<_> = (0..2).map(|_| pipes.receive()).collect();
         drop(pipes);
 
         let mut stream = http.begin(revision, &slow);
@@ -212,9 +212,9 @@ fn progress_is_told_to_those_who_ask_and_always_increases() {
         assert!(response.head.contains("text/event-stream"), "{response:?}");
         let streamed: Vec<_> = response.messages();
 
-        for told in [told, streamed] {
-            assert!(told.len() >= 2, "{revision}: {told:?}");
-            let progress: Vec<f64> = told
+        for reported in [reported, streamed] {
+            assert!(reported.len() >= 2, "{revision}: {reported:?}");
+            let progress: Vec<f64> = reported
                 .iter()
                 .map(|message| {
                     assert_eq!(message["method"], "notifications/progress", "{message}");

@@ -268,7 +268,7 @@ fn a_clients_root_leads_to_its_project() {
 }
 
 #[test]
-fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
+fn missing_roots_answer_is_awaited_once() {
     let project = project();
     let mut pipes = Pipes::start(&project, &[]);
     let mut hello = initialize("2025-11-25", 0);

@@ -98,7 +98,7 @@ fn an_id_that_is_in_use_is_refused() {
 /// A client that sends requests but never reads must neither keep the server from ending nor push it over its
 /// limits.
 #[test]
-fn a_client_that_does_not_read_ends_the_server_all_the_same() {
+fn server_ends_although_the_client_does_not_read() {
     let project = project();
     project.write("long.txt", &"retry and much more text to fill the line\n".repeat(1_000));
     for enough in [false, true] {
@@ -107,13 +107,13 @@ fn a_client_that_does_not_read_ends_the_server_all_the_same() {
         let mut send = |message: &Value| stdin.write_all(format!("{message}\n").as_bytes());
         send(&initialize("2025-11-25", 0)).unwrap();
         let read = |id| call("2025-11-25", id, "read_file", json!({ "path": "long.txt" }));
-        let most = if enough { 20_000 } else { 100 };
+        let max = if enough { 20_000 } else { 100 };
         // Don't send faster than the server answers, because calls beyond the limit get short answers.
         let pace =
             |id: u64| std::thread::sleep(Duration::from_millis(if id.is_multiple_of(100) { 200 } else { 0 }));
-        let sent = (1..=most).inspect(|id| pace(*id)).take_while(|id| send(&read(*id)).is_ok()).count();
+        let sent = (1..=max).inspect(|id| pace(*id)).take_while(|id| send(&read(*id)).is_ok()).count();
         // With 64 MiB unread the client counts as gone. With less, its end of input ends the server.
-        assert_eq!(sent < most as usize, enough, "{sent}");
+        assert_eq!(sent < max as usize, enough, "{sent}");
         let closed = Instant::now();
         drop(stdin);
         assert!(server.child.wait().unwrap().success());
@@ -122,7 +122,7 @@ fn a_client_that_does_not_read_ends_the_server_all_the_same() {
 }
 
 #[test]
-fn searches_do_not_wait_behind_those_that_wait_for_a_model() {
+fn searches_do_not_queue_after_model_calls() {
     let (project, model) = hanging_project();
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     for id in 1..=10 {
@@ -148,7 +148,7 @@ fn bad_lines_without_end_are_not_answered_without_end() {
 
 /// Tests a script such as `printf '…' | forage mcp`.
 #[test]
-fn what_was_asked_before_the_end_of_input_is_answered() {
+fn requests_before_end_of_input_are_answered() {
     let project = project();
     for revision in REVISIONS {
         let mut pipes = Pipes::start(&project, &[]);
@@ -188,7 +188,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
 
 #[cfg(unix)]
 #[test]
-fn a_client_that_has_gone_ends_the_server_at_once_and_its_work_with_it() {
+fn disconnected_client_ends_the_server_and_its_work() {
     let (project, model) = hanging_project();
     for revision in REVISIONS {
         let mut server = super::wire::Server::start(&project, &[], &[]);
@@ -240,7 +240,7 @@ fn a_thousand_calls_at_once_are_all_answered_once() {
 
 /// Reading a file must not wait for hanging searches, but searches above the limit must wait.
 #[test]
-fn quick_calls_do_not_wait_behind_searches() {
+fn quick_calls_do_not_queue_after_searches() {
     let (project, model) = hanging_project();
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     for id in 1..=50 {
@@ -264,7 +264,7 @@ fn answers_fit_the_client() {
         let answer = pipes.ask(&call("2025-11-25", 1, "read_file", arguments));
         text(&answer).0.len()
     };
-    for (client, most) in [
+    for (client, max) in [
         ("claude-code", 46_000),
         ("codex-mcp-client", 40_000),
         ("@cline/core", 7_500),
@@ -272,7 +272,7 @@ fn answers_fit_the_client() {
         ("not known", 40_000),
     ] {
         let size = size(client, &[]);
-        assert!(size > most - 1_000 && size <= most, "{client}: {size}");
+        assert!(size > max - 1_000 && size <= max, "{client}: {size}");
     }
     // The user's setting takes precedence.
     let size = size("@cline/core", &["--text-bytes", "60000"]);
@@ -342,11 +342,11 @@ fn tools_and_instructions_fit_the_client() {
 
 /// The advice must use this client's tool names, and only mention tools that are offered.
 #[test]
-fn terms_on_nearly_every_line_lead_to_the_tools_that_are_offered() {
+fn broad_terms_hint_at_offered_tools() {
     let project = project();
     let line = "common words in a line that is long enough to add up\n";
     (0..40).for_each(|number| project.write(&format!("broad/{number}.txt"), &line.repeat(200)));
-    for (settings, told, untold) in [
+    for (settings, reported, untold) in [
         ("", "search_index ranks files", "my_"),
         ("[mcp]\nprefix = \"my_\"\n", " my_grep_search finds a pattern", " grep_search"),
         ("[tools.search_index]\nenabled = false\n", " grep_search finds a pattern", "search_index"),
@@ -360,7 +360,7 @@ fn terms_on_nearly_every_line_lead_to_the_tools_that_are_offered() {
         let answer = pipes.ask(&call("2025-11-25", 1, "keyword_search", terms));
         let (text, is_error) = text(&answer);
         assert!(is_error && text.starts_with("each of those search terms yielded too many"), "{text}");
-        assert!(text.contains(told) && !text.contains(untold) && !text.contains("forage rank"), "{text}");
+        assert!(text.contains(reported) && !text.contains(untold) && !text.contains("forage rank"), "{text}");
     }
 }
 
@@ -482,7 +482,7 @@ struct Holds {
 
 #[cfg(target_os = "linux")]
 impl Holds {
-    fn of(pid: u32) -> Self {
+    fn from_pid(pid: u32) -> Self {
         let process = format!("/proc/{pid}");
         let count = |what: &str| std::fs::read_dir(format!("{process}/{what}")).unwrap().count();
         let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
@@ -522,7 +522,7 @@ fn ten_thousand_random_calls_leave_nothing_behind() {
     let (mut answered, mut failed) = (0, 0);
     for id in 1..=10_000 {
         if id == 2_000 {
-            before = Some(Holds::of(pipes.server.child.id()));
+            before = Some(Holds::from_pid(pipes.server.child.id()));
         }
         let words = ["retry", "fn \\w+", "(", "", "main", "x{1000}{1000}", "times", "é"];
         let word = words[random(8) as usize];
@@ -554,7 +554,7 @@ fn ten_thousand_random_calls_leave_nothing_behind() {
         failed += u64::from(answer["error"].is_object() || answer["result"]["isError"] == true);
     }
     assert!(answered > 9_000 && failed > 1_000 && failed < answered, "{answered} {failed}");
-    let (before, after) = (before.unwrap(), Holds::of(pipes.server.child.id()));
+    let (before, after) = (before.unwrap(), Holds::from_pid(pipes.server.child.id()));
     assert_eq!(
         (after.descriptors, after.children.as_str()),
         (before.descriptors, ""),

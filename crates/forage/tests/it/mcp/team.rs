@@ -61,7 +61,7 @@ fn two_repositories() -> (Project, String) {
 }
 
 #[test]
-fn a_token_lets_its_holder_search_the_repositories_that_it_names() {
+fn token_grants_search_of_its_repositories() {
     let (project, other) = two_repositories();
     let own = project.root.to_str().unwrap().to_owned();
     let tokens = tokens("", "repositories = [\"acme/*\"]");
@@ -84,23 +84,23 @@ fn a_token_lets_its_holder_search_the_repositories_that_it_names() {
         for tool in ["read_file", "list_directory", "grep_search"] {
             let arguments = json!({ "path": path, "pattern": "retry" });
             let answer = team.as_of(BOB).ask(REVISION, &call(REVISION, 1, tool, arguments));
-            let (told, is_error) = text(&answer);
-            assert!(is_error && !told.contains("pub fn"), "{tool} {path}: {told}");
+            let (reported, is_error) = text(&answer);
+            assert!(is_error && !reported.contains("pub fn"), "{tool} {path}: {reported}");
         }
     }
 }
 
 #[test]
-fn a_token_that_names_none_of_the_roots_is_told_so() {
+fn token_without_any_root_is_refused_with_a_reason() {
     let tokens = tokens("", "repositories = [\"elsewhere\"]");
     let mut team = TeamServer::start(project(), &tokens, &[]);
-    let (told, is_error) = team.grep(BOB, "retry");
-    assert!(is_error && told.contains("gives access to none of the repositories"), "{told}");
+    let (reported, is_error) = team.grep(BOB, "retry");
+    assert!(is_error && reported.contains("gives access to none of the repositories"), "{reported}");
     assert!(!team.grep(ALICE, "retry").1);
 }
 
 #[test]
-fn a_token_makes_as_many_calls_as_it_may_and_others_are_not_kept_by_that() {
+fn token_call_limit_does_not_affect_other_tokens() {
     let mut team =
         TeamServer::start(project(), &tokens("", "calls_per_minute = 2"), &["--output", "structured"]);
     for _ in 0..2 {
@@ -108,8 +108,8 @@ fn a_token_makes_as_many_calls_as_it_may_and_others_are_not_kept_by_that() {
     }
     let arguments = json!({ "pattern": "retry" });
     let answer = team.as_of(BOB).ask(REVISION, &call(REVISION, 1, "grep_search", arguments));
-    let (told, is_error) = text(&answer);
-    assert!(is_error && told.contains("limit of 2 requests per minute"), "{told}");
+    let (reported, is_error) = text(&answer);
+    assert!(is_error && reported.contains("limit of 2 requests per minute"), "{reported}");
     assert_eq!(answer["result"]["structuredContent"]["code"], "rate_limited", "{answer}");
     assert!(!team.grep(ALICE, "retry").1);
 }
@@ -186,7 +186,7 @@ pub(crate) fn audit_lines() -> Vec<Value> {
 #[test]
 fn each_call_is_on_record_without_what_was_asked() {
     let (lines, file, _team) = recorded();
-    let told: Vec<_> = lines
+    let reported: Vec<_> = lines
         .iter()
         .map(|line| {
             (
@@ -197,7 +197,7 @@ fn each_call_is_on_record_without_what_was_asked() {
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("alice", "grep_search", "answered"),
             ("bob", "grep_search", "failed"),
@@ -213,7 +213,7 @@ fn each_call_is_on_record_without_what_was_asked() {
 }
 
 #[test]
-fn numbers_are_shown_to_those_who_may_see_them_if_they_are_wanted() {
+fn metrics_need_permission_and_opt_in() {
     let mut team = TeamServer::start(project(), &tokens("metrics = true", ""), &["--metrics"]);
     team.grep(BOB, "retry");
     assert_eq!(team.get("/metrics", None).status, 401);
@@ -237,7 +237,7 @@ fn numbers_are_shown_to_those_who_may_see_them_if_they_are_wanted() {
 }
 
 #[test]
-fn whether_calls_can_be_answered_is_told_to_everyone() {
+fn readiness_is_public() {
     let (project, other) = two_repositories();
     let team = TeamServer::start(project, &tokens("", ""), &["--root", &other]);
     let ready = team.get("/readyz", None);
@@ -286,7 +286,7 @@ fn until_closed(address: &str) {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_is_asked_to_end_answers_what_runs_and_takes_nobody_any_more() {
+fn shutdown_answers_running_calls_and_refuses_new_ones() {
     let project = project();
     // A model that reports when it is called, and hangs up when `answering` is dropped.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -340,7 +340,7 @@ fn a_second_request_to_end_is_not_kept_by_calls() {
 }
 
 #[test]
-fn a_token_finds_words_of_the_repositories_that_it_names_alone() {
+fn token_lookup_is_limited_to_its_repositories() {
     let (project, other) = two_repositories();
     project.configure("[retrieval]\nenable_keyword_tool = true\n");
     let filled = project.run(&["sparse", "index", ".", "--repo", "shop"]);
@@ -364,10 +364,10 @@ fn a_token_finds_words_of_the_repositories_that_it_names_alone() {
         json!({ "query": "main", "filter": ["language=rust"] }),
         json!({ "query": "fn_main_99", "filter": ["repo=shop"] }),
     ] {
-        let told = look_up(BOB, arguments.clone());
+        let reported = look_up(BOB, arguments.clone());
         let is_told = ["retry.rs", "main.rs", "README", "without the filter 1", "src/"]
             .iter()
-            .any(|part| told.contains(part));
-        assert!(!is_told, "{arguments}: {told}");
+            .any(|part| reported.contains(part));
+        assert!(!is_told, "{arguments}: {reported}");
     }
 }

@@ -60,18 +60,18 @@ fn settings_that_cant_be_used_show_in_the_client() {
                 call(revision, 3, "my_grep_search", json!({ "pattern": "retry" })),
                 call(revision, 4, "grep_search", json!({ "nothing": "that fits" })),
             ];
-            let mut told = vec![said.clone()];
+            let mut reported = vec![said.clone()];
             for message in &calls {
                 let answer = pipes.ask(message);
                 let (text, is_error) = text(&answer);
                 assert!(is_error, "{settings}: {text}");
-                told.push(text.to_owned());
+                reported.push(text.to_owned());
             }
-            told.push(pipes.server.log_line("error"));
-            for (number, text) in told.iter().enumerate() {
+            reported.push(pipes.server.log_line("error"));
+            for (number, text) in reported.iter().enumerate() {
                 assert!(text.contains(expected), "{settings}: {text}");
                 assert!(!text.contains(KEY) && !text.contains("src/retry.rs"), "{text}");
-                let is_log = number == told.len() - 1;
+                let is_log = number == reported.len() - 1;
                 assert!(is_log || text.contains("`forage doctor`") && text.contains("restarted"), "{text}");
             }
             assert!(said.starts_with("Forage can't search") && !said.contains("\n\n"), "{said}");

@@ -180,10 +180,10 @@ impl Http {
 
     pub(super) fn start_with(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let arguments = [&["--http", "127.0.0.1:0"], arguments].concat();
-        Self::of(Server::start(project, &arguments, environment))
+        Self::from_server(Server::start(project, &arguments, environment))
     }
 
-    pub(super) fn of(server: Server) -> Self {
+    pub(super) fn from_server(server: Server) -> Self {
         let line = server.log_line("listening on");
         let address = line.split("http://").nth(1).unwrap().trim_end_matches("/mcp").to_owned();
         Self { server, address, token: None }

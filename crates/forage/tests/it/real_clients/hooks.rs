@@ -22,8 +22,8 @@ static CODEX: Client =
 fn stage(client: &'static Client, name: &str, arguments: &Value) -> Option<Stage> {
     let script = json!([{ "calls": [{ "name": name, "arguments": arguments }] }, last_word()]);
     let filler: Vec<(String, String)> = (0..12)
-        .map(|nth| {
-            (format!("src/other{nth}.rs"), format!("fn something_else_{nth}() {{ let x = {nth}; }}\n"))
+        .map(|index| {
+            (format!("src/other{index}.rs"), format!("fn something_else_{index}() {{ let x = {index}; }}\n"))
         })
         .collect();
     let mut files: Vec<(&str, &str)> =
@@ -101,7 +101,7 @@ fn of_codex() {
 
 /// This is why `forage setup` notes that hooks must be approved.
 #[test]
-fn of_codex_are_passed_over_until_somebody_trusts_them() {
+fn codex_skips_untrusted_hooks() {
     let Some(stage) = stage(&table::CODEX, "exec_command", &json!({ "cmd": SEARCH })) else { return };
     let run = stage.setup_with("codex", &["--write", "--with", "hooks"]);
     assert!(run.stdout.contains("Codex only runs hooks that you have trusted"), "{}", run.stdout);

@@ -215,7 +215,7 @@ fn project() -> (Project, String) {
 }
 
 #[test]
-fn every_command_that_reads_a_repository_stands_behind_the_wall() {
+fn every_repository_command_is_sandboxed() {
     forage_fuzz::needs!("rg", "ugrep");
     let (project, set) = project();
     let probe = Probe::new(&project, &project.root);
@@ -278,7 +278,7 @@ fn every_command_that_reads_a_repository_stands_behind_the_wall() {
 }
 
 #[test]
-fn the_hook_of_clients_stands_behind_the_wall() {
+fn client_hook_is_sandboxed() {
     let (project, _) = project();
     assert_eq!(project.run(&["rank", "open", "needle"]).status, 0);
     let probe = Probe::new(&project, &project.root);
@@ -306,7 +306,7 @@ fn the_hook_of_clients_stands_behind_the_wall() {
 
 /// The sandbox must leave the main repository's ignore rules accessible, but nothing else of it.
 #[test]
-fn a_worktree_behind_the_wall_has_the_rules_of_its_repository() {
+fn sandboxed_worktree_has_its_repositorys_rules() {
     let (project, _) = project();
     let worktree = project.home.join("worktree");
     let path = worktree.to_str().unwrap();

@@ -9,11 +9,11 @@ use forage_rank::{Definition, DefinitionKind};
 
 use super::qualifier::Fit;
 use super::{GrepDefinition, OutlinedFile, UseReader, defines, is_called, narrow, within};
-use crate::border::Excerpt;
 use crate::limits;
+use crate::output_redactor::Excerpt;
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, count, quoted};
-use crate::tools::grep_search::gathered::{Gathered, MentioningFile, cached};
+use crate::tools::grep_search::referencing_files::{ReferencingFile, ReferencingFiles, cached};
 
 /// The first entries of a list.
 #[derive(Debug, Default)]
@@ -59,9 +59,9 @@ type Ordered = Vec<((DefinitionFit, u8, bool), ListedDefinition)>;
 
 impl UseReader<'_> {
     /// Lists the definitions of the name, and the types that implement or extend it.
-    pub(super) fn lists(&self, gathered: &Gathered) -> [Arc<Listing>; 2] {
+    pub(super) fn lists(&self, gathered: &ReferencingFiles) -> [Arc<Listing>; 2] {
         let files = &gathered.files;
-        let new = Gathered::default();
+        let new = ReferencingFiles::default();
         // Both lists depend on the subtypes, so we must not cache them until these are complete.
         let cells = if self.subtypes.is_complete { gathered } else { &new };
         let is_complete = |list: &Listing| list.is_complete;
@@ -78,8 +78,8 @@ impl UseReader<'_> {
     }
 
     /// Lists the definitions of the name. Those in tests and those without a body come last.
-    fn definitions(&self, files: &[MentioningFile]) -> Listing {
-        let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_define).collect();
+    fn definitions(&self, files: &[ReferencingFile]) -> Listing {
+        let chosen: Vec<&ReferencingFile> = files.iter().filter(|file| file.may_define).collect();
         let read =
             self.read_all(&chosen, limits::GREP_COUNT_TIME, |file, outlined| self.defined(file, outlined));
         let mut notes = Vec::new();
@@ -123,7 +123,7 @@ impl UseReader<'_> {
     }
 
     /// Finds the best definitions of the name in a file, and counts all of them by how well they fit.
-    fn defined(&self, mentioning: &MentioningFile, file: &OutlinedFile) -> (Ordered, [u64; 3]) {
+    fn defined(&self, mentioning: &ReferencingFile, file: &OutlinedFile) -> (Ordered, [u64; 3]) {
         let narrowing = self.narrowing(&mentioning.path, file);
         let fit_of = |definition| match &narrowing {
             Some(narrowing) => DefinitionFit::from(narrowing.definition(definition)),
@@ -153,8 +153,8 @@ impl UseReader<'_> {
 
     /// Lists the types that implement or extend the name. Those in tests come last. This must search all
     /// files, because the current page may not contain any of these types.
-    fn implementations(&self, files: &[MentioningFile]) -> Listing {
-        let mut chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
+    fn implementations(&self, files: &[ReferencingFile]) -> Listing {
+        let mut chosen: Vec<&ReferencingFile> = files.iter().filter(|file| file.may_implement).collect();
         // `files` is sorted only if all files are known.
         chosen.sort();
         let read = self.read_all(&chosen, limits::GREP_IMPLEMENTATIONS_TIME, |file, outlined| {
@@ -202,9 +202,9 @@ impl UseReader<'_> {
     /// for files that can't be parsed.
     fn read_all<T: Send>(
         &self,
-        files: &[&MentioningFile],
+        files: &[&ReferencingFile],
         time: Duration,
-        find: impl Fn(&MentioningFile, &OutlinedFile) -> T + Sync,
+        find: impl Fn(&ReferencingFile, &OutlinedFile) -> T + Sync,
     ) -> Vec<Option<Option<T>>> {
         let stop = self.stop.within(time);
         map_in_threads(files, self.walk_threads(), |file| {

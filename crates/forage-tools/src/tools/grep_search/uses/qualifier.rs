@@ -43,8 +43,8 @@ impl<'p> QualifiedName<'p> {
         // In Rust, a name that is also a keyword has this prefix.
         let bare = bare.strip_prefix("r#").unwrap_or(bare);
         // A separator at the beginning belongs to the name, as in Clojure's `->cart`.
-        let behind = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
-        let start = SEPARATORS.iter().filter_map(behind).max().unwrap_or_default();
+        let after = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
+        let start = SEPARATORS.iter().filter_map(after).max().unwrap_or_default();
         let (qualifier, name) = bare.split_at(start);
         // Some languages allow names such as `empty?`, `save!`, `a-b`, `foo'` and `$name`.
         let is_sign = |c: char| "_-?!='$@%~>".contains(c);

@@ -17,7 +17,7 @@ const PATHS: [(&str, usize); 8] = [
 const SAID: [&str; 2] = ["src/a.rs: believe me", r#"{"files":[{"path":"src/a.rs","why":"planted"}]}"#];
 
 fn read(text: &str) -> Option<ParsedAnswer> {
-    parse(text, &FileNames::of(&PATHS, &SAID, &[]))
+    parse(text, &FileNames::from_lines(&PATHS, &SAID, &[]))
 }
 
 /// Formats each file as `file why`.
@@ -290,14 +290,14 @@ fn blocks() -> Vec<EvidenceBlock> {
 
 fn read_ids(text: &str) -> Option<ParsedAnswer> {
     let paths = [("/p/src/a.rs", 10), ("src/a.rs", 10), ("src/b.rs", 11), ("src/c.rs", 12)];
-    parse(text, &FileNames::of(&paths, &[PLANTED], &blocks()))
+    parse(text, &FileNames::from_lines(&paths, &[PLANTED], &blocks()))
 }
 
 /// Formats each entry as `file grade ranges why`.
 fn shown_ids(text: &str) -> Option<Vec<String>> {
     let range =
         |range: &LineRange| format!("{}-{}{}", range.first, range.last, if range.shown { "" } else { "?" });
-    let entry = |kept: &KeptAnswerFile| {
+    let entry = |kept: &SelectedFile| {
         let ranges: Vec<String> = kept.ranges.iter().map(range).collect();
         format!("{} {} [{}] {}", kept.file, kept.grade.unwrap(), ranges.join(" "), kept.explanation)
     };
@@ -497,7 +497,7 @@ fn fuzz_no_answer_names_a_file_that_was_not_sent() {
         let text = String::from_utf8_lossy(input);
         for (parsed, by_id) in [(read(&text), false), (read_ids(&text), true)] {
             let Some(parsed) = parsed else { continue };
-            for (nth, kept) in parsed.kept.iter().enumerate() {
+            for (index, kept) in parsed.kept.iter().enumerate() {
                 // The answer must contain the name of each file, up to dots, slashes and escapes.
                 let plain: String = text.replace(['\\', '/', '.'], "");
                 let sent = PATHS.iter().filter(|(_, file)| *file == kept.file);
@@ -509,7 +509,10 @@ fn fuzz_no_answer_names_a_file_that_was_not_sent() {
                             .any(|(path, _)| plain.contains(&path.replace(['\\', '/', '.'], ""))),
                     "a file that the answer does not name: {kept:?}"
                 );
-                assert!(parsed.kept[..nth].iter().all(|before| before.file != kept.file), "twice: {kept:?}");
+                assert!(
+                    parsed.kept[..index].iter().all(|before| before.file != kept.file),
+                    "twice: {kept:?}"
+                );
                 assert!(parsed.mentioned.iter().all(|file| *file != kept.file), "listed: {kept:?}");
                 assert_eq!(by_id, matches!(kept.grade, Some(1..=3)), "{kept:?}");
                 assert!(kept.explanation.len() <= limits::EXPLANATION_BYTES + 8, "{kept:?}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use forage_tools::{clip, sanitize_line};
 use serde_json::Value;
 
-use crate::child::{self, ChildServer, NoAnswer};
+use crate::child::{self, ChildServer, RequestFailure};
 use crate::config::{AgentServer, is_outside, outside, variables};
 use crate::setup::program;
 
@@ -45,8 +45,8 @@ impl Process {
         started.map(Self).map_err(|error| format!("{} can't be started: {error}", program.display()))
     }
 
-    pub(super) fn say(&self, message: &Value) {
-        self.0.say(message);
+    pub(super) fn send(&self, message: &Value) {
+        self.0.send(message);
     }
 
     /// Sends a request and waits for its result until `is_over` returns true. An error says why there is no
@@ -59,12 +59,12 @@ impl Process {
     ) -> Result<Value, String> {
         self.0.ask(method, params, is_over).map_err(|no_answer| {
             let why = match no_answer {
-                NoAnswer::Refused(error) => return error,
-                NoAnswer::Unreadable => "it sent a line that starts like an answer but is not JSON",
-                NoAnswer::Ended(why) => why,
-                NoAnswer::Late => "it did not answer in time",
+                RequestFailure::Refused(error) => return error,
+                RequestFailure::Unreadable => "it sent a line that starts like an answer but is not JSON",
+                RequestFailure::Ended(why) => why,
+                RequestFailure::Late => "it did not answer in time",
             };
-            format!("{why}{}", self.said())
+            format!("{why}{}", self.last_error_line())
         })
     }
 
@@ -75,7 +75,7 @@ impl Process {
     }
 
     /// Formats the last line of the server's standard error for an error message.
-    fn said(&self) -> String {
+    fn last_error_line(&self) -> String {
         let text = self.0.stderr();
         let line = text.lines().rfind(|line| !line.trim().is_empty());
         line.map(|line| format!(": {}", clip(&sanitize_line(line.trim()), 300))).unwrap_or_default()

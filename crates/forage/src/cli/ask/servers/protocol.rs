@@ -20,7 +20,7 @@ pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool),
     let client = json!({ "name": "forage", "title": "Forage", "version": env!("CARGO_PKG_VERSION") });
     let hello = json!({ "protocolVersion": REVISION, "capabilities": {}, "clientInfo": client });
     let hello = process.ask("initialize", hello, &is_over)?;
-    process.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    process.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     if hello["capabilities"]["tools"].is_null() {
         return Err("it offers no tools".to_owned());
     }
