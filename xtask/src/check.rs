@@ -93,12 +93,10 @@ const UNIT_TESTS: (&str, Step) = ("unit tests of changed crates", |workspace| {
         Some(path) => path.split('/').next().map(|name| if name == "forage" { "forage-cli" } else { name }),
         None => Some("xtask"),
     });
-    let crates: BTreeSet<_> = crates.collect();
-    if crates.is_empty() {
-        return Ok(());
-    }
-    let packages = crates.iter().flat_map(|name| ["--package", *name]);
-    workspace.tests(&packages.chain(["--lib", "--bins"]).collect::<Vec<_>>())
+    crates.collect::<BTreeSet<_>>().into_iter().try_for_each(|name| {
+        let is_program = matches!(name, "forage-cli" | "xtask");
+        workspace.tests(&["--package", name, if is_program { "--bins" } else { "--lib" }])
+    })
 });
 
 /// Runs and announces the steps. Stops at the first one that fails, unless `all` is set.
