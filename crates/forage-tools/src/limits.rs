@@ -387,13 +387,14 @@ pub const LIST_SYMBOLS: usize = 12;
 pub const LIST_SYMBOL_BYTES: usize = 60;
 
 /// Minimum and maximum tokens of a map of `list_directory`. With fewer, it would name hardly anything.
-pub const LIST_MAP_TOKENS_MIN: i64 = 50;
+pub const LIST_MAP_TOKENS_MIN: u64 = 100;
 /// See [`LIST_MAP_TOKENS_MIN`].
 pub const LIST_MAP_TOKENS_MAX: u64 = 20_000;
 /// Percent of their estimated tokens that maps are counted as, because the estimate is up to 15 % low for them.
 pub const LIST_MAP_TOKENS_PERCENT: usize = 115;
 
-/// Maximum share of a map's tokens for notes, as a divisor. Further notes are counted.
+/// Maximum share of a map's tokens for notes, as a divisor. Warnings alone may take twice as much. Further notes
+/// are counted.
 pub const LIST_MAP_NOTES_PART: usize = 3;
 
 /// Maximum paths with similar names that we sort by similarity.

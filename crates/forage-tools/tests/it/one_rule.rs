@@ -117,7 +117,11 @@ fn numbers_out_of_range_are_brought_into_it() {
             }
             // Positive control: within the range, there is no warning.
             let mut request = request(tool);
-            request[&argument] = json!(if argument == "timeout_ms" { 20_000 } else { 1 });
+            request[&argument] = json!(match argument.as_str() {
+                "timeout_ms" => 20_000,
+                "tokens" => 1_000,
+                _ => 1,
+            });
             let warnings = answer(&context, tool, request).records()["warnings"].to_string();
             assert!(!warnings.contains("was used"), "{tool} {argument}: {warnings}");
         }

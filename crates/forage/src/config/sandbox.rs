@@ -111,7 +111,8 @@ impl Config {
                 needs.collections = true;
                 needs.connect.extend(self.port_of_collections());
             }
-            "search_index" => needs.keeps = true,
+            // A map of a directory comes from the ranked index.
+            "search_index" | "list_directory" => needs.keeps = true,
             "Search" => needs.engines = true,
             _ => {}
         }

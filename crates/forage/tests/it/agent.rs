@@ -332,7 +332,7 @@ fn long_conversation_drops_oldest_results() {
     assert!(transcript.results_taken_out > 0);
     let texts = model.last_texts();
     assert!(texts[0].contains("Question: what is this?"));
-    assert!(texts[1].starts_with("[this result was taken out"), "{}", texts[1]);
+    assert!(texts[1].starts_with("[this result was removed"), "{}", texts[1]);
     assert!(texts[4].contains("Found 2 matches"), "a call whose result is gone is made again: {}", texts[4]);
     // There is nothing left to remove, but the next model may have a larger context.
     let (one, two) = (Scripted::new("one", [fail(too_long)]), Scripted::new("two", [say("I can")]));

@@ -242,7 +242,7 @@ fn mcp_server_tools_are_redacted_and_end_with_the_question() {
         results[0]
     );
     assert!(results[0].contains("\\x1B[2Jtoken [redacted:"), "{}", results[0]);
-    assert!(results[0].len() < 50_000 && results[0].contains("is cut here"), "{}", results[0].len());
+    assert!(results[0].len() < 50_000 && results[0].contains("the rest is cut"), "{}", results[0].len());
     assert!(!results[0].contains("ACME_API_KEY") && results[0].contains("STATE"), "{}", results[0]);
     assert!(results[1].contains("agent.py") || results[1].contains("src/"), "{}", results[1]);
     assert!(run.stderr.contains("a tool of `ask.servers.web` is left out: \"bad name\""), "{run:?}");

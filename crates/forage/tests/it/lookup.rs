@@ -74,7 +74,10 @@ fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
     // These letters have two bytes, so that the limit falls inside one.
     let (status, stdout, taken) = encode("xü öä ".repeat(1 << 16).as_bytes());
     assert_eq!(status, Some(2), "{stdout}");
-    assert!(stdout.contains("the text has more than 1048576 bytes; encode it in pieces"), "{stdout}");
+    assert!(
+        stdout.contains("the text has more than 1048576 bytes; split it and encode the parts"),
+        "{stdout}"
+    );
     assert!(taken < 4 << 20, "it read {taken} bytes");
     let (status, stdout, _) = encode(b"\xff\xfe needle");
     assert!(status == Some(2) && stdout.contains("is not UTF-8"), "{stdout}");

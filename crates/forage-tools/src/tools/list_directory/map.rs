@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use forage_base::{Stop, map_in_threads};
 use forage_fs::{RelPath, Root, display_text};
-use forage_rank::{Definition, DefinitionKind, MapPiece, MapRequest, ProjectMap, model_tokens};
+use forage_rank::{DefinitionKind, FileOutline, MapPiece, MapRequest, ProjectMap, model_tokens};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -130,12 +130,8 @@ impl<'a> MapTool<'a> {
             let other = context.names.argument(ListDirectory::NAME, other);
             return Err(ToolError::argument("tokens", format!("a map can't be combined with `{other}`")));
         }
-        if tokens < limits::LIST_MAP_TOKENS_MIN {
-            let least = limits::LIST_MAP_TOKENS_MIN;
-            return Err(ToolError::argument("tokens", format!("a map needs at least {least}")));
-        }
         let max = limits::LIST_MAP_TOKENS_MAX;
-        let tokens = clamp.number("tokens", Some(tokens), max, 0, max);
+        let tokens = clamp.number("tokens", Some(tokens), max, limits::LIST_MAP_TOKENS_MIN, max);
         let mut warnings = Vec::new();
         if request.max_depth.is_some() {
             let depth = context.names.argument(ListDirectory::NAME, "max_depth");
@@ -300,7 +296,7 @@ impl ListMap {
             let Ok((text, ..)) = whole_text(root, &file.place, stop) else { return };
             let outline = context.outlines.outline(&file.path, &text, stop);
             if stop.check().is_none() {
-                file.definitions.retain_mut(|definition| definition.confirm(&outline.definitions));
+                file.definitions.retain_mut(|definition| definition.confirm(&outline));
             }
         });
         for directory in &mut self.directories {
@@ -385,18 +381,21 @@ impl ListMap {
 }
 
 impl MappedDefinition {
-    /// Takes the line and kind of the nearest definition of this name. Returns false if there is none.
-    fn confirm(&mut self, definitions: &[Definition]) -> bool {
-        let same = definitions.iter().filter(|it| shown_name(&it.name) == self.name);
-        let is_named = |it: &&Definition| {
-            !matches!(
-                it.kind,
+    /// Takes the line and kind of the nearest definition of this name. Returns false if there is none. Members of
+    /// types don't count, for example associated types.
+    fn confirm(&mut self, outline: &FileOutline) -> bool {
+        let is_named = |at: &usize| {
+            let definition = &outline.definitions[*at];
+            let is_main = !matches!(
+                definition.kind,
                 DefinitionKind::Declaration | DefinitionKind::Heading | DefinitionKind::Extension
-            )
+            );
+            is_main
+                && shown_name(&definition.name) == self.name
+                && outline.around(*at).skip(1).all(|outer| outer.kind == DefinitionKind::Module)
         };
-        let Some(nearest) = same.filter(is_named).min_by_key(|it| it.line.abs_diff(self.line)) else {
-            return false;
-        };
+        let named = (0..outline.definitions.len()).filter(is_named).map(|at| &outline.definitions[at]);
+        let Some(nearest) = named.min_by_key(|it| it.line.abs_diff(self.line)) else { return false };
         (self.kind, self.line) = (nearest.word, nearest.line);
         true
     }
@@ -433,14 +432,16 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, map: &ListMap, budget:
     let start = &outcome.response.path;
     let tokens = map.tokens as usize;
     let is_within = |text: &str| map_tokens(text) <= tokens && text.len() <= budget;
-    let mut all = notes(outcome, None);
-    if map.other_files > 0 {
+    // If only some notes fit, the caller must see the warnings.
+    let (warnings, others): (Vec<String>, Vec<String>) =
+        notes(outcome, None).into_iter().partition(|note| note.starts_with("warning"));
+    let lines = (map.files > 0).then(|| "a number after a name is its line".to_owned());
+    let left_out = (map.other_files > 0).then(|| {
         let files = grouped(map.other_files);
-        all.insert(0, format!("left out: {files} test, example, document, data and third-party files"));
-    }
-    if map.files > 0 {
-        all.insert(0, "a number after a name is its line".to_owned());
-    }
+        format!("left out: {files} test, example, document, data and third-party files")
+    });
+    let warning_count = warnings.len();
+    let all: Vec<String> = warnings.into_iter().chain(lines).chain(left_out).chain(others).collect();
     let mut shown = all.len();
     let notes_of = |shown: usize| {
         let more = all.len() - shown;
@@ -448,7 +449,8 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, map: &ListMap, budget:
         all[..shown].iter().cloned().chain(more).collect::<Vec<String>>()
     };
     let part = tokens / limits::LIST_MAP_NOTES_PART;
-    while shown > 0 && model_tokens(&with_notes(String::new(), &notes_of(shown))) > part {
+    let most = |shown: usize| if shown <= warning_count { 2 * part } else { part };
+    while shown > 0 && model_tokens(&with_notes(String::new(), &notes_of(shown))) > most(shown) {
         shown -= 1;
     }
     let notes = notes_of(shown);

@@ -168,7 +168,9 @@ impl RankAnswer<'_> {
         for RankedRoot { place, ranked, .. } in &self.ranked.roots {
             let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);
-            outcome.warnings[before..].iter_mut().for_each(|it| *it = place.root_note(std::mem::take(it), is_one));
+            outcome.warnings[before..]
+                .iter_mut()
+                .for_each(|it| *it = place.root_note(std::mem::take(it), is_one));
             outcome.warnings.extend(ranked.warning.clone().map(|warning| place.root_note(warning, is_one)));
         }
         outcome.warnings.extend(self.ranked.failures.iter().map(|failure| sanitize(failure)));
