@@ -211,6 +211,16 @@ export interface ChangedFile {
   definitions?: Array<ChangedDefinition>;
 }
 
+/** A line that a commit added or removed. */
+export interface ChangedLine {
+  /** `added` or `removed`. */
+  change: string;
+  /** From 1, in the new version if it was added, otherwise in the old one. */
+  lineNumber: number;
+  /** The line, cut if it is long; U+FFFD replaces bytes that are not UTF-8. */
+  text: string;
+}
+
 /** A file that usually changes with one that has changed. */
 export interface CompanionFile {
   /** Below the root. */
@@ -245,6 +255,38 @@ export interface FilesLeftOut {
   kind: string;
   /** Number of these files. */
   files: number;
+}
+
+/** A changed file of a commit. */
+export interface FoundChange {
+  /** `added`, `modified`, `deleted`, `renamed` or `type changed`. */
+  change: string;
+  /** Below the root, after the change. */
+  path: string;
+  /** The path that a renamed file had. */
+  oldPath?: string | null;
+  /** Number of matching lines that were removed. */
+  removed: number;
+  /** Number of matching lines that were added. */
+  added: number;
+  /** The first of these lines. */
+  lines?: Array<ChangedLine>;
+}
+
+/** A commit. */
+export interface FoundCommit {
+  /** The whole id. */
+  id: string;
+  /** The date of the commit, in UTC. */
+  date: string;
+  /** The first line of the message, without addresses of people. */
+  subject: string;
+  /** True if the previous page has the first files or lines of this commit. */
+  continued?: boolean;
+  /** The changed files that count, in path order. */
+  files: Array<FoundChange>;
+  /** Number of such files that are not in `files`. */
+  filesMore?: number;
 }
 
 /** Answers from the cache. */
@@ -413,6 +455,20 @@ export interface ListEntry {
   target?: string | null;
 }
 
+/** A map of a directory. */
+export interface ListMap {
+  /** The tokens that the text may take. */
+  tokens: number;
+  /** Source files that the map is about. */
+  files: number;
+  /** Tests, examples, documentation, data, generated and third-party files, which the map leaves out. */
+  otherFiles: number;
+  /** Directories that contain such source files themselves, named or not. */
+  directoryCount: number;
+  /** The named directories in path order, beginning with the listed one. */
+  directories: Array<MappedDirectory>;
+}
+
 /** A chunk of the collection. */
 export interface LookupHit {
   /** Id of its point. */
@@ -463,6 +519,40 @@ export interface LookupWithoutFilter {
   atLeast: boolean;
   /** Chunks that pass the filter, with any words. */
   underFilter: number;
+}
+
+/** A definition of a map. */
+export interface MappedDefinition {
+  /** Its name. */
+  name: string;
+  /** Its kind, such as `struct`. */
+  kind: string;
+  /** Its line. */
+  line: number;
+  /** Number of files that contain the name and do not define it. */
+  usedBy: number;
+}
+
+/** A directory of a map. */
+export interface MappedDirectory {
+  /** Below the root. */
+  path: string;
+  /** The bytes of the path in base64, if `path` is quoted. */
+  pathBytes?: string | null;
+  /** Source files in it, at any depth. */
+  fileCount: number;
+  /** The files of this directory with named definitions. */
+  files?: Array<MappedFile>;
+}
+
+/** A file of a map. */
+export interface MappedFile {
+  /** Below the root. */
+  path: string;
+  /** The bytes of the path in base64, if `path` is quoted. */
+  pathBytes?: string | null;
+  /** Its most used definitions, in line order. A file without any is one in which a program starts. */
+  definitions: Array<MappedDefinition>;
 }
 
 /** The requests to models. */
@@ -935,13 +1025,15 @@ export type KeywordSearchAnswer = Answer<KeywordSearchRecords> & Readonly<Omit<K
 export interface ListArguments {
   /** Directory to list (default: the project root). */
   path?: string;
-  /** Find files below it by name: a glob ("*.rs", "src/**\/*_test.go"), or a name, a part of one, or nearly one. */
+  /** Find files by name: a glob ("*.rs", "src/**\/*_test.go"), a name, a part of one, or nearly one. */
   name?: string;
   /** List changes since "HEAD" (uncommitted), "main..." or in "A..B"; searches take it too. */
   changed?: string;
+  /** Map the tree in this many tokens: directories and most used definitions. */
+  tokens?: number;
   /** List subdirectories too. */
   recursive?: boolean;
-  /** Levels of subdirectories to list, 0 to 20 (default: 2 when recursive). */
+  /** Levels below it, 0 to 20 (default: 2 when recursive). */
   maxDepth?: number;
   /** Show what each file defines. */
   symbols?: boolean;
@@ -969,6 +1061,8 @@ export interface ListRecords {
   name?: string | null;
   /** The requested change set. */
   changes?: ListChanges | null;
+  /** The requested map. */
+  map?: ListMap | null;
   /** True if there is at least one more result. */
   truncated: boolean;
   /** The limit that cut the answer. */
@@ -1244,6 +1338,69 @@ export interface LookupRecords {
 
 export type LookupAnswer = Answer<LookupRecords> & Readonly<Omit<LookupRecords, keyof Answer>> & Iterable<LookupHit>;
 
+export interface HistoryArguments {
+  /** Regular expression that an added or removed line matches. */
+  pattern?: string;
+  /** The pattern is plain text; only commits that changed how often it occurs. */
+  fixedStrings?: boolean;
+  /** Name of a definition in the file `path`, in place of a pattern. */
+  symbol?: string;
+  /** Directory or file (default: the project root); "main:src" begins at another revision. */
+  path?: string;
+  /** Commits to return, 1 to 500 (default: 20). */
+  maxResults?: number;
+  /** `nextCursor` of the previous answer to the same call, to continue after it. */
+  cursor?: string;
+}
+
+/** The records that `search_history` returns. */
+export interface HistoryRecords {
+  /** The pattern, as the caller wrote it. */
+  pattern?: string | null;
+  /** The definition whose history is requested. */
+  symbol?: string | null;
+  /** The directory or file, below the root. */
+  path: string;
+  /** The commits that were found, newest first. */
+  commits: Array<FoundCommit>;
+  /** Number of commits that were looked at, in this answer and those before it. */
+  lookedAt: number;
+  /** The date of the last one. */
+  lookedBackTo?: string | null;
+  /** True if there are no more commits. */
+  complete: boolean;
+  /** This page continues another. */
+  continued: boolean;
+  /** True if there is at least one more result. */
+  truncated: boolean;
+  /** The limit that cut the answer. */
+  truncatedBy: Limit | null;
+  /** The text shows less than the records. */
+  textCut: boolean;
+  /** Pass it as `cursor` to continue. */
+  nextCursor: string | null;
+  /** Files that were not searched, counted by reason. */
+  skipped: Record<string, number>;
+  /** Names of directories of dependencies and caches that were not entered. */
+  noiseDirectories?: Array<string>;
+  /** Problems that did not end the call. */
+  warnings: Array<string>;
+  /** Wall time of the call in milliseconds. */
+  elapsedMs: number;
+  /** Secrets replaced by `[redacted:RULE]`, counted by rule. */
+  redacted?: Record<string, number>;
+  /** The directory that relative paths are below. */
+  root?: string;
+  /** The error that ended the call. */
+  error?: string | null;
+  /** The code of this error. */
+  code?: ErrorCode | null;
+  /** For a call about several roots: these records for each other root, or `root` and `error`. */
+  otherRoots?: Array<Omit<HistoryRecords, "otherRoots"> | UnreadRoot>;
+}
+
+export type HistoryAnswer = Answer<HistoryRecords> & Readonly<Omit<HistoryRecords, keyof Answer>> & Iterable<FoundCommit>;
+
 /** A model and its endpoint. */
 export interface ModelSettings {
   /** A known provider, such as `openai`; with `baseUrl` a name for messages. */
@@ -1507,4 +1664,15 @@ export declare class Workspace {
    * ```
    */
   lookup(given: LookupArguments, options?: CallOptions): Promise<LookupAnswer>;
+  /**
+   * Finds the commits that changed a text, a definition or a path, newest first.
+   *
+   * With a pattern, these added or removed a matching line, as for `git log -G`; with `fixedStrings` they changed how often the text occurs (`-S`). With `symbol` they changed this definition of the file `path` (`-L`). Merges are left out. The top of the repository must be the root.
+   * @example
+   * ```ts
+   * const changes = await workspace.history({ symbol: "again", path: "src/retry.ts" });
+   * for (const commit of changes) console.log(commit.date, commit.subject);
+   * ```
+   */
+  history(given?: HistoryArguments, options?: CallOptions): Promise<HistoryAnswer>;
 }

@@ -36,6 +36,7 @@ __all__ = [
     "CancelledError",
     "ChangedDefinition",
     "ChangedFile",
+    "ChangedLine",
     "CollectionError",
     "CollectionSettings",
     "CompanionFile",
@@ -49,6 +50,8 @@ __all__ = [
     "FilesLeftOut",
     "FilterSettings",
     "ForageError",
+    "FoundChange",
+    "FoundCommit",
     "FromCache",
     "GrepAnswer",
     "GrepAnswerOfRoot",
@@ -59,6 +62,8 @@ __all__ = [
     "GrepReceiver",
     "GrepWithin",
     "Has",
+    "HistoryAnswer",
+    "HistoryAnswerOfRoot",
     "InternalError",
     "KeywordFile",
     "KeywordLine",
@@ -70,6 +75,7 @@ __all__ = [
     "ListAnswerOfRoot",
     "ListChanges",
     "ListEntry",
+    "ListMap",
     "LookupAnswer",
     "LookupAnswerOfRoot",
     "LookupHit",
@@ -78,6 +84,9 @@ __all__ = [
     "LookupStatus",
     "LookupWithoutFilter",
     "MadeRoomEvent",
+    "MappedDefinition",
+    "MappedDirectory",
+    "MappedFile",
     "ModelRecord",
     "ModelSettings",
     "ModelsFailedError",
@@ -303,6 +312,18 @@ class ChangedFile(Record):
     def definitions(self) -> builtins.list[ChangedDefinition] | None:
         """Its definitions that were added, changed or removed, in the order of their lines."""
 
+class ChangedLine(Record):
+    """A line that a commit added or removed."""
+    @property
+    def change(self) -> str:
+        """`added` or `removed`."""
+    @property
+    def line_number(self) -> int:
+        """From 1, in the new version if it was added, otherwise in the old one."""
+    @property
+    def text(self) -> str:
+        """The line, cut if it is long; U+FFFD replaces bytes that are not UTF-8."""
+
 class CompanionFile(Record):
     """A file that usually changes with one that has changed."""
     @property
@@ -344,6 +365,48 @@ class FilesLeftOut(Record):
     @property
     def files(self) -> int:
         """Number of these files."""
+
+class FoundChange(Record):
+    """A changed file of a commit."""
+    @property
+    def change(self) -> str:
+        """`added`, `modified`, `deleted`, `renamed` or `type changed`."""
+    @property
+    def path(self) -> str:
+        """Below the root, after the change."""
+    @property
+    def old_path(self) -> str | None:
+        """The path that a renamed file had."""
+    @property
+    def removed(self) -> int:
+        """Number of matching lines that were removed."""
+    @property
+    def added(self) -> int:
+        """Number of matching lines that were added."""
+    @property
+    def lines(self) -> builtins.list[ChangedLine] | None:
+        """The first of these lines."""
+
+class FoundCommit(Record):
+    """A commit."""
+    @property
+    def id(self) -> str:
+        """The whole id."""
+    @property
+    def date(self) -> str:
+        """The date of the commit, in UTC."""
+    @property
+    def subject(self) -> str:
+        """The first line of the message, without addresses of people."""
+    @property
+    def continued(self) -> bool | None:
+        """True if the previous page has the first files or lines of this commit."""
+    @property
+    def files(self) -> builtins.list[FoundChange]:
+        """The changed files that count, in path order."""
+    @property
+    def files_more(self) -> int | None:
+        """Number of such files that are not in `files`."""
 
 class FromCache(Record):
     """Answers from the cache."""
@@ -558,6 +621,24 @@ class ListEntry(Record):
     def target(self) -> str | None:
         """Target of a link, as stored."""
 
+class ListMap(Record):
+    """A map of a directory."""
+    @property
+    def tokens(self) -> int:
+        """The tokens that the text may take."""
+    @property
+    def files(self) -> int:
+        """Source files that the map is about."""
+    @property
+    def other_files(self) -> int:
+        """Tests, examples, documentation, data, generated and third-party files, which the map leaves out."""
+    @property
+    def directory_count(self) -> int:
+        """Directories that contain such source files themselves, named or not."""
+    @property
+    def directories(self) -> builtins.list[MappedDirectory]:
+        """The named directories in path order, beginning with the listed one."""
+
 class LookupHit(Record):
     """A chunk of the collection."""
     @property
@@ -623,6 +704,48 @@ class LookupWithoutFilter(Record):
     @property
     def under_filter(self) -> int:
         """Chunks that pass the filter, with any words."""
+
+class MappedDefinition(Record):
+    """A definition of a map."""
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def kind(self) -> str:
+        """Its kind, such as `struct`."""
+    @property
+    def line(self) -> int:
+        """Its line."""
+    @property
+    def used_by(self) -> int:
+        """Number of files that contain the name and do not define it."""
+
+class MappedDirectory(Record):
+    """A directory of a map."""
+    @property
+    def path(self) -> str:
+        """Below the root."""
+    @property
+    def path_bytes(self) -> str | None:
+        """The bytes of the path in base64, if `path` is quoted."""
+    @property
+    def file_count(self) -> int:
+        """Source files in it, at any depth."""
+    @property
+    def files(self) -> builtins.list[MappedFile] | None:
+        """The files of this directory with named definitions."""
+
+class MappedFile(Record):
+    """A file of a map."""
+    @property
+    def path(self) -> str:
+        """Below the root."""
+    @property
+    def path_bytes(self) -> str | None:
+        """The bytes of the path in base64, if `path` is quoted."""
+    @property
+    def definitions(self) -> builtins.list[MappedDefinition]:
+        """Its most used definitions, in line order. A file without any is one in which a program starts."""
 
 class ModelRecord(Record):
     """The requests to models."""
@@ -1465,6 +1588,9 @@ class ListAnswer(Answer):
     def changes(self) -> ListChanges | None:
         """The requested change set."""
     @property
+    def map(self) -> ListMap | None:
+        """The requested map."""
+    @property
     def truncated(self) -> bool:
         """True if there is at least one more result."""
     @property
@@ -1535,6 +1661,9 @@ class ListAnswerOfRoot(Record):
     @property
     def changes(self) -> ListChanges | None:
         """The requested change set."""
+    @property
+    def map(self) -> ListMap | None:
+        """The requested map."""
     @property
     def truncated(self) -> bool:
         """True if there is at least one more result."""
@@ -2079,6 +2208,137 @@ class LookupAnswerOfRoot(Record):
     def code(self) -> ErrorCode | None:
         """The code of this error."""
 
+class HistoryAnswer(Answer):
+    """The records that `search_history` returns."""
+    @property
+    def pattern(self) -> str | None:
+        """The pattern, as the caller wrote it."""
+    @property
+    def symbol(self) -> str | None:
+        """The definition whose history is requested."""
+    @property
+    def path(self) -> str:
+        """The directory or file, below the root."""
+    @property
+    def commits(self) -> builtins.list[FoundCommit]:
+        """The commits that were found, newest first."""
+    @property
+    def looked_at(self) -> int:
+        """Number of commits that were looked at, in this answer and those before it."""
+    @property
+    def looked_back_to(self) -> str | None:
+        """The date of the last one."""
+    @property
+    def complete(self) -> bool:
+        """True if there are no more commits."""
+    @property
+    def continued(self) -> bool:
+        """This page continues another."""
+    @property
+    def truncated(self) -> bool:
+        """True if there is at least one more result."""
+    @property
+    def truncated_by(self) -> Limit | None:
+        """The limit that cut the answer."""
+    @property
+    def text_cut(self) -> bool:
+        """The text shows less than the records."""
+    @property
+    def next_cursor(self) -> str | None:
+        """Pass it as `cursor` to continue."""
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Files that were not searched, counted by reason."""
+    @property
+    def noise_directories(self) -> builtins.list[str] | None:
+        """Names of directories of dependencies and caches that were not entered."""
+    @property
+    def warnings(self) -> builtins.list[str]:
+        """Problems that did not end the call."""
+    @property
+    def elapsed_ms(self) -> int:
+        """Wall time of the call in milliseconds."""
+    @property
+    def redacted(self) -> dict[str, int] | None:
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
+    @property
+    def root(self) -> str | None:
+        """The directory that relative paths are below."""
+    @property
+    def error(self) -> str | None:
+        """The error that ended the call."""
+    @property
+    def code(self) -> ErrorCode | None:
+        """The code of this error."""
+    @property
+    def other_roots(self) -> builtins.list[HistoryAnswerOfRoot | UnreadRoot] | None:
+        """For a call about several roots: these records for each other root, or `root` and `error`."""
+    def __iter__(self) -> Iterator[FoundCommit]: ...
+    def __len__(self) -> int: ...
+
+class HistoryAnswerOfRoot(Record):
+    """The records that `search_history` returns."""
+    @property
+    def pattern(self) -> str | None:
+        """The pattern, as the caller wrote it."""
+    @property
+    def symbol(self) -> str | None:
+        """The definition whose history is requested."""
+    @property
+    def path(self) -> str:
+        """The directory or file, below the root."""
+    @property
+    def commits(self) -> builtins.list[FoundCommit]:
+        """The commits that were found, newest first."""
+    @property
+    def looked_at(self) -> int:
+        """Number of commits that were looked at, in this answer and those before it."""
+    @property
+    def looked_back_to(self) -> str | None:
+        """The date of the last one."""
+    @property
+    def complete(self) -> bool:
+        """True if there are no more commits."""
+    @property
+    def continued(self) -> bool:
+        """This page continues another."""
+    @property
+    def truncated(self) -> bool:
+        """True if there is at least one more result."""
+    @property
+    def truncated_by(self) -> Limit | None:
+        """The limit that cut the answer."""
+    @property
+    def text_cut(self) -> bool:
+        """The text shows less than the records."""
+    @property
+    def next_cursor(self) -> str | None:
+        """Pass it as `cursor` to continue."""
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Files that were not searched, counted by reason."""
+    @property
+    def noise_directories(self) -> builtins.list[str] | None:
+        """Names of directories of dependencies and caches that were not entered."""
+    @property
+    def warnings(self) -> builtins.list[str]:
+        """Problems that did not end the call."""
+    @property
+    def elapsed_ms(self) -> int:
+        """Wall time of the call in milliseconds."""
+    @property
+    def redacted(self) -> dict[str, int] | None:
+        """Secrets replaced by `[redacted:RULE]`, counted by rule."""
+    @property
+    def root(self) -> str | None:
+        """The directory that relative paths are below."""
+    @property
+    def error(self) -> str | None:
+        """The error that ended the call."""
+    @property
+    def code(self) -> ErrorCode | None:
+        """The code of this error."""
+
 class _Opened:
     def __init__(
         self,
@@ -2207,7 +2467,7 @@ class Workspace(_Opened):
             >>> sorted(file.path.rpartition("/")[2] for file in answer)
             ['README.md', 'main.py', 'retry.py']
         """
-    def list(self, path: str | None = None, *, name: str | None = None, changed: str | None = None, recursive: bool | None = None, max_depth: int | None = None, symbols: bool | None = None, include_ignored: bool | None = None) -> ListAnswer:
+    def list(self, path: str | None = None, *, name: str | None = None, changed: str | None = None, tokens: int | None = None, recursive: bool | None = None, max_depth: int | None = None, symbols: bool | None = None, include_ignored: bool | None = None) -> ListAnswer:
         """Lists a directory as a tree, or finds files by name.
 
         Hidden and ignored names are omitted and counted, and so are directories of dependencies and
@@ -2215,11 +2475,12 @@ class Workspace(_Opened):
 
         Args:
             path: Directory to list (default: the project root).
-            name: Find files below it by name: a glob ("*.rs", "src/**/*_test.go"), or a name, a part of
-                one, or nearly one.
+            name: Find files by name: a glob ("*.rs", "src/**/*_test.go"), a name, a part of one, or nearly
+                one.
             changed: List changes since "HEAD" (uncommitted), "main..." or in "A..B"; searches take it too.
+            tokens: Map the tree in this many tokens: directories and most used definitions.
             recursive: List subdirectories too.
-            max_depth: Levels of subdirectories to list, 0 to 20 (default: 2 when recursive).
+            max_depth: Levels below it, 0 to 20 (default: 2 when recursive).
             symbols: Show what each file defines.
             include_ignored: List ignored and hidden names too.
 
@@ -2325,6 +2586,29 @@ class Workspace(_Opened):
             >>> answer.status, len(answer)
             ('store_unavailable', 0)
         """
+    def history(self, path: str | None = None, *, pattern: str | None = None, fixed_strings: bool | None = None, symbol: str | None = None, max_results: int | None = None, cursor: str | None = None) -> HistoryAnswer:
+        """Finds the commits that changed a text, a definition or a path, newest first.
+
+        With a pattern, these added or removed a matching line, as for `git log -G`; with
+        `fixed_strings` they changed how often the text occurs (`-S`). With `symbol` they changed this
+        definition of the file `path` (`-L`). Merges are left out. The top of the repository must be the
+        root.
+
+        Args:
+            path: Directory or file (default: the project root); "main:src" begins at another revision.
+            pattern: Regular expression that an added or removed line matches.
+            fixed_strings: The pattern is plain text; only commits that changed how often it occurs.
+            symbol: Name of a definition in the file `path`, in place of a pattern.
+            max_results: Commits to return, 1 to 500 (default: 20).
+            cursor: `next_cursor` of the previous answer to the same call, to continue after it.
+
+        Example:
+            >>> try:
+            ...     workspace.history(pattern="retries")
+            ... except forage.ForageError as error:
+            ...     print("git repository" in str(error))
+            True
+        """
 
 class AsyncWorkspace(_Opened):
     async def aclose(self) -> None: ...
@@ -2409,7 +2693,7 @@ class AsyncWorkspace(_Opened):
             query: A detailed statement of what you're trying to find or learn.
             search_terms: List of search terms in descending order of importance.
         """
-    async def list(self, path: str | None = None, *, name: str | None = None, changed: str | None = None, recursive: bool | None = None, max_depth: int | None = None, symbols: bool | None = None, include_ignored: bool | None = None) -> ListAnswer:
+    async def list(self, path: str | None = None, *, name: str | None = None, changed: str | None = None, tokens: int | None = None, recursive: bool | None = None, max_depth: int | None = None, symbols: bool | None = None, include_ignored: bool | None = None) -> ListAnswer:
         """Lists a directory as a tree, or finds files by name.
 
         Hidden and ignored names are omitted and counted, and so are directories of dependencies and
@@ -2417,11 +2701,12 @@ class AsyncWorkspace(_Opened):
 
         Args:
             path: Directory to list (default: the project root).
-            name: Find files below it by name: a glob ("*.rs", "src/**/*_test.go"), or a name, a part of
-                one, or nearly one.
+            name: Find files by name: a glob ("*.rs", "src/**/*_test.go"), a name, a part of one, or nearly
+                one.
             changed: List changes since "HEAD" (uncommitted), "main..." or in "A..B"; searches take it too.
+            tokens: Map the tree in this many tokens: directories and most used definitions.
             recursive: List subdirectories too.
-            max_depth: Levels of subdirectories to list, 0 to 20 (default: 2 when recursive).
+            max_depth: Levels below it, 0 to 20 (default: 2 when recursive).
             symbols: Show what each file defines.
             include_ignored: List ignored and hidden names too.
         """
@@ -2508,4 +2793,20 @@ class AsyncWorkspace(_Opened):
             language: Language to look in, such as "rust".
             filter: Conditions on payload fields, all of which must hold: FIELD=VALUE, FIELD=VALUE|VALUE for
                 any of them, or FIELD>=NUMBER (>, <=, <), such as ["modality=text", "page_id>=10"].
+        """
+    async def history(self, path: str | None = None, *, pattern: str | None = None, fixed_strings: bool | None = None, symbol: str | None = None, max_results: int | None = None, cursor: str | None = None) -> HistoryAnswer:
+        """Finds the commits that changed a text, a definition or a path, newest first.
+
+        With a pattern, these added or removed a matching line, as for `git log -G`; with
+        `fixed_strings` they changed how often the text occurs (`-S`). With `symbol` they changed this
+        definition of the file `path` (`-L`). Merges are left out. The top of the repository must be the
+        root.
+
+        Args:
+            path: Directory or file (default: the project root); "main:src" begins at another revision.
+            pattern: Regular expression that an added or removed line matches.
+            fixed_strings: The pattern is plain text; only commits that changed how often it occurs.
+            symbol: Name of a definition in the file `path`, in place of a pattern.
+            max_results: Commits to return, 1 to 500 (default: 20).
+            cursor: `next_cursor` of the previous answer to the same call, to continue after it.
         """
