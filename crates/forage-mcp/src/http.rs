@@ -3,7 +3,7 @@
 //!
 //! Every connection is unauthenticated until one of its requests is admitted. One thread accepts all
 //! connections, reads only the first request head of each, and refuses the connection or hands it on
-//! ([`door`]). The runtime serves the admitted connections ([`clients`]). Unauthenticated connections
+//! ([`acceptor`]). The runtime serves the admitted connections ([`clients`]). Unauthenticated connections
 //! therefore compete only with each other, for their own permits and for that one thread.
 
 mod acceptor;

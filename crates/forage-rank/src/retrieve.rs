@@ -6,7 +6,7 @@
 //!    rare concepts. A concept is a word with its stem and synonyms.
 //! 2. [`RetrieveScope::read_segment`]: reads the posting lists of each segment once. Frequencies are weighted
 //!    by field.
-//! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, plus
+//! 3. [`bm25_idf`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, plus
 //!    a bonus for names, which is only used to choose candidates.
 //! 4. [`RetrieveScope::choose`]: applies the filters for paths, languages, excluded words and phrases.
 //! 5. [`RetrieveScope::read_candidates`]: reads the best files of all segments, at most
@@ -88,7 +88,7 @@ pub(crate) struct FileCandidate {
     /// True if `hits` omits occurrences of a word of a phrase beyond [`limits::PHRASE_HITS`].
     pub(crate) is_cut: bool,
     pub(crate) tokens: u32,
-    /// The similarity of its words to the query's ([`LatentQuery::nearness`]).
+    /// The similarity of its words to the query's ([`LatentQuery::similarity`]).
     pub(crate) nearness: f32,
 }
 

@@ -120,7 +120,7 @@ pub struct UpdateEffort {
     /// Ends the update.
     pub stop: Stop,
     /// Ends an update earlier if it has to read many files, by [`Stop::end_within`]. So `stop` must not be
-    /// shared with other work ([`Stop::apart`]).
+    /// shared with other work ([`Stop::detached`]).
     pub large_end: Option<Instant>,
     /// Ends the comparison earlier, in the same way, if it has to open many files. Often these turn out to be
     /// unchanged.

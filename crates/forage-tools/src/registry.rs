@@ -284,7 +284,7 @@ macro_rules! tools {
     };
 }
 
-tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, KeywordLookup, SearchHistory,];
+tools![SearchIndex, GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, KeywordLookup, SearchHistory];
 
 /// The names in the registry, without any configuration.
 static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::from_tools(TOOLS)));
@@ -295,7 +295,7 @@ impl ToolNames {
         Self::from_tools_with(tools, |tool| tool.name().to_owned())
     }
 
-    /// Like [`Self::of`], but converts each name by `write`, because clients put a prefix in front of names.
+    /// Like [`Self::from_tools`], but converts each name by `write`, because clients put a prefix in front of names.
     pub fn from_tools_with<T: AsRef<dyn AnyTool>>(
         tools: &[T],
         write: impl Fn(&dyn AnyTool) -> String,

@@ -84,7 +84,7 @@ pub fn printed(tool: &str, context: &Context, began: Instant, (found, partial): 
 }
 
 /// Records an event for a caller of models that is not a tool, for example an agent. You can create `models`
-/// with [`of_model`].
+/// with [`model_report`].
 pub fn asked(name: &str, to: &CallObservers, status: &str, latency: Duration, models: &[Value]) {
     record(name, to, vec![("status", json!(status))], latency, models, Map::new());
 }

@@ -120,7 +120,7 @@ impl Workspace {
     }
 
     /// Uses the indexes below this directory, one per root. With them, a search reads only the files that can
-    /// match, and a ranking reads only changed files. [`kept::shared_place`] returns the directory that the
+    /// match, and a ranking reads only changed files. [`index_manager::shared_place`] returns the directory that the
     /// command line uses. You should use this method in a program that ends after its searches, like a
     /// command. The instant index is read on demand and built by [`Workspace::build_index`]. The first
     /// ranking builds and saves a ranked index.

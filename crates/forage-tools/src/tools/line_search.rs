@@ -225,10 +225,7 @@ impl<'a> LineSearch<'a> {
             let problem = "at another revision, a search can't use changed files, best-first order or an external engine";
             return Err(ToolError::argument("path", problem));
         }
-        let texts = match &revision {
-            Some(revision) => Some(revision.texts(&root, &start, &stop)?),
-            None => None,
-        };
+        let texts = revision.as_ref().map(|revision| revision.texts(&root, &start, &stop)).transpose()?;
         let (engine, note) = SearchEngine::choose(asked.engine, asked.options.fuzzy > 0)?;
         asked.warnings.extend(note);
         let open = || {
