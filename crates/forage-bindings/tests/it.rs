@@ -227,7 +227,7 @@ fn what_is_refused_says_why() {
     let model = |model: Value| refused(json!({ "index": false, "models": [model] })).unwrap_or_default();
     assert!(model(json!({ "model": "x" })).contains("`provider` (anthropic, "));
     assert!(model(json!({ "model": "x", "base_url": "https://example.com/v1" })).contains("`api_key`"));
-    assert!(model(json!({ "provider": "openai" })).contains("`model` is its id"));
+    assert!(model(json!({ "provider": "openai" })).contains("`model` must be the provider's id"));
     assert_eq!(model(json!({ "model": "x", "base_url": "http://127.0.0.1:1/v1" })), "");
     assert_eq!(model(json!({ "provider": "openai", "model": "x", "api_key": "k" })), "");
     assert!(refused(json!({ "exclude": ["["] })).unwrap().starts_with("`exclude`: "));
