@@ -120,6 +120,8 @@ pub struct HistoryReport {
     pub has_paths: bool,
     /// True if the repository is a shallow clone, and the history reached its end.
     pub is_shallow: bool,
+    /// Number of commits with a parent that could not be read. The history ends there.
+    pub broken: u64,
     /// Number of versions of files that could not be read, e.g. because they are too large.
     pub unread: u64,
     /// The files that may hold secrets. They were not read.
@@ -138,6 +140,7 @@ impl HistoryReport {
             oldest: None,
             has_paths: false,
             is_shallow: false,
+            broken: 0,
             unread: 0,
             secret: BTreeSet::new(),
             without_renames: 0,
@@ -191,9 +194,12 @@ impl Repository {
             };
             report.is_shallow |= commit.object.is_cut_off;
             report.has_paths |= !commit.is_same;
+            report.broken += u64::from(commit.lacks_parent);
             let is_new = report.looked >= query.skip;
             let had_time = self.stop().check().is_none();
-            let found = match is_new && !commit.is_merge() && !commit.object.is_cut_off {
+            let is_examined =
+                is_new && !commit.is_merge() && !commit.object.is_cut_off && !commit.lacks_parent;
+            let found = match is_examined {
                 true => search.examine(self, &commit, &mut report),
                 false => Ok(None),
             };

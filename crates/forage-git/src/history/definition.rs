@@ -126,7 +126,14 @@ impl DefinitionSearch<'_, '_> {
         let mut before: Option<(Vec<u8>, DefinitionText)> = None;
         let mut next: Vec<(ObjectId, Vec<u8>)> = Vec::new();
         for parent in &commit.object.parents {
-            let tree = repository.tree_of(parent)?;
+            let tree = match repository.tree_of(parent) {
+                Err(ObjectError::Stopped) => return Err(ObjectError::Stopped),
+                Err(_) => {
+                    report.broken += 1;
+                    return Ok(None);
+                }
+                Ok(tree) => tree,
+            };
             let Some((old_path, old)) = self.before(repository, (tree, commit.object.tree), &path, report)?
             else {
                 continue;

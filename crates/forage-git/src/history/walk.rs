@@ -17,6 +17,8 @@ pub(super) struct WalkedCommit {
     pub(super) object: CommitObject,
     /// The tree of its first parent.
     pub(super) parent_tree: Option<ObjectId>,
+    /// True if a parent can't be read, so that we don't know what the commit changed.
+    pub(super) lacks_parent: bool,
     /// True if it has the same files as its first parent at the paths of the walk.
     pub(super) is_same: bool,
 }
@@ -63,7 +65,7 @@ impl CommitWalk {
     pub(super) fn pop(&mut self) -> Option<WalkedCommit> {
         let (.., id) = self.queue.pop()?;
         let object = self.objects.remove(&id)?;
-        Some(WalkedCommit { id, object, parent_tree: None, is_same: false })
+        Some(WalkedCommit { id, object, parent_tree: None, lacks_parent: false, is_same: false })
     }
 
     /// Visits the next commit. This fails only if the call has to end. With `paths`, only one parent of a
@@ -80,6 +82,7 @@ impl CommitWalk {
                 Err(ObjectError::Stopped) => return Err(ObjectError::Stopped),
                 tree => tree.ok(),
             };
+            commit.lacks_parent |= tree.is_none() && !commit.object.is_cut_off;
             if number == 0 {
                 commit.parent_tree = tree;
             }

@@ -400,3 +400,35 @@ fn history_that_is_stopped_goes_on() {
     let report = report.unwrap();
     assert_eq!((report.end, report.looked, report.left_out), (HistoryEnd::Stopped, 5, None));
 }
+
+/// A commit with a parent that can't be read must not look like the first one.
+#[test]
+fn missing_parent_ends_a_history() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main"]);
+    let mut text = String::from("fn f() {\n");
+    for number in 0..4 {
+        let _ = writeln!(text, "    needle({number});");
+        write(at, "a.rs", &format!("{text}}}\n"));
+        commit(at, &number.to_string());
+    }
+    let parent = git(at, &["rev-parse", "HEAD~1"]);
+    let parent = parent.trim();
+    std::fs::remove_file(at.join(".git/objects").join(&parent[..2]).join(&parent[2..])).unwrap();
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let from = repository.head();
+    let filter = HistoryFilter::Text(b"needle");
+    let query = HistoryQuery { from, paths: &[], filter, skip: 0, max_lines: 10 };
+    let mut found = Vec::new();
+    let mut receive = |commit: HistoryCommit| {
+        found.push(commit);
+        ControlFlow::Continue(())
+    };
+    let report = repository.history(&query, &mut receive).unwrap();
+    assert_eq!((report.broken, found.len()), (1, 0));
+    let query = DefinitionQuery { from, path: b"a.rs", skip: 0, max_lines: 10 };
+    let mut receive = |_: HistoryCommit| panic!("what it changed is not known");
+    let report = repository.definition_history(&query, &mut function("f"), &mut receive).unwrap().unwrap();
+    assert_eq!(report.broken, 1);
+}

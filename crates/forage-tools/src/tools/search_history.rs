@@ -455,7 +455,7 @@ impl<'a> HistoryCall<'a> {
         report: &HistoryReport,
         hidden: RedactionReport,
     ) -> ToolOutcome<HistoryResponse> {
-        let is_whole = report.end == HistoryEnd::Whole;
+        let is_whole = report.end == HistoryEnd::Whole && report.broken == 0;
         let found = !commits.is_empty();
         let is_of_path = !self.path.is_root() && self.request.symbol.is_none();
         let no_path = self.no_path();
@@ -623,6 +623,10 @@ fn unseen(report: &HistoryReport) -> Vec<String> {
     if let Some(id) = report.left_out {
         let id = render::short(&id.to_string()).to_owned();
         notes.push(format!("{id} changes too much for the time of a call, so it was left out"));
+    }
+    if report.broken > 0 {
+        let commits = count(report.broken, "commit");
+        notes.push(format!("{commits} of the history can't be read, so it is not complete"));
     }
     if report.unread > 0 {
         let versions = count(report.unread, "version");

@@ -43,6 +43,9 @@ use printer::{Access, FileOutcome, Output, Style, searched_pattern, sieve};
 /// The path that means standard input.
 const STREAM: &str = "-";
 
+/// The reason why a file of another revision is not searched.
+const TOO_LARGE: &str = "over 4 MiB, the limit for files of another revision; not searched";
+
 /// ripgrep maps files into memory if the user names at most this many paths and all of them are files.
 const MAPPED_PATHS: usize = 10;
 
@@ -328,6 +331,11 @@ impl<'a> LineSearch<'a> {
             bail!("--changed and --since apply to the working tree; leave them out for another revision");
         }
         let (root, start) = files.place();
+        if arguments.max_depth.is_some() {
+            bail!(
+                "--max-depth is for files of the working tree; -g GLOB chooses files of another revision by name"
+            );
+        }
         if !arguments.types.0.is_empty() {
             bail!("-t is for files of the working tree; -g GLOB chooses files of another revision by name");
         }
@@ -337,8 +345,8 @@ impl<'a> LineSearch<'a> {
         let max = arguments.max_filesize.filter(|_| !is_explicit).or(self.context.max_file_bytes);
         let mut chosen: Vec<RelPath> = Vec::new();
         let report = match &self.sieve {
-            // The sieve only searches text.
-            Some(pattern) if !arguments.files && !arguments.reads_bytes() => {
+            // The sieve only searches text, but a file that the user names is searched even if it is binary.
+            Some(pattern) if !arguments.files && !arguments.reads_bytes() && !is_explicit => {
                 let scan = ScanOptions {
                     count_only: true,
                     max_file_matches: 1,
@@ -360,6 +368,10 @@ impl<'a> LineSearch<'a> {
                 WalkReport { visited: chosen.len() as u64, ..WalkReport::default() }
             }
         };
+        let too_large = report.skipped.get(SkipReason::TooLarge);
+        if too_large > 0 && arguments.max_filesize.is_none() {
+            self.failure(&format!("{}: {TOO_LARGE}", self::files(too_large)));
+        }
         self.reports.push((Arc::clone(root), start.clone(), options, report));
         let mut read = texts.reader(stop);
         let mut worker = self.style.worker();
@@ -368,7 +380,11 @@ impl<'a> LineSearch<'a> {
                 break;
             }
             let number = texts.paths().binary_search(&path).unwrap_or_default();
-            if arguments.files && max.is_some_and(|max| read(number).is_ok_and(|it| it.len() as u64 > max)) {
+            let mut is_over = |max: u64| match read(number) {
+                Ok(bytes) => bytes.len() as u64 > max,
+                Err(reason) => reason == SkipReason::TooLarge,
+            };
+            if arguments.files && max.is_some_and(&mut is_over) {
                 continue;
             }
             let shown = PathBuf::from(files.shown(&path));
@@ -384,6 +400,9 @@ impl<'a> LineSearch<'a> {
                 // This file may hold secrets. Without a sieve, such files can be among the chosen ones; with
                 // a sieve, the report counts them.
                 Err(SkipReason::Denied) => {}
+                Err(SkipReason::TooLarge) => {
+                    self.failure(&format!("{}: {TOO_LARGE}", shown.display()));
+                }
                 Err(_) => self.failure(&format!("{}: can't be read", shown.display())),
             }
         }

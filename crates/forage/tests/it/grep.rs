@@ -744,6 +744,16 @@ fn file_options_apply_to_another_revision() {
             assert!(lists || there == files, "{options:?} {more:?}: {there:?}");
         }
     }
+    project.write("huge.txt", &"needle\n".repeat(700_000));
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-q", "-m", "Second"]);
+    for place in ["main:", "main:huge.txt"] {
+        let run = project.run(&["grep", "-l", "needle", place]);
+        assert!(run.status == 2 && run.stderr.contains("over 4 MiB"), "{run:?}");
+    }
+    let depth = project.run(&["grep", "-d", "1", "needle", "main:"]);
+    assert!(depth.status == 2 && depth.stderr.contains("--max-depth is for files"), "{depth:?}");
+    assert!(project.run(&["grep", "needle", "main:c.bin"]).stdout.contains("binary file matches"));
     // A file that the user names is listed, whatever its size.
     let named = project.run(&["grep", "--files", "--max-filesize", "100", "large.txt"]);
     assert_eq!((named.status, named.stdout.as_str()), (0, "large.txt\n"));

@@ -293,7 +293,10 @@ impl ListMap {
             if stop.check().is_some() {
                 return;
             }
-            let Ok((text, ..)) = whole_text(root, &file.place, stop) else { return };
+            let Ok((text, ..)) = whole_text(root, &file.place, stop) else {
+                file.definitions.clear();
+                return;
+            };
             let outline = context.outlines.outline(&file.path, &text, stop);
             if stop.check().is_none() {
                 file.definitions.retain_mut(|definition| definition.confirm(&outline));
