@@ -23,7 +23,7 @@ fn data_rules() -> &'static str {
     SYSTEM.get(from..to).unwrap_or(SYSTEM).trim_end()
 }
 
-/// Builds a system prompt from the user's template, and appends the rules for the border.
+/// Builds a system prompt from the user's template, and appends the rules for fenced data.
 pub(super) fn system(own: &str, names: &ToolNames) -> String {
     format!("{}\n\n{}\n", names.fill(own).trim(), data_rules())
 }

@@ -1,5 +1,5 @@
-//! The border between this machine and the model. This redacts the text of tools and people, and fences it so
-//! that files can't forge the end of the data.
+//! Redacts the text of tools and people before a model gets it, and fences it so that files can't forge the
+//! end of the data.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -8,7 +8,7 @@ use forage_base::Hash64;
 use forage_redact::{Redacted, RedactionReport, Redactor};
 use forage_tools::Answer;
 
-/// The border of one conversation.
+/// Redacts and fences the text of one conversation.
 pub(super) struct ResultRedactor {
     redactor: Redactor,
     fence: String,
@@ -16,14 +16,14 @@ pub(super) struct ResultRedactor {
 }
 
 impl ResultRedactor {
-    /// Creates a border whose fence can't be known before the conversation begins. Its number comes from the
+    /// Creates a redactor whose fence can't be known before the conversation begins. Its number comes from the
     /// system's source of randomness; `seed` only adds to it.
     pub(super) fn new(redactor: Redactor, seed: &str) -> Self {
         let fence = format!("{:016x}", RandomState::new().hash_one(seed));
         Self { redactor, fence, hidden: RedactionReport::default() }
     }
 
-    /// Creates a border whose fence is computed from the seed. A file can only contain it if its author knows
+    /// Creates a redactor whose fence is computed from the seed. A file can only contain it if its author knows
     /// the question.
     pub(super) fn repeatable(redactor: Redactor, seed: &str) -> Self {
         let mut hasher = Hash64::default();
@@ -36,7 +36,7 @@ impl ResultRedactor {
         &self.fence
     }
 
-    /// The secrets redacted so far, by the tools and by this border.
+    /// The secrets redacted so far, by the tools and by this redactor.
     pub(super) fn hidden(&self) -> &RedactionReport {
         &self.hidden
     }

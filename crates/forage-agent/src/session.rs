@@ -30,7 +30,7 @@ pub(super) struct AgentSession<'a> {
     pub(super) watch: EventListener<'a>,
     pub(super) stop: &'a Stop,
     pub(super) budget: Budget,
-    pub(super) border: ResultRedactor,
+    pub(super) redactor: ResultRedactor,
     pub(super) conversation: Conversation,
     pub(super) memory: Memory,
     /// Number of the most recent call.
@@ -67,12 +67,12 @@ impl<'a> AgentSession<'a> {
         context.stop = stop.clone();
         let names = Arc::new(ToolNames::from_tools(&agent.tools).with_phrasing(agent.phrasing));
         context.names = Arc::clone(&names);
-        let mut border = match agent.repeatable {
+        let mut redactor = match agent.repeatable {
             true => ResultRedactor::repeatable(*context.redactor, question),
             false => ResultRedactor::new(*context.redactor, question),
         };
         let list = agent.tools.iter().find(|tool| tool.id() == "list_directory");
-        let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut border);
+        let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut redactor);
         let definition = |tool: &Arc<dyn AnyTool>| ToolDefinition {
             name: tool.name().to_owned(),
             description: match tool.is_template() {
@@ -83,7 +83,7 @@ impl<'a> AgentSession<'a> {
         };
         let system = match &agent.prompt {
             None => Redacted::trusted(prompt::SYSTEM),
-            Some(own) => border.plain(&prompt::system(own, &names)),
+            Some(own) => redactor.plain(&prompt::system(own, &names)),
         };
         Self {
             agent,
@@ -91,7 +91,7 @@ impl<'a> AgentSession<'a> {
             watch,
             stop,
             budget: Budget::new(agent.limits, started),
-            border,
+            redactor,
             conversation: Conversation::new(system, opening),
             memory: Memory::default(),
             calls: 0,
@@ -147,7 +147,7 @@ impl<'a> AgentSession<'a> {
     }
 
     fn remark(&mut self, text: &str) {
-        let remark = self.border.remark(text);
+        let remark = self.redactor.remark(text);
         self.conversation.remark(&remark);
     }
 
@@ -247,7 +247,7 @@ impl<'a> AgentSession<'a> {
             let unfinished = sanitize(self.model_client.unfinished.trim());
             transcript.unfinished = (!unfinished.is_empty()).then_some(unfinished);
         }
-        transcript.redacted = self.border.hidden().by_rule().clone();
+        transcript.redacted = self.redactor.hidden().by_rule().clone();
         let mut usage = Usage::default();
         for turn in transcript.turns.iter().filter_map(|turn| turn.usage) {
             usage.input_tokens += turn.input_tokens;

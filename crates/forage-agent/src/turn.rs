@@ -184,10 +184,10 @@ impl AgentSession<'_> {
         }
         let title = format!("call {number}, {}:", forage_tools::sanitize_line(&call.name));
         let (data, text, ended) = match result {
-            Ok(answer) => (self.border.answer(&title, &answer), answer.text, Ok(answer.head)),
+            Ok(answer) => (self.redactor.answer(&title, &answer), answer.text, Ok(answer.head)),
             Err(error) => {
                 let text = format!("error: {error}");
-                (self.border.data(&title, &text), text, Err(error))
+                (self.redactor.data(&title, &text), text, Err(error))
             }
         };
         let mut record = record(call, number);
@@ -211,7 +211,7 @@ impl AgentSession<'_> {
         is_error: bool,
         same_as: Option<usize>,
     ) -> (Redacted, ToolCallRecord) {
-        let remark = self.border.remark(&format!("call {number}: {text}"));
+        let remark = self.redactor.remark(&format!("call {number}: {text}"));
         let mut record = record(call, number);
         record.bytes = remark.as_str().len();
         record.same_as = same_as;

@@ -30,7 +30,7 @@ pub struct Method {
     /// JSON schema of the answer's records. This may refer to itself as `#/$defs/Answer` for the answers of
     /// further roots.
     pub answer: Value,
-    /// The answer's field that is iterated over; empty if there is none.
+    /// The answer's field that is iterated over, or empty if an answer has no such field.
     pub items: String,
     /// The method that streams all results, if there is one.
     pub each: Option<EachMethod>,

@@ -107,7 +107,7 @@ pub enum HistoryEnd {
     Limit,
 }
 
-/// What a call has looked at.
+/// The progress of a call, and what it could not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryReport {
     /// Why it ended.

@@ -231,7 +231,7 @@ impl RequestKey {
         let body = call.body.map_or(Value::Null, |body| {
             let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
-            // A key is printable ASCII, of which JSON escapes quotes and backslashes. The text can therefore
+            // A key is printable ASCII, and JSON escapes its quotes and backslashes. The text can therefore
             // contain only the escaped form.
             let escaped = Value::String(key.expose().to_owned()).to_string();
             let escaped = escaped.trim_matches('"');

@@ -184,7 +184,7 @@ fn ends_with(word: &str, end: &str) -> bool {
 }
 
 /// Splits a name into words, at everything that is not a letter and at humps. Digits are left out. Note that
-/// `PassWord` and `pass_word` have two words, of which `word` makes the name harmless ([`AFTER`]).
+/// `PassWord` and `pass_word` have two words, which [`name_weight`] takes as one.
 fn words_of(name: &str) -> impl Iterator<Item = &str> {
     name.split(|character: char| !character.is_ascii_alphabetic())
         .flat_map(humps)

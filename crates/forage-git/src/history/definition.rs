@@ -110,7 +110,7 @@ impl Repository {
 
 impl DefinitionSearch<'_, '_> {
     /// Compares the definition in a commit with its parents, and adds those that have it to the walk. Returns
-    /// the change, unless there is none or the commit is a merge.
+    /// `None` if the definition did not change or the commit is a merge.
     fn examine(
         &mut self,
         repository: &mut Repository,

@@ -304,7 +304,7 @@ impl Tool for KeywordSearch {
     }
 }
 
-/// Fails if the filter needs a model and there is none.
+/// Fails if the filter needs a model and none is configured.
 fn check_models(context: &Context) -> Result<(), ToolError> {
     let settings = &context.filter;
     if settings.mode == FilterMode::Model && settings.models.is_empty() {

@@ -189,7 +189,7 @@ pub struct ReadPart {
 ///
 /// # Errors
 ///
-/// Fails if there is none.
+/// Fails if the file has no definition with this name.
 pub(super) fn definition_lines(
     context: &Context,
     file: (&RelPath, &str),

@@ -268,7 +268,7 @@ struct HistoryPage<'a> {
     commits: Vec<FoundCommit>,
     /// Reads the changed files again, to redact their lines.
     repository: Repository,
-    border: OutputRedactor<'a>,
+    redactor: OutputRedactor<'a>,
     max: usize,
     /// Number of bytes that the text of these commits may still have.
     room: usize,
@@ -338,7 +338,7 @@ impl<'a> HistoryCall<'a> {
         let mut page = HistoryPage {
             commits: Vec::new(),
             repository: self.open(&a_little_more)?,
-            border: OutputRedactor::new(&self.context.redactor, &mut hidden),
+            redactor: OutputRedactor::new(&self.context.redactor, &mut hidden),
             max: self.max,
             room: self.context.text_bytes,
             begun: (self.skip, self.begun),
@@ -503,7 +503,7 @@ impl HistoryPage<'_> {
             return ControlFlow::Break(());
         }
         let mut subject = subject::without_people(&commit.message);
-        self.border.text(&mut subject);
+        self.redactor.text(&mut subject);
         let files_more = commit.files.len().saturating_sub(limits::HISTORY_FILES);
         let files = commit.files.iter().take(limits::HISTORY_FILES);
         let mut found = FoundCommit {
@@ -529,7 +529,7 @@ impl HistoryPage<'_> {
         let change = &file.change;
         let mut name = |path: &[u8]| {
             let mut path = display_path(path).into_owned();
-            self.border.name(&mut path);
+            self.redactor.name(&mut path);
             path
         };
         let path = name(&change.path);
@@ -566,7 +566,7 @@ impl HistoryPage<'_> {
         if chosen.iter().any(|&at| at >= excerpt.lines.len()) {
             return Vec::new();
         }
-        let texts = self.border.chosen(&excerpt, &chosen);
+        let texts = self.redactor.chosen(&excerpt, &chosen);
         let line = |(number, text): (u32, String)| ChangedLine {
             change: if is_added { "added" } else { "removed" },
             line_number: number.into(),

@@ -130,7 +130,7 @@ fn with_models(error: AskError, config: &Config, passed_over: &str) -> anyhow::E
     }
 }
 
-/// Prints the answer, and the reason if there is none.
+/// Prints the answer, or the reason why it is missing.
 fn print(transcript: &mut Transcript, shown: &Shown, output: &mut Terminal) -> anyhow::Result<()> {
     if output.wants_json() {
         output.value(&transcript.records()?)?

@@ -94,12 +94,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut own = HookSettings { config: global.config.clone(), given: CommandLineSettings::default() };
     own.given.roots.clone_from(&global.root);
     let stop = Stop::after(time);
-    // Sends the advice. If it may become longer, sends first what there is already.
+    // A map takes time, so the advice without it is sent first, and replaced if the map arrives in time.
     let work = move || {
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| match event {
             EventArgument::SessionStart => session_start(&client, &own, &stop, &sender),
             EventArgument::Search => {
-                let _ = advise(&client, &own, &stop).map(|advice| sender.send(advice));
+                if let Some(advice) = advise(&client, &own, &stop) {
+                    let _ = sender.send(advice);
+                }
             }
         }));
     };
@@ -157,7 +159,7 @@ fn session_start(client: &str, global: &HookSettings, stop: &Stop, sender: &mpsc
     }
 }
 
-/// Draws the map of the client's project from its ranked index. Returns `None` if there is none.
+/// Draws the map of the client's project. Returns `None` if the project has no ranked index.
 fn project_map(config: Config, input: &Value, stop: &Stop) -> Option<String> {
     let tokens = config.settings.hook.map_tokens;
     let (mut context, config) = open(config, input, stop)?;

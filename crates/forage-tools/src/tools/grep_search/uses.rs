@@ -337,7 +337,7 @@ struct UseReader<'a> {
     /// Depth of the directory where the search starts.
     start_depth: usize,
     stop: &'a Stop,
-    border: OutputRedactor<'a>,
+    redactor: OutputRedactor<'a>,
     held: HeldFiles,
     /// Types that implement or extend the qualifier.
     subtypes: Arc<Subtypes>,
@@ -405,7 +405,7 @@ impl<'a> UseReader<'a> {
             around: line_search.asked.around,
             start_depth: start.depth(),
             stop,
-            border: OutputRedactor::new(&context.redactor, hidden),
+            redactor: OutputRedactor::new(&context.redactor, hidden),
             held: HeldFiles::default(),
             subtypes: Arc::new(Subtypes { is_complete: true, ..Subtypes::default() }),
         })
@@ -632,7 +632,7 @@ impl<'a> UseReader<'a> {
         let after = (tail > 0).then(|| ResumePoint::Matches(path.clone(), tail));
         // We search one file that is known to contain the name, so an index would not help.
         let scan = ScanOptions { after, index: None, ..self.scan(self.around, max) };
-        let scan = self.border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
+        let scan = self.redactor.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut found = None;
         let report = search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
             found = Some(file);
@@ -648,10 +648,10 @@ impl<'a> UseReader<'a> {
         let mut matches = file.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Match);
         if let Some(end) = matches.nth(max - 1).map(|(end, _)| end) {
             has_more = true;
-            self.border.truncate(&mut file.events, end);
+            self.redactor.truncate(&mut file.events, end);
         }
         let found =
-            FoundFile::new(file, &mut self.border, Some(limits::GREP_LINE_CHARACTERS), limits::GREP_SPANS);
+            FoundFile::new(file, &mut self.redactor, Some(limits::GREP_LINE_CHARACTERS), limits::GREP_SPANS);
         let last = found.last_match().unwrap_or_default();
         let mut record = GrepFile::from(found.counted());
         // This drops the context of the next match, which is not shown.

@@ -384,8 +384,8 @@ impl ListMap {
 }
 
 impl MappedDefinition {
-    /// Takes the line and kind of the nearest definition of this name. Returns false if there is none. Members of
-    /// types don't count, for example associated types.
+    /// Takes the line and kind of the nearest definition of this name. Returns false if the file has no such
+    /// definition. Members of types don't count, for example associated types.
     fn confirm(&mut self, outline: &FileOutline) -> bool {
         let is_named = |at: &usize| {
             let definition = &outline.definitions[*at];

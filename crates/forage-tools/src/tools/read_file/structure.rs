@@ -457,8 +457,8 @@ impl SymbolSearch<'_> {
         Ok((0..found.len()).filter(is_named).collect())
     }
 
-    /// Returns true if a definition is within those with the names `outer`, of which the outermost comes
-    /// first. The caller may leave out names in between.
+    /// Returns true if a definition is within those with the names `outer`, in order from the
+    /// outermost. The caller may leave out names in between.
     fn is_within(&self, at: usize, outer: &[String]) -> bool {
         // The innermost name comes first.
         let mut names = outer.iter().rev().peekable();

@@ -87,11 +87,11 @@ impl<'a> PageReader<'a> {
             words: &self.ranking.words,
             explain: self.plan.explain,
             too_large: None,
-            border: OutputRedactor::new(&context.redactor, &mut hidden),
+            redactor: OutputRedactor::new(&context.redactor, &mut hidden),
         };
         let selected = &selected[..selected.len().min(self.limit)];
         let mut files = self.read_files(selected, &mut reader, &mut skipped);
-        let code = self.code_tokens.map(|tokens| self.add_code(tokens, &mut files, &mut reader.border));
+        let code = self.code_tokens.map(|tokens| self.add_code(tokens, &mut files, &mut reader.redactor));
         let mut last = selected.last().map(|(rank, _)| *rank).or(first.checked_sub(1));
         if code.is_some()
             && let Some(unnamed) = self.name_further_files(&mut files, &mut reader)

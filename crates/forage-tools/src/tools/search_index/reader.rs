@@ -22,7 +22,7 @@ pub(super) struct ChunkReader<'a> {
     pub(super) explain: bool,
     /// The first file that we skipped because of its size.
     pub(super) too_large: Option<String>,
-    pub(super) border: OutputRedactor<'a>,
+    pub(super) redactor: OutputRedactor<'a>,
 }
 
 impl ChunkReader<'_> {
@@ -40,7 +40,7 @@ impl ChunkReader<'_> {
         skipped.add(reason);
         if reason == SkipReason::TooLarge {
             self.too_large.get_or_insert_with(|| {
-                let mut path = self.border.uncounted(&hit.path);
+                let mut path = self.redactor.uncounted(&hit.path);
                 place.name(&mut path);
                 path
             });
@@ -65,8 +65,8 @@ impl ChunkReader<'_> {
             self.chunk(chunk, (&excerpt, &outline), lines, &mut shown);
         }
         let (mut path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
-            Ok(path) => self.border.path(&path),
-            Err(_) => (self.border.uncounted(&hit.path), None),
+            Ok(path) => self.redactor.path(&path),
+            Err(_) => (self.redactor.uncounted(&hit.path), None),
         };
         place.name(&mut path);
         RankedFile {
@@ -92,7 +92,7 @@ impl ChunkReader<'_> {
         let best = words.best_of_chunk(chunk, &excerpt.lines, 1);
         let lines = best
             .iter()
-            .zip(self.border.chosen(&excerpt, &best))
+            .zip(self.redactor.chosen(&excerpt, &best))
             .map(|(at, text)| ranked_line(words, *at, &text, limits::CODE_FURTHER_CHARACTERS));
         let ChunkHit { start_line, end_line, .. } = *chunk;
         let chunk = RankedChunk { start_line, end_line, symbol: None, kind: None, lines: lines.collect() };
@@ -109,7 +109,7 @@ impl ChunkReader<'_> {
     ) {
         let words = self.words;
         let best = words.best_of_chunk(chunk, &excerpt.lines, max_lines);
-        let texts = self.border.chosen(excerpt, &best);
+        let texts = self.redactor.chosen(excerpt, &best);
         let mut add = |at: usize, line: Option<RankedLine>| {
             let group = self.group(chunk, outline, at as u32 + 1);
             let is_same = |other: &&mut RankedChunk| {
@@ -143,7 +143,7 @@ impl ChunkReader<'_> {
         };
         let definition = &outline.definitions[at];
         let mut symbol = display_text(&outline.qualified(at).join(" > ")).into_owned();
-        self.border.text(&mut symbol);
+        self.redactor.text(&mut symbol);
         RankedChunk {
             start_line: definition.start_line,
             end_line: definition.end_line,

@@ -233,7 +233,7 @@ impl UseReader<'_> {
             let is_there = |entry: &&ListedDefinition| entry.line as usize <= excerpt.lines.len();
             let entries: Vec<&ListedDefinition> = entries.iter().filter(is_there).collect();
             let lines: Vec<usize> = entries.iter().map(|entry| entry.line as usize - 1).collect();
-            let texts = self.border.chosen(&excerpt, &lines);
+            let texts = self.redactor.chosen(&excerpt, &lines);
             for (entry, text) in entries.into_iter().zip(texts) {
                 listed.push(self.record(entry, &text));
             }
@@ -242,7 +242,7 @@ impl UseReader<'_> {
     }
 
     fn record(&mut self, entry: &ListedDefinition, text: &str) -> GrepDefinition {
-        let (path, path_bytes) = self.border.path(&entry.path);
+        let (path, path_bytes) = self.redactor.path(&entry.path);
         let text = sanitize_line(text.trim());
         let name = self.qualified.name;
         let place = text.find(name).map(|at| at..at + name.len());
