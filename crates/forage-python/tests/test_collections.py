@@ -289,8 +289,8 @@ def test_a_wrong_configuration_is_an_error(server, bm25, name):
     right = {"url": server, "name": name}
     for wrong, error, said in [
         ({**right, "nam": "x"}, forage.RequestError, "unknown field `nam`"),
-        ({"name": name}, forage.ArgumentError, "`url` of a server or a `directory`"),
-        ({**right, "directory": "here"}, forage.ArgumentError, "`url` of a server or a `directory`"),
+        ({"name": name}, forage.ArgumentError, "set either `url` or `directory`"),
+        ({**right, "directory": "here"}, forage.ArgumentError, "set either `url` or `directory`"),
         ({**right, "encoder": "splade"}, forage.ArgumentError, "bm42"),
         ({**right, "top_k": 0}, forage.ArgumentError, "`top_k`"),
         # Found out with the first question.

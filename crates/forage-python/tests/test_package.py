@@ -361,7 +361,7 @@ def test_a_forked_process_is_told_to_open_its_own(tree):
     os.close(write)
     said = os.read(read, 1000).decode()
     os.waitpid(child, 0)
-    assert said.count("open it again here") == 2 and said.endswith("|2"), said
+    assert said.count("open the workspace again in this process") == 2 and said.endswith("|2"), said
     assert sum(piece.match_count for piece in each) == 5000
     assert workspace.grep("retry").match_count == 2
 
