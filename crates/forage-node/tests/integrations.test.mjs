@@ -57,7 +57,7 @@ test("the AI SDK calls the tools", async () => {
   const definitions = workspace.tools("mcp").map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   assert.deepEqual(told, definitions);
   assert.deepEqual(Object.keys(require("forage-search/ai").forageTools(workspace, { only: ["read_file"] })), ["read_file"]);
-  assert.throws(() => forageTools(workspace, { only: ["readfile"] }), /names readfile, which is not one of keyword_search/);
+  assert.throws(() => forageTools(workspace, { only: ["readfile"] }), /names readfile, which is not one of search_index/);
 });
 
 test("a signal of the AI SDK ends a call", async () => {
