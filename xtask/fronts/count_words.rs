@@ -48,7 +48,7 @@ impl Tool for CountWords {
     fn run(context: &Context, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
         assert!(request.panics != Some(true), "requested by the test");
         let target = context.place(Some(&request.path))?.without_globs(&context.names)?;
-        let (text, ..) = whole_text(&target.root, &target.path)?;
+        let (text, ..) = whole_text(&target.root, &target.path, &context.stop)?;
         let words = text.split_whitespace().count() as u64;
         Ok(ToolOutcome::new(CountResponse { path: request.path, words }, words > 0))
     }
