@@ -5,7 +5,7 @@
 //! own into the sandbox.
 #![expect(
     clippy::disallowed_macros,
-    reason = "a machine without the wall is told, because there is less tested on it"
+    reason = "prints a note, because less is tested on a machine without a sandbox"
 )]
 
 pub(crate) mod commands;
@@ -31,7 +31,7 @@ fn in_sandbox<T: Send + 'static>(access: Access, work: impl FnOnce() -> T + Send
     std::thread::spawn(move || match restrict(&access) {
         Level::None { reason } => {
             assert!(cfg!(not(target_os = "linux")) || reason.contains("Landlock"), "{reason}");
-            eprintln!("there is no wall here, so only its absence is tested: {reason}");
+            eprintln!("there is no sandbox here, so only its absence is tested: {reason}");
             None
         }
         level => {

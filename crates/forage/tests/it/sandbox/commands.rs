@@ -126,7 +126,7 @@ impl Probe {
     pub(crate) fn attempts_until(&self, is_last: impl Fn(&str) -> bool) -> Vec<Attempt> {
         let begun = Instant::now();
         loop {
-            let text = std::fs::read_to_string(&self.report).unwrap_or_default();
+            let text = self.text();
             if text.lines().any(&is_last) {
                 return self.attempts();
             }
@@ -135,9 +135,15 @@ impl Probe {
         }
     }
 
+    /// Reads the report. The kernel cuts the name of a thread to 15 bytes, so it need not be UTF-8.
+    fn text(&self) -> String {
+        std::fs::read(&self.report)
+            .map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Takes the attempts since the previous call.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
-        let text = std::fs::read_to_string(&self.report).unwrap();
+        let text = self.text();
         // We may truncate the file because the program has it open in append mode.
         std::fs::write(&self.report, "").unwrap();
         let attempt = |line: &str| {
@@ -154,12 +160,12 @@ impl Probe {
 /// succeed, and we print a note.
 #[expect(
     clippy::disallowed_macros,
-    reason = "a machine without the wall is told, because there is less tested on it"
+    reason = "prints a note, because less is tested on a machine without a sandbox"
 )]
 pub(crate) fn modes() -> Vec<(&'static str, i32)> {
     let level = forage_sandbox::probe();
     if !level.is_full() {
-        eprintln!("the wall is not whole here, and only what it has is tested: {level}");
+        eprintln!("the sandbox is incomplete here, so only its restrictions are tested: {level}");
     }
     let walled = match level {
         Level::None { .. } => None,
