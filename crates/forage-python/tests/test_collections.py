@@ -294,7 +294,7 @@ def test_a_wrong_configuration_is_an_error(server, bm25, name):
         ({**right, "encoder": "splade"}, forage.ArgumentError, "bm42"),
         ({**right, "top_k": 0}, forage.ArgumentError, "`top_k`"),
         # Found out with the first question.
-        (right, forage.CollectionError, "encoded"),
+        (right, forage.CollectionError, "does not name its encoder"),
         ({**right, "name": "other"}, forage.CollectionError, "there is no"),
     ]:
         with pytest.raises(error, match=re.escape(said)):
