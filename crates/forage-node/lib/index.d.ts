@@ -226,10 +226,10 @@ export interface CompanionFile {
   /** Below the root. */
   path: string;
   /** The changed file that it goes with. */
-  with: string;
+  changedFile: string;
   /** Commits that changed both. */
   both: number;
-  /** Commits that changed `with`. */
+  /** Commits that changed `changed_file`. */
   commits: number;
 }
 

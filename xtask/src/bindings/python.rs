@@ -78,6 +78,13 @@ fn documentation(text: &str) -> String {
     format!("\"\"\"{}\"\"\"", text.replace("\"\"\"", "'''").trim_end_matches('"'))
 }
 
+/// Words that can't be names in Python.
+const KEYWORDS: [&str; 35] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+
 fn record(name: &str, base: &str, schema: &Value, without: &[&str]) -> String {
     let mut class = format!("\nclass {name}({base}):\n");
     let description = schema["description"].as_str().unwrap_or("The records of an answer.");
@@ -88,6 +95,7 @@ fn record(name: &str, base: &str, schema: &Value, without: &[&str]) -> String {
             of_type => of_type + " | None",
         };
         let description = documentation(of["description"].as_str().unwrap_or_default());
+        assert!(!KEYWORDS.contains(&field.as_str()), "{name}.{field}: Python reserves this name");
         class += &format!("    @property\n    def {field}(self) -> {of_type}:\n        {description}\n");
     }
     class

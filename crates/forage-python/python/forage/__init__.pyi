@@ -330,14 +330,14 @@ class CompanionFile(Record):
     def path(self) -> str:
         """Below the root."""
     @property
-    def with(self) -> str:
+    def changed_file(self) -> str:
         """The changed file that it goes with."""
     @property
     def both(self) -> int:
         """Commits that changed both."""
     @property
     def commits(self) -> int:
-        """Commits that changed `with`."""
+        """Commits that changed `changed_file`."""
 
 class CutDefinition(Record):
     """A definition whose end is not shown."""

@@ -83,10 +83,10 @@ pub struct CompanionFile {
     /// Below the root.
     pub path: String,
     /// The changed file that it goes with.
-    pub with: String,
+    pub changed_file: String,
     /// Commits that changed both.
     pub both: usize,
-    /// Commits that changed `with`.
+    /// Commits that changed `changed_file`.
     pub commits: usize,
 }
 
@@ -167,7 +167,7 @@ fn companions(
     let shown = |path: &[u8]| display_path(path).into_owned();
     let file = |it: Companion| CompanionFile {
         path: shown(&it.path),
-        with: shown(&it.with),
+        changed_file: shown(&it.with),
         both: it.both,
         commits: it.commits,
     };
@@ -366,7 +366,8 @@ fn companions_text(changes: &ListChanges) -> String {
     }
     let mut text = "Not changed, though commits usually change them too:\n".to_owned();
     for it in &changes.companions {
-        let _ = writeln!(text, "  {} (in {} of {} commits of {})", it.path, it.both, it.commits, it.with);
+        let _ =
+            writeln!(text, "  {} (in {} of {} commits of {})", it.path, it.both, it.commits, it.changed_file);
     }
     text
 }
