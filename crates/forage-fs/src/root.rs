@@ -1,5 +1,6 @@
 //! Roots: the directories beneath which files may be read.
 
+use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 #[derive(Debug)]
 pub struct Root {
     path: PathBuf,
+    /// The name that answers use in place of the path.
+    name: Option<String>,
     directory: Directory,
     /// True if this is the root of the whole file system.
     is_whole_system: bool,
@@ -72,22 +75,45 @@ impl Root {
         if !policy.allow_broad && sys::kernel_file_system(&directory).is_some() {
             return Err(RootError::KernelFileSystem { path });
         }
-        let device = sys::identity(&directory).map(|(device, _)| device);
-        let inside_git = path.ancestors().skip(1).any(has_git);
-        let device_with_states = sys::device_with_states(&directory);
-        let directories_have_states = sys::directories_have_states(&directory);
-        let secrets = secrets.relative_to(&path);
-        let is_whole_system = path.parent().is_none();
-        Ok(Arc::new(Self {
-            path,
+        Ok(Arc::new(Self::new(path, directory, secrets, None)))
+    }
+
+    /// Opens a directory below this root as a root of its own, which answers call `name`. Links on the way to
+    /// it are followed within this root.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path leads outside of this root, or is not a directory that may be read.
+    pub fn open_below(&self, directory: &RelPath, name: String) -> Result<Arc<Self>, OpenError> {
+        let shown = || directory.display().into_owned();
+        let (real, NodeKind::Directory) = self.resolve(directory)? else {
+            return Err(OpenError::NotDirectory { path: shown() });
+        };
+        let opened = sys::open_directory(&self.directory, &real)
+            .map_err(|source| OpenError::Io { path: shown(), source })?;
+        if let Some(system) = self.kernel_file_system(&opened) {
+            return Err(OpenError::KernelFileSystem { path: shown(), system });
+        }
+        let path = match real.to_os_string() {
+            _ if real.is_root() => self.path.clone(),
+            Some(below) => self.path.join(below),
+            None => return Err(OpenError::NotFound { path: shown() }),
+        };
+        Ok(Arc::new(Self::new(path, opened, self.secrets.clone(), Some(name))))
+    }
+
+    fn new(path: PathBuf, directory: Directory, secrets: SecretPolicy, name: Option<String>) -> Self {
+        Self {
+            name,
+            inside_git: path.ancestors().skip(1).any(has_git),
+            is_whole_system: path.parent().is_none(),
+            device: sys::identity(&directory).map(|(device, _)| device),
+            device_with_states: sys::device_with_states(&directory),
+            directories_have_states: sys::directories_have_states(&directory),
+            secrets: secrets.relative_to(&path),
             directory,
-            inside_git,
-            is_whole_system,
-            device,
-            device_with_states,
-            directories_have_states,
-            secrets,
-        }))
+            path,
+        }
     }
 
     /// Opens the project that contains a directory as a root, and returns it with the path of the directory
@@ -149,6 +175,11 @@ impl Root {
     /// Returns the root's absolute path, for display.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the name that answers use for this root: that of [`Root::open_below`], or the absolute path.
+    pub fn shown_path(&self) -> &OsStr {
+        self.name.as_ref().map_or(self.path.as_os_str(), OsStr::new)
     }
 
     /// Returns the policy that denies access to secret files.
@@ -445,6 +476,15 @@ impl Roots {
     /// Returns all roots, the main one first.
     pub fn all(&self) -> &[Arc<Root>] {
         &self.roots
+    }
+
+    /// Creates a copy with one more root.
+    #[must_use]
+    pub fn with(mut self, root: Arc<Root>) -> Self {
+        if !self.roots.iter().any(|known| known.path == root.path) {
+            self.roots.push(root);
+        }
+        self
     }
 
     /// Creates a copy with only this root.

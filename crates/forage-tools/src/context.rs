@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::answer_cache::AnswerCache;
+use crate::dependencies::{DependencyPlace, DependencyStores};
 use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
@@ -334,6 +335,11 @@ pub struct Context {
     /// Directories below the root that searches must not enter because they are searched separately: roots
     /// within a root.
     pub apart: Vec<RelPath>,
+    /// Where `dep:NAME` may read the sources of dependencies outside of the roots. `None` if it may not be
+    /// used.
+    pub dependencies: Option<Arc<DependencyStores>>,
+    /// The dependencies that this call names; see [`Context::with_dependency`].
+    pub named_dependencies: Vec<DependencyPlace>,
     /// Files to exclude from every search; this overrides all other rules.
     pub excludes: Option<Globs>,
     /// Maximum bytes of a text answer.
@@ -393,6 +399,8 @@ impl Context {
         Self {
             roots,
             apart: Vec::new(),
+            dependencies: None,
+            named_dependencies: Vec::new(),
             excludes: None,
             text_bytes: limits::TEXT_BYTES,
             max_file_bytes: None,

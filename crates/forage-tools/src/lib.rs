@@ -45,6 +45,7 @@ mod changes;
 mod context;
 mod correction;
 mod cursor;
+mod dependencies;
 mod error;
 mod file_names;
 mod file_text;
@@ -89,6 +90,7 @@ pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,
     FilterMode, FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
 };
+pub use dependencies::{DEPENDENCY, DependencyPlace, DependencyStores};
 pub use error::{ErrorCode, ToolError};
 pub use file_names::globs_without_files;
 pub use forage_base::Stop;

@@ -403,6 +403,23 @@ pub const NEAR_PATHS: usize = 100_000;
 /// Number of characters of a name for which we allow one edit.
 pub const CHARACTERS_BY_EDIT: usize = 4;
 
+/// Depth of directories below a root that may have a lock file of their own, for example `packages/app`.
+pub const DEPENDENCY_PROJECT_DEPTH: usize = 2;
+/// Maximum number of such directories at one depth. Looking for lock files in each takes some ten system calls.
+pub const DEPENDENCY_PROJECTS: usize = 500;
+/// Maximum number of names that we read of a directory when we look for a dependency. Large stores of
+/// packages have some ten thousand.
+pub const DEPENDENCY_NAMES: usize = 50_000;
+/// Maximum bytes of a lock file or manifest. The lock files of large projects have 2 MB.
+pub const DEPENDENCY_LIST_BYTES: usize = 32 << 20;
+
+/// Time limit for finding the dependencies that define a name without matches in the project.
+pub const DEPENDENCY_SEARCH_TIME: Duration = Duration::from_millis(500);
+/// Maximum number of such definitions in an answer.
+pub const DEPENDENCY_DEFINITIONS: usize = 3;
+/// Minimum number of characters of such a name. Shorter ones are defined in most packages.
+pub const DEPENDENCY_NAME_CHARACTERS: usize = 4;
+
 /// Maximum paths that an error suggests for a missing one, and the time limit for finding them.
 pub const NEAREST_PATHS: usize = 3;
 /// See [`NEAREST_PATHS`]. Also the time limit for finding globs that match no file.

@@ -181,6 +181,8 @@ pub(crate) fn in_turn<T: Tool>(
     request: &T::Request,
     mut run: impl FnMut(RootTurn<'_>, T::Request) -> Result<(ToolOutcome<T::Response>, bool), ToolError>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
+    let with_dependency = context.with_dependency(T::path(request))?;
+    let context = with_dependency.as_ref().unwrap_or(context);
     let chosen = chosen::<T>(context, T::path(request))?;
     let roots = chosen.as_ref().map_or(context.roots.all(), std::slice::from_ref);
     let (mut outcomes, mut is_wanted) = (Vec::new(), true);

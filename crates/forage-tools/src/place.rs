@@ -46,6 +46,9 @@ impl Context {
     /// here; opening it will fail.
     pub(crate) fn place(&self, path: Option<&str>) -> Result<PathTarget, ToolError> {
         let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
+        if let Some(target) = self.dependency_place(text) {
+            return target;
+        }
         let first = self.roots.find(text);
         // With any other error, e.g. a missing permission, the path does exist.
         let is_there = |(root, path): &(Arc<Root>, RelPath)| {
@@ -92,14 +95,10 @@ impl Context {
             && Globs::new(&[globs]).is_ok()
             && let Some((root, path)) = self.below_some_root(directory).find(&is_there)
         {
-            let globs = match path.is_root() {
-                true => format!("/{globs}"),
-                false => format!("/{}/{globs}", escaped(&path)),
-            };
+            let globs = globs_below(&path, globs);
             let shown = sanitize_line(&clip(&globs, crate::limits::QUOTED_BYTES)).into_owned();
             let note = Some(format!("the path has globs, so it was read as the glob \"{shown}\""));
-            // A match may be a directory.
-            let globs = Some(format!("{globs},{globs}/**"));
+            let globs = Some(with_contents(&globs));
             return Ok(PathTarget { globs, note, ..PathTarget::new(root, path) });
         }
         let (root, path) = first?;
@@ -233,8 +232,34 @@ impl PathTarget {
         if self.globs.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
     }
 
-    fn new(root: Arc<Root>, path: RelPath) -> Self {
+    pub(crate) fn new(root: Arc<Root>, path: RelPath) -> Self {
         Self { root, path, lines: None, globs: None, note: None, revision: None }
+    }
+
+    /// Resolves a path below a root, which may end in lines or globs.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not a path below the root.
+    pub(crate) fn below(root: &Arc<Root>, text: &str) -> Result<Self, ToolError> {
+        let parse = |text: &str| {
+            let path = RelPath::parse(if text.is_empty() { "." } else { text }, &RelPath::root());
+            path.map_err(|error| ToolError::argument("path", error.to_string()))
+        };
+        let path = parse(text)?;
+        if root.locate(&path).is_err() {
+            if let Some((bare, lines)) = without_lines(text) {
+                return Ok(Self { lines, ..Self::new(Arc::clone(root), parse(bare)?) });
+            }
+            if let Some((directory, globs)) =
+                without_globs(text).filter(|(_, globs)| Globs::new(&[*globs]).is_ok())
+            {
+                let directory = parse(directory)?;
+                let globs = Some(with_contents(&globs_below(&directory, globs)));
+                return Ok(Self { globs, ..Self::new(Arc::clone(root), directory) });
+            }
+        }
+        Ok(Self::new(Arc::clone(root), path))
     }
 }
 
@@ -289,6 +314,19 @@ fn without_lines(text: &str) -> Option<(&str, Option<RangeInclusive<i64>>)> {
     };
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, 'L' | 'l' | ':' | '-' | ',');
     after.chars().all(is_number).then(|| (path, Some(first..=last.unwrap_or(i64::MAX))))
+}
+
+/// Anchors globs at a directory below the root.
+fn globs_below(directory: &RelPath, globs: &str) -> String {
+    match directory.is_root() {
+        true => format!("/{globs}"),
+        false => format!("/{}/{globs}", escaped(directory)),
+    }
+}
+
+/// Adds the files below directories that globs match.
+fn with_contents(globs: &str) -> String {
+    format!("{globs},{globs}/**")
 }
 
 /// Splits a path into the directory before the first glob, and the globs below it.

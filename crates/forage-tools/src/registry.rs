@@ -246,6 +246,8 @@ fn call_with<T: Tool>(
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let path = T::path(&request).map(str::to_owned);
+    let with_dependency = context.with_dependency(path.as_deref())?;
+    let context = with_dependency.as_ref().unwrap_or(context);
     let root = match T::ABOUT {
         RootScope::None => None,
         _ => match multi_root::chosen::<T>(context, path.as_deref())? {

@@ -44,7 +44,7 @@ pub(crate) fn grouped(n: u64) -> String {
 
 /// Formats the absolute path of a file so that it can be parsed back to the same file.
 pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
-    display_below(root.path().as_os_str().as_encoded_bytes(), path.as_bytes())
+    display_below(root.shown_path().as_encoded_bytes(), path.as_bytes())
 }
 
 /// Encodes the bytes of the path below the root in base64, if [`absolute`] quotes it.

@@ -68,6 +68,9 @@ pub struct CallVerdict {
     /// The best files of the ranking for the words of the pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranked_first: Vec<String>,
+    /// Places in dependencies that define the name in the pattern.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_dependencies: Vec<String>,
     /// Files that were not read, by reason.
     #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
     #[schemars(with = "BTreeMap<String, u64>")]
@@ -142,6 +145,9 @@ impl CallVerdict {
         if !self.other_readings.is_empty() {
             text.push_str("\nThe pattern would match:");
             self.other_readings.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
+        }
+        if !self.in_dependencies.is_empty() {
+            let _ = write!(text, "\nDefined in a dependency: {}.", self.in_dependencies.join(", "));
         }
         if !self.ranked_first.is_empty() {
             let _ = write!(text, "\nRanked first for its words: {}.", self.ranked_first.join(", "));

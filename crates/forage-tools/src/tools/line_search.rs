@@ -26,6 +26,7 @@ use crate::arguments::{file_globs, globs_at, split};
 use crate::changes::ChangedFiles;
 use crate::context::{Context, EngineSetting};
 use crate::cursor::{Cursor, UnresolvedCursor, fingerprint};
+use crate::dependencies::defining;
 use crate::error::ToolError;
 use crate::file_names::unfit_globs;
 use crate::names::ToolNames;
@@ -493,6 +494,7 @@ impl<'a> LineSearch<'a> {
         let asked_for = (asked.pattern, &asked.options, &budget);
         verdict.other_readings = other_readings(context, (root, start), walk, asked_for, stop);
         verdict.ranked_first = ranked_first(context, start, asked.pattern, stop);
+        verdict.in_dependencies = defining(context, asked.pattern, &budget, stop);
         Ok(verdict)
     }
 

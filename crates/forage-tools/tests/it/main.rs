@@ -13,6 +13,7 @@ mod arguments;
 mod changes;
 mod code_patterns;
 mod confinement;
+mod dependencies;
 #[cfg(unix)]
 mod engines;
 #[cfg(unix)]

@@ -22,8 +22,8 @@ use forage_search::{
 };
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
-    ChangedFiles, Context, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError, globs_without_files,
-    hidden_matches, limits, other_readings, telemetry,
+    ChangedFiles, Context, DEPENDENCY, ErrorCode, ROOT, RevisionFiles, Tool as _, ToolError,
+    globs_without_files, hidden_matches, limits, other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -137,6 +137,16 @@ fn open(paths: &[&str], global: &Global, output: &mut Terminal) -> anyhow::Resul
     let mut context =
         session::open_for_paths(global, given, Purpose::plain(GrepSearch::NAME), &places, output)?;
     // Like ripgrep, we have no time limit unless the user sets one.
+    for path in &places {
+        let named = context.with_dependency(Some(path));
+        let named = named.map_err(|error| session::for_people(GrepSearch::NAME, error, &context.names))?;
+        if let Some(with_dependency) = named {
+            context = with_dependency;
+        }
+    }
+    for notice in &context.notices {
+        output.note(notice);
+    }
     if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
         context.stop = context.stop.within(context.timeout);
     }
@@ -164,6 +174,9 @@ fn is_directory(context: &Context, named: &str) -> bool {
 
 /// Finds the root that contains a path that the user named, and the path relative to that root.
 fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
+    if let Some(place) = context.dependency(named) {
+        return Ok(place?);
+    }
     let absolute = session::absolute(named)?;
     match named.strip_prefix(ROOT).filter(|_| !Path::new(&absolute).exists()) {
         Some(name) => context.named_root(name).map_err(anyhow::Error::msg),
@@ -173,7 +186,9 @@ fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> 
 
 /// Returns true if a path may name a file of a revision, e.g. `HEAD~3:src`. A path that exists never does.
 fn names_revision(named: &str) -> bool {
-    named.contains(':') && session::absolute(named).is_ok_and(|absolute| !Path::new(&absolute).exists())
+    named.contains(':')
+        && !named.starts_with(DEPENDENCY)
+        && session::absolute(named).is_ok_and(|absolute| !Path::new(&absolute).exists())
 }
 
 /// The state of a search for lines.

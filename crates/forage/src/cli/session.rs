@@ -187,6 +187,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.threads = config.settings.limits.threads;
     context.code_tokens = config.settings.tool("search_index").code_tokens;
     context.excludes = excludes(config)?;
+    context.dependencies = config.dependency_stores().map(Arc::new);
     context.redactor = Arc::new(config.redactor());
     context.names = Arc::new(config.names());
     Ok(context)

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use forage_fs::PrivatePlace;
+use forage_tools::DependencyStores;
 
 use super::settings::rows;
 use super::{ModelSetting, NamedModel};
@@ -56,6 +57,28 @@ pub(super) fn data_directory() -> Option<PrivatePlace> {
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
     let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".local/share")))?;
     Some(PrivatePlace::below(directory).join("forage"))
+}
+
+/// Locates the directories in which package managers keep the sources of dependencies. They need not exist.
+/// We leave out their parents, because these also contain credentials.
+pub(super) fn dependency_stores() -> DependencyStores {
+    let below_home = |path: &str| Some(home()?.join(path));
+    let cargo = absolute("CARGO_HOME").or_else(|| below_home(".cargo"));
+    let go_path = || absolute("GOPATH").or_else(|| below_home("go"));
+    let python = absolute("VIRTUAL_ENV").or_else(|| absolute("CONDA_PREFIX"));
+    let gems = [
+        absolute("GEM_HOME").map(|path| path.join("gems")),
+        below_home(".gem/ruby"),
+        below_home(".local/share/gem/ruby"),
+        Some(PathBuf::from("/var/lib/gems")),
+    ];
+    DependencyStores {
+        cargo_registry: cargo.as_ref().map(|path| path.join("registry/src")),
+        cargo_checkouts: cargo.map(|path| path.join("git/checkouts")),
+        go_modules: absolute("GOMODCACHE").or_else(|| Some(go_path()?.join("pkg/mod"))),
+        python_library: python.map(|path| path.join(if cfg!(windows) { "Lib" } else { "lib" })),
+        gems: gems.into_iter().flatten().collect(),
+    }
 }
 
 /// Lists the directories in which the user's processes find each other. The preferred one is the system's

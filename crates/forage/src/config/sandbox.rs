@@ -7,9 +7,9 @@ use anyhow::bail;
 use forage_fs::PrivatePlace;
 use forage_llm::ExchangeMode;
 use forage_sandbox::{Access, Level};
-use forage_tools::EngineSetting;
 use forage_tools::index_manager::IndexMode;
 use forage_tools::registry::{AnyTool, TOOLS};
+use forage_tools::{DependencyStores, EngineSetting};
 
 use super::table::Sandbox;
 use super::{Config, environment};
@@ -98,7 +98,17 @@ impl Config {
         needs
     }
 
+    /// Returns the places of dependencies, unless the user has turned them off.
+    pub(crate) fn dependency_stores(&self) -> Option<DependencyStores> {
+        self.settings.search.dependencies.then(environment::dependency_stores)
+    }
+
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
+        if let Some(stores) =
+            self.dependency_stores().filter(|_| tool.is_about_roots() && needs.read.is_empty())
+        {
+            needs.read.extend(stores.directories().cloned());
+        }
         // With the mode `always`, a search first creates a missing index.
         needs.keeps |= self.index_mode() == Some(IndexMode::Always);
         match tool.id() {

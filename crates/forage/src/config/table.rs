@@ -77,6 +77,8 @@ settings! {
         at "search." {
             /// Globs of files to exclude from every search.
             exclude: Vec<String> = Vec::<String>::new();
+            /// Let `dep:NAME` read the sources of [dependencies](dependencies.md), also outside of the roots.
+            dependencies: bool = true;
         }
     }
 

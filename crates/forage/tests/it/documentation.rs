@@ -29,11 +29,14 @@ fn package(text: &str) -> Option<String> {
     Some(format!("{name}-{}", rest.split_once("/source/")?.0))
 }
 
+fn cargo_home() -> PathBuf {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap()
+}
+
 /// Locates the directory into which cargo has unpacked a package.
 fn unpacked(package: &str) -> PathBuf {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap();
-    let registries = std::fs::read_dir(home.join("registry/src")).unwrap();
+    let registries = std::fs::read_dir(cargo_home().join("registry/src")).unwrap();
     let mut places = registries.map(|registry| registry.unwrap().path().join(package));
     let place = places.find(|place| place.is_dir());
     place
@@ -107,6 +110,8 @@ fn run_page(name: &str) -> usize {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(&project.root).env_clear();
         shell.envs([("PATH", path.as_str()), ("HOME", project.home.to_str().unwrap())]).stdin(Stdio::null());
+        // The page on dependencies reads packages that cargo has unpacked.
+        shell.env("CARGO_HOME", cargo_home());
         let output = shell.output().unwrap();
         let status = output.status.code().unwrap_or(-1);
         let status = if status == 0 { String::new() } else { format!("? {status}\n") };

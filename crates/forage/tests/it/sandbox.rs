@@ -148,3 +148,35 @@ fn probing_the_sandbox_restricts_no_other_thread() {
     assert!(std::fs::read(path).is_ok(), "{level}");
     assert_eq!(probe(), level);
 }
+
+/// A project that depends on a package in Cargo's home, which is outside of the root.
+pub(crate) fn dependent() -> Project {
+    let lock = "[[package]]\nname = \"http\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    let project = Project::new(&[("Cargo.lock", lock), ("src/main.rs", "fn main() {}\n")]);
+    let source = project.home.join(".cargo/registry/src/index/http-1.0.0/src");
+    std::fs::create_dir_all(&source).unwrap();
+    std::fs::write(source.join("lib.rs"), "pub struct HeaderMap;\n").unwrap();
+    project
+}
+
+#[test]
+fn dependencies_are_readable_in_the_sandbox_unless_turned_off() {
+    let project = dependent();
+    let read = r#"{"path": "dep:http/src/lib.rs", "symbol": "HeaderMap"}"#;
+    let search = r#"{"query": "header map", "path": "dep:http"}"#;
+    for (command, shown) in [
+        (["call", "read_file", read], "pub struct HeaderMap;"),
+        (["call", "search_index", search], "dep:http@1.0.0/src/lib.rs"),
+        (["read", "dep:http/src/lib.rs", "--outline"], "struct HeaderMap"),
+        (["grep", "HeaderMap", "dep:http"], "dep:http/src/lib.rs:pub struct HeaderMap;"),
+        (["files", "lib", "dep:http"], "dep:http"),
+    ] {
+        let run = project.run(&command);
+        assert!(run.status == 0 && run.stdout.contains(shown), "{command:?}: {run:?}");
+    }
+    let missing = project.run(&["grep", "--uses", "HeaderMap"]);
+    assert!(missing.stdout.contains("Defined in a dependency: dep:http@1.0.0/src/lib.rs:1."), "{missing:?}");
+    project.configure("[search]\ndependencies = false\n");
+    let off = project.run(&["call", "read_file", read]);
+    assert!(off.status == 2 && off.stderr.contains("`search.dependencies`"), "{off:?}");
+}

@@ -329,3 +329,14 @@ fn all_roots_are_one_question() {
     assert!(!is_error && text.contains("here.txt"), "{text}");
     assert!(text.contains("/gone") && text.contains("vscode-remote://x/y"), "{text}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_reads_dependencies_in_the_sandbox() {
+    let project = crate::sandbox::dependent();
+    let mut pipes = Pipes::start(&project, &[]);
+    pipes.handshake(initialize(REVISIONS[0], 0));
+    let read = json!({ "path": "dep:http/src/lib.rs", "symbol": "HeaderMap" });
+    let answer = pipes.ask(&call(REVISIONS[0], 1, "read_file", read));
+    assert!(text(&answer).0.contains("pub struct HeaderMap;"), "{answer}");
+}
