@@ -83,13 +83,20 @@ pub(crate) struct FileCandidate {
     pub(crate) score: f32,
     /// The weighted frequency of each concept in this file.
     pub(crate) frequencies: Vec<f32>,
-    /// Occurrences, ordered by position.
-    pub(crate) hits: Vec<ConceptHit>,
-    /// True if `hits` omits occurrences of a word of a phrase beyond [`limits::PHRASE_HITS`].
-    pub(crate) is_cut: bool,
+    /// Where it has the concepts.
+    pub(crate) hits: FileHits,
     pub(crate) tokens: u32,
     /// The similarity of its words to the query's ([`LatentQuery::similarity`]).
     pub(crate) nearness: f32,
+}
+
+/// Occurrences of the concepts in a file.
+#[derive(Debug, Default)]
+pub(crate) struct FileHits {
+    /// Ordered by position.
+    pub(crate) list: Vec<ConceptHit>,
+    /// True if `list` omits occurrences of a word of a phrase beyond [`limits::PHRASE_HITS`].
+    is_cut: bool,
 }
 
 /// An occurrence of a concept.
@@ -128,9 +135,10 @@ pub(crate) struct Retrieved {
     pub(crate) named_idf: [Vec<f32>; 2],
     /// The document frequency of each concept.
     pub(crate) document_frequency: Vec<u32>,
-    /// Number of files that contain any of the concepts looked up and pass the filters.
+    /// Number of files that contain any of the concepts looked up, pass the filters and have the phrases.
     pub(crate) matching: usize,
     /// Number of files with all words of the phrases whose positions were not checked, or not completely.
+    /// `matching` does not count them.
     pub(crate) not_looked_at: usize,
 }
 
@@ -305,7 +313,6 @@ pub(crate) fn retrieve(demand: &RetrievalRequest<'_>) -> Result<Retrieved, Searc
         segment.demote_secondary();
         scope.choose(position, segment, &mut best)?;
     }
-    retrieved.matching = best.len();
     scope.read(&segments, best, &mut retrieved)?;
     Ok(retrieved)
 }
@@ -436,7 +443,8 @@ impl RetrieveScope<'_> {
         Ok(excluded)
     }
 
-    /// Reads the best chosen documents. With phrases, it reads as many as are needed.
+    /// Reads the best chosen documents. With phrases, it reads as many as are needed, and only counts those
+    /// that come after them.
     fn read(
         &self,
         segments: &[SegmentView<'_>],
@@ -451,6 +459,7 @@ impl RetrieveScope<'_> {
         };
         let has_phrases = !query.phrases.is_empty();
         let looked_at = if has_phrases { limits::PHRASE_CANDIDATES } else { most };
+        retrieved.matching = if has_phrases { 0 } else { best.len() };
         if best.len() > looked_at {
             best.select_nth_unstable_by(looked_at, order);
             if has_phrases {
@@ -460,35 +469,55 @@ impl RetrieveScope<'_> {
         }
         best.sort_unstable_by(order);
         let batch = if has_phrases { limits::PHRASE_BATCH } else { looked_at };
+        let mut read = 0;
         for batch in best.chunks_mut(batch.max(1)) {
-            // Posting lists can only be read forwards, so the documents of a segment must be ascending.
-            batch.sort_unstable_by_key(|&(_, segment, document)| (segment, document));
-            for (index, segment) in segments.iter().enumerate() {
-                let from = batch.partition_point(|entry| entry.1 < index);
-                let to = batch.partition_point(|entry| entry.1 <= index);
-                self.read_candidates(segment, &batch[from..to], retrieved)?;
+            read += batch.len();
+            let first = retrieved.candidates.len();
+            for (segment, best) in by_segment(segments, batch) {
+                self.read_candidates(segment, best, retrieved)?;
             }
             if has_phrases {
                 let Retrieved { candidates, matching, not_looked_at, .. } = retrieved;
-                candidates.retain(|candidate| {
-                    let has = query.phrases.iter().all(|phrase| candidate.has_phrase(phrase));
-                    // The phrase may be among the occurrences that we didn't read.
-                    if !has && candidate.is_cut {
-                        *not_looked_at += 1;
-                    } else if !has {
-                        *matching -= 1;
-                    }
-                    has
-                });
+                let read = candidates.split_off(first).into_iter();
+                candidates.extend(read.filter(|file| file.hits.count(query, matching, not_looked_at)));
             }
             if retrieved.candidates.len() >= most {
                 break;
             }
         }
+        if has_phrases {
+            self.count_phrases(segments, &mut best[read..], retrieved)?;
+        }
         retrieved.candidates.sort_by(|left, right| {
             right.choice.total_cmp(&left.choice).then_with(|| left.place().cmp(&right.place()))
         });
         retrieved.candidates.truncate(most);
+        Ok(())
+    }
+
+    /// Counts the documents that have the phrases, without reading their records.
+    fn count_phrases(
+        &self,
+        segments: &[SegmentView<'_>],
+        rest: &mut [ScoredDoc],
+        retrieved: &mut Retrieved,
+    ) -> Result<(), SearchError> {
+        let RetrievalRequest { query, pace, .. } = *self.demand;
+        let Retrieved { idf, matching, not_looked_at, .. } = retrieved;
+        let is_needed = |concept: usize| idf[concept] != 0.0 && query.is_in_phrase(concept);
+        // Batches limit the memory of the hits. Sorted as a whole, each document is in the first batch that
+        // has to pass over it.
+        rest.sort_unstable_by_key(|&(_, segment, document)| (segment, document));
+        for batch in rest.chunks_mut(limits::PHRASE_BATCH) {
+            for (segment, documents) in by_segment(segments, batch) {
+                pace.check()?;
+                let mut hits: Vec<FileHits> = documents.iter().map(|_| FileHits::default()).collect();
+                self.read_hits(segment, documents, is_needed, &mut hits.iter_mut().collect::<Vec<_>>())?;
+                for hits in &hits {
+                    hits.count(query, matching, not_looked_at);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -587,12 +616,8 @@ impl RetrieveScope<'_> {
             pace.check()?;
             candidates.push(self.read_candidate(segment, &store, choice)?);
         }
-        self.read_hits(segment, best, idf, &mut candidates[first..])?;
-        for candidate in &mut candidates[first..] {
-            pace.check()?;
-            candidate.hits.sort_unstable_by_key(|hit| (hit.position, hit.concept, hit.field));
-        }
-        Ok(())
+        let mut hits: Vec<_> = candidates[first..].iter_mut().map(|candidate| &mut candidate.hits).collect();
+        self.read_hits(segment, best, |concept| idf[concept] != 0.0, &mut hits)
     }
 
     /// Reads the record of a chosen document. Its hits are still missing.
@@ -615,26 +640,25 @@ impl RetrieveScope<'_> {
             choice,
             score: segment.scores[document as usize],
             frequencies: segment.found.iter().map(frequency).collect(),
-            hits: Vec::new(),
-            is_cut: false,
+            hits: FileHits::default(),
             tokens: record.end_position,
             nearness: segment.nearness[document as usize],
             record,
         })
     }
 
-    /// Reads the positions of the concepts in the candidates, which are the `best` documents.
+    /// Reads the positions of the needed concepts in the `best` documents, which must ascend.
     fn read_hits(
         &self,
         segment: &SegmentView<'_>,
         best: &[ScoredDoc],
-        idf: &[f32],
-        candidates: &mut [FileCandidate],
+        is_needed: impl Fn(usize) -> bool,
+        files: &mut [&mut FileHits],
     ) -> Result<(), SearchError> {
         let Self { demand: &RetrievalRequest { query, pace, .. }, fields, .. } = *self;
         let mut positions = Vec::new();
         for (nth_concept, Concept { tokens, .. }) in query.concepts.iter().enumerate() {
-            if idf[nth_concept] == 0.0 {
+            if !is_needed(nth_concept) {
                 continue;
             }
             let in_phrase = query.is_in_phrase(nth_concept);
@@ -645,7 +669,7 @@ impl RetrieveScope<'_> {
                     let term = Term::from_field_text(field, token);
                     let option = IndexRecordOption::WithFreqsAndPositions;
                     let Some(mut postings) = inverted.read_postings(&term, option)? else { continue };
-                    for (candidate, &(_, _, document)) in candidates.iter_mut().zip(best) {
+                    for (file, &(_, _, document)) in files.iter_mut().zip(best) {
                         if postings.doc() < document {
                             postings.seek(document);
                         }
@@ -654,8 +678,8 @@ impl RetrieveScope<'_> {
                         }
                         postings.positions(&mut positions);
                         pace.step(1 + positions.len())?;
-                        candidate.is_cut |= in_phrase && positions.len() > most_hits;
-                        candidate.hits.extend(positions.iter().take(most_hits).map(|&position| ConceptHit {
+                        file.is_cut |= in_phrase && positions.len() > most_hits;
+                        file.list.extend(positions.iter().take(most_hits).map(|&position| ConceptHit {
                             position,
                             concept: nth_concept as u16,
                             field: nth_field as u8,
@@ -665,8 +689,23 @@ impl RetrieveScope<'_> {
                 }
             }
         }
+        for file in files {
+            pace.check()?;
+            file.list.sort_unstable_by_key(|hit| (hit.position, hit.concept, hit.field));
+        }
         Ok(())
     }
+}
+
+/// Sorts documents as their posting lists need them, which can only be read forwards, and returns those of
+/// each segment.
+fn by_segment<'a>(
+    segments: &'a [SegmentView<'a>],
+    documents: &'a mut [ScoredDoc],
+) -> impl Iterator<Item = (&'a SegmentView<'a>, &'a [ScoredDoc])> {
+    documents.sort_unstable_by_key(|&(_, segment, document)| (segment, document));
+    let of_segments = documents.chunk_by(|left, right| left.1 == right.1);
+    of_segments.map(|documents| (&segments[documents[0].1], documents))
 }
 
 impl FileCandidate {
@@ -675,28 +714,40 @@ impl FileCandidate {
         (&self.record.path, self.index)
     }
 
+    /// Returns the hits in a chunk of this file, as a range of `hits`.
+    pub(crate) fn hits_of_chunk(&self, chunk: usize) -> Range<usize> {
+        let start = self.record.chunks[chunk].position;
+        let end = start + self.record.chunk_length(chunk);
+        let from = self.hits.list.partition_point(|hit| hit.position < start);
+        let to = self.hits.list.partition_point(|hit| hit.position < end);
+        from..to
+    }
+}
+
+impl FileHits {
+    /// Adds a file to those that have all phrases, or to those of which this is unknown. Returns true if it
+    /// has them.
+    fn count(&self, query: &RankQuery, matching: &mut usize, unknown: &mut usize) -> bool {
+        let has = query.phrases.iter().all(|phrase| self.has_phrase(phrase));
+        *matching += usize::from(has);
+        // The phrase may be among the occurrences that we didn't read.
+        *unknown += usize::from(!has && self.is_cut);
+        has
+    }
+
     /// Returns true if the words of a phrase occur at the required distances anywhere.
-    pub(crate) fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
+    fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
         let Some(((first, _), rest)) = phrase.split_first() else { return true };
         // Names are also stored among the definitions, at the start of their line, where they don't follow
         // the previous word. We ignore these occurrences.
         let counts = |hit: &ConceptHit| hit.weight >= 1.0 && hit.field != DEFINITIONS;
         let stands = |position: u32, concept: usize| {
-            let from = self.hits.partition_point(|hit| hit.position < position);
-            let here = self.hits[from..].iter().take_while(|hit| hit.position == position);
+            let from = self.list.partition_point(|hit| hit.position < position);
+            let here = self.list[from..].iter().take_while(|hit| hit.position == position);
             here.into_iter().any(|hit| usize::from(hit.concept) == concept && counts(hit))
         };
-        let starts = self.hits.iter().filter(|hit| usize::from(hit.concept) == *first && counts(hit));
+        let starts = self.list.iter().filter(|hit| usize::from(hit.concept) == *first && counts(hit));
         starts.into_iter().any(|hit| rest.iter().all(|&(concept, step)| stands(hit.position + step, concept)))
-    }
-
-    /// Returns the hits in a chunk of this file, as a range of `hits`.
-    pub(crate) fn hits_of_chunk(&self, chunk: usize) -> Range<usize> {
-        let start = self.record.chunks[chunk].position;
-        let end = start + self.record.chunk_length(chunk);
-        let from = self.hits.partition_point(|hit| hit.position < start);
-        let to = self.hits.partition_point(|hit| hit.position < end);
-        from..to
     }
 }
 

@@ -82,8 +82,7 @@ pub struct Ranking {
     /// The files, best first.
     pub files: Vec<FileHit>,
     /// Number of files that match any word and pass the filters; `files` are the first of these. For a query
-    /// with phrases, only files with the phrases count, including those that may have them but could not be
-    /// checked.
+    /// with phrases, only files that have the phrases count, without [`Ranking::not_looked_at`].
     pub matching: usize,
     /// The share of the query's total idf that the best file contains, from 0 to 1. It is low if the answer
     /// is likely wrong. For a long query, the total is that of its [`limits::STRENGTH_WORDS`] rarest words.

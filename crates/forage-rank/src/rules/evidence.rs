@@ -304,7 +304,7 @@ impl Gatherer<'_> {
         let mut seen = vec![false; self.query.concepts.len()];
         let mut entire = vec![0.0_f32; self.query.concepts.len()];
         let mut best = 0.0_f32;
-        let definitions: Vec<_> = candidate.hits.iter().filter(|hit| hit.field == DEFINITIONS).collect();
+        let definitions: Vec<_> = candidate.hits.list.iter().filter(|hit| hit.field == DEFINITIONS).collect();
         let mut at = 0;
         for symbol in &record.symbols {
             // Both lists are ordered by position. We don't skip the hits of this symbol, because the next one
@@ -368,7 +368,7 @@ impl Gatherer<'_> {
         let (mut head, mut comments) = (vec![false; count], vec![false; count]);
         let first = candidate.record.symbols.first().map_or(limits::BARE_HEAD, |symbol| symbol.position);
         let first = first.min(limits::LONGEST_HEAD);
-        for hit in &candidate.hits {
+        for hit in &candidate.hits.list {
             let index = usize::from(hit.concept);
             if hit.position < first {
                 head[index] = true;
@@ -402,7 +402,7 @@ impl Gatherer<'_> {
         let Some(main) = main else { return 0.0 };
         let chunk = record.chunk_of_line(main.line);
         let mut seen = vec![false; self.query.concepts.len()];
-        for hit in &candidate.hits[candidate.hits_of_chunk(chunk)] {
+        for hit in &candidate.hits.list[candidate.hits_of_chunk(chunk)] {
             seen[usize::from(hit.concept)] = true;
         }
         self.share(|index| if seen[index] { 1.0 } else { 0.0 })
@@ -426,7 +426,7 @@ impl Gatherer<'_> {
         }
         // Positions of definition names are relative to the start of their lines. We can skip them because
         // the body has them too.
-        let hits: Vec<_> = candidate.hits.iter().filter(|hit| hit.field != DEFINITIONS).collect();
+        let hits: Vec<_> = candidate.hits.list.iter().filter(|hit| hit.field != DEFINITIONS).collect();
         for (at, hit) in hits.iter().enumerate() {
             let place = rank[usize::from(hit.concept)];
             if place == usize::MAX {
@@ -451,7 +451,7 @@ impl Gatherer<'_> {
         let mut found = Vec::new();
         let mut frequencies = vec![0.0_f32; count];
         for chunk in 0..candidate.record.chunks.len() {
-            let hits = &candidate.hits[candidate.hits_of_chunk(chunk)];
+            let hits = &candidate.hits.list[candidate.hits_of_chunk(chunk)];
             if hits.is_empty() {
                 continue;
             }

@@ -101,9 +101,26 @@ fn phrase_beyond_the_indexed_text_is_reported() {
     writer.add("none.rs", "path router", Stamp::default()).unwrap();
     writer.commit().unwrap();
     let ranking = search(&index, &RankedSearch::new("\"router path\"", 10)).unwrap();
-    assert_eq!((paths(&ranking), ranking.not_looked_at, ranking.matching), (vec!["early.rs"], 1, 2));
+    assert_eq!((paths(&ranking), ranking.not_looked_at, ranking.matching), (vec!["early.rs"], 1, 1));
     let ranking = search(&index, &RankedSearch::new("router \"->\"", 10)).unwrap();
     assert_eq!((ranking.files.len(), &ranking.ignored[..]), (3, &["\"->\"".to_owned()][..]));
+}
+
+/// Regression test: files that were not read, because the answer had enough, counted as if they had the phrase.
+#[test]
+fn every_file_with_a_phrase_is_counted_once() {
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    for position in 0..1_000 {
+        let text = if position % 2 == 0 { "router path\n" } else { "path router\n" };
+        writer.add(&format!("{position:04}.txt"), text, Stamp::default()).unwrap();
+    }
+    writer.commit().unwrap();
+    for limit in [1, 10, limits::RESULTS] {
+        let ranking = search(&index, &RankedSearch::new("\"router path\"", limit)).unwrap();
+        let counts = (ranking.files.len(), ranking.matching, ranking.not_looked_at);
+        assert_eq!(counts, (limit.min(500), 500, 0));
+    }
 }
 
 /// Two indexes must rank their files like a single one with all files, score by score.
