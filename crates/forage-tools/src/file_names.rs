@@ -123,8 +123,7 @@ fn compare_names(wanted: &str, name: &str) -> Option<PathSimilarity> {
 /// A path with its similarity.
 pub(crate) type SimilarPath = (PathSimilarity, RelPath, EntryKind);
 
-/// Finds entries with similar names below `start`, and sorts them by similarity. A name that merely contains
-/// the characters is returned only if there is nothing better.
+/// Finds entries with similar names below `start`, and sorts them by similarity.
 pub(crate) fn near(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -152,6 +151,26 @@ pub(crate) fn near(
             if found.len() < limits::NEAR_PATHS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     )?;
+    sort_by_similarity(&mut found);
+    Ok((found, report))
+}
+
+/// Selects the entries with similar names, in the order of [`near`].
+pub(crate) fn near_among(
+    entries: impl Iterator<Item = (RelPath, EntryKind)>,
+    name: &FileName,
+) -> Vec<SimilarPath> {
+    let similar = |(path, kind): (RelPath, EntryKind)| {
+        Some((name.nearness(&String::from_utf8_lossy(path.as_bytes()))?, path, kind))
+    };
+    let mut found: Vec<SimilarPath> = entries.filter_map(similar).collect();
+    sort_by_similarity(&mut found);
+    found
+}
+
+/// Sorts paths by similarity. Keeps a name that merely contains the characters only if there is nothing
+/// better.
+fn sort_by_similarity(found: &mut Vec<SimilarPath>) {
     if found.iter().any(|(nearness, ..)| *nearness < PathSimilarity::Scattered) {
         found.retain(|(nearness, ..)| *nearness < PathSimilarity::Scattered);
     }
@@ -159,7 +178,6 @@ pub(crate) fn near(
         let length = |path: &RelPath| (path.depth(), path.as_bytes().len());
         near.cmp(other).then_with(|| length(path).cmp(&length(other_path))).then_with(|| path.cmp(other_path))
     });
-    Ok((found, report))
 }
 
 /// Returns a message if a glob such as `tools/*.py` matches no file where it begins, but would match files

@@ -44,12 +44,9 @@ impl FileSource {
     pub(crate) fn whole_text(&self, stop: &Stop) -> Result<(AdmittedText, &'static str, u64), ToolError> {
         let Some(bytes) = &self.stored else { return whole_text(&self.root, &self.path, stop) };
         let size = bytes.len() as u64;
-        match decode(bytes) {
-            DecodedText::Binary => Err(is_binary(&self.path, size)),
-            DecodedText::Text { bytes, encoding } => {
-                Ok((AdmittedText { text: lossy(bytes), _permit: None }, encoding.name(), size))
-            }
-        }
+        let permit = admit(size, stop)?;
+        let (text, encoding) = parseable(bytes).map_err(|error| error.about(&self.path, size))?;
+        Ok((AdmittedText { text, _permit: permit }, encoding, size))
     }
 }
 
@@ -92,10 +89,7 @@ pub(crate) fn whole_text(
     let mut file = root.open_file(path)?;
     let size = file.size();
     // We wait before we read, so that only one large file is in memory.
-    let permit = match size > limits::LARGE_TEXT_BYTES {
-        true => Some(LARGE_TEXTS.acquire(1, stop).ok_or_else(|| no_room(stop))?),
-        false => None,
-    };
+    let permit = admit(size, stop)?;
     let mut bytes = ReadBuffer::default();
     let contents = file
         .read_into(&mut bytes, limits::READ_DECODE_BYTES)
@@ -108,19 +102,51 @@ pub(crate) fn whole_text(
         );
         return Err(ToolError::argument("path", problem));
     }
-    match decode(&bytes) {
-        DecodedText::Binary => Err(is_binary(path, size)),
-        DecodedText::Text { bytes, encoding } => {
-            let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
-            if lines > limits::READ_DECODE_LINES {
-                let (lines, max) = (grouped(lines), grouped(limits::READ_DECODE_LINES));
-                let problem = format!(
-                    "it has {lines} lines, over the limit of {max} for finding definitions; read lines"
-                );
-                return Err(ToolError::argument("path", problem));
-            }
-            Ok((AdmittedText { text: lossy(bytes), _permit: permit }, encoding.name(), size))
-        }
+    let (text, encoding) = parseable(&bytes).map_err(|error| error.about(path, size))?;
+    Ok((AdmittedText { text, _permit: permit }, encoding, size))
+}
+
+/// Waits for the permit that a text of this size needs, if it needs one.
+///
+/// # Errors
+///
+/// Fails if the call must end before there is room.
+pub(crate) fn admit(size: u64, stop: &Stop) -> Result<Option<Permit>, ToolError> {
+    match size > limits::LARGE_TEXT_BYTES {
+        true => LARGE_TEXTS.acquire(1, stop).map(Some).ok_or_else(|| no_room(stop)),
+        false => Ok(None),
+    }
+}
+
+/// Why a file can't be parsed as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unparseable {
+    Binary,
+    /// It has more lines than [`limits::READ_DECODE_LINES`].
+    Lines(u64),
+}
+
+impl Unparseable {
+    fn about(self, path: &RelPath, size: u64) -> ToolError {
+        let Self::Lines(lines) = self else { return is_binary(path, size) };
+        let (lines, max) = (grouped(lines), grouped(limits::READ_DECODE_LINES));
+        let problem =
+            format!("it has {lines} lines, over the limit of {max} for finding definitions; read lines");
+        ToolError::argument("path", problem)
+    }
+}
+
+/// Decodes a file that we parse as a whole. Returns its text and the name of its encoding.
+///
+/// # Errors
+///
+/// Fails if the file is not text, or has too many lines.
+pub(crate) fn parseable(bytes: &[u8]) -> Result<(String, &'static str), Unparseable> {
+    let DecodedText::Text { bytes, encoding } = decode(bytes) else { return Err(Unparseable::Binary) };
+    let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+    match lines > limits::READ_DECODE_LINES {
+        true => Err(Unparseable::Lines(lines)),
+        false => Ok((lossy(bytes), encoding.name())),
     }
 }
 

@@ -208,6 +208,77 @@ fn files_of_another_revision_are_read_and_listed() {
     }
 }
 
+/// Regression test: definitions of such a file were parsed without any limit at another revision.
+#[test]
+fn file_with_too_many_lines_is_refused_at_any_revision() {
+    let tree = repository();
+    tree.write("long.rs", format!("fn long() {{}}\n{}", "\n".repeat(1_000_001)));
+    git(&tree, &["add", "-A"]);
+    git(&tree, &["commit", "-q", "-m", "Long"]);
+    let context = tree.context();
+    let refused = |request: Value| call(&context, "read_file", request).unwrap_err().to_string();
+    let expected = "it has 1,000,002 lines, over the limit of 1,000,000 for finding definitions";
+    for path in ["long.rs", "HEAD:long.rs"] {
+        for error in [
+            refused(json!({ "path": path, "outline": true })),
+            refused(json!({ "path": path, "symbol": "long" })),
+        ] {
+            assert!(error.contains(expected), "{path}: {error}");
+        }
+    }
+}
+
+/// Regression test: every definition of such a file was reported as added.
+#[test]
+fn definitions_of_an_unreadable_version_are_not_compared() {
+    let tree = repository();
+    git(&tree, &["add", "-A"]);
+    tree.write("large.rs", format!("fn large() {{}}\n{}", "// text\n".repeat(600_000)));
+    git(&tree, &["add", "-A"]);
+    git(&tree, &["commit", "-q", "-m", "Large"]);
+    tree.write("large.rs", "fn large() {}\n");
+    let text = answer(&tree.context(), "list_directory", json!({ "changed": "HEAD" })).text;
+    assert!(text.contains("M large.rs\n") && !text.contains("fn large"), "{text}");
+    assert!(text.contains("the definitions of 1 file were not compared"), "{text}");
+}
+
+/// Regression test: another revision had an own search for names, and said `at least` of a complete list.
+#[test]
+fn names_are_found_alike_at_any_revision() {
+    let tree = repository();
+    for number in 0..250 {
+        tree.write(format!("src/many/name{number}.txt"), "");
+    }
+    tree.write("src/[id].rs", "");
+    std::fs::remove_dir_all(tree.root().join(".hidden")).unwrap();
+    std::fs::remove_file(tree.root().join("debug.log")).unwrap();
+    git(&tree, &["add", "-A"]);
+    git(&tree, &["commit", "-q", "-m", "Many"]);
+    let context = tree.context();
+    for name in
+        ["*.txt", "!*.txt", "name24", "oen.rs", "many", "src/one.rs", "[id].rs", "docs one", "nothing"]
+    {
+        for path in ["", "src"] {
+            let now = answer(&context, "list_directory", json!({ "name": name, "path": path }));
+            let request = json!({ "name": name, "path": format!("HEAD:{path}") });
+            let stored = answer(&context, "list_directory", request);
+            let of = |answer: &forage_tools::Answer, prefix: &str| {
+                let records = answer.records();
+                let entries = records["entries"].as_array().unwrap().iter();
+                let paths = entries.map(|it| it["path"].as_str().unwrap().replace(prefix, ""));
+                let counts = (records["entry_count"].clone(), records["truncated_by"].clone());
+                (paths.collect::<Vec<_>>(), counts)
+            };
+            assert_eq!(of(&now, ""), of(&stored, "HEAD:"), "{name} below {path:?}");
+        }
+    }
+    let text = answer(&context, "list_directory", json!({ "name": "*.txt", "path": "HEAD:" })).text;
+    assert!(
+        text.starts_with("250 names fit `*.txt` in HEAD: (showing 200; narrow the name or the path):\n"),
+        "{text}"
+    );
+}
+
 /// Secret files of another revision are as closed as those of the working tree.
 #[test]
 fn secret_files_of_another_revision_are_not_opened() {

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{DecodedText, RelPath, Root, decode, display_path, display_text};
+use forage_fs::{RelPath, Root, display_path, display_text};
 use forage_git::{Companion, FileChange, FileVersion, HistoryError, ObjectId, Repository};
 use forage_rank::{DefinitionKind, FileOutline};
 use forage_redact::RedactionReport;
@@ -18,7 +19,7 @@ use super::ListResponse;
 use crate::changes::{CHANGED, ChangedFiles, change_word};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::file_text::lossy;
+use crate::file_text::{Unparseable, admit, parseable};
 use crate::limits;
 use crate::notes::{max_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
@@ -110,13 +111,12 @@ pub(super) fn run(
     let mut listed = Vec::new();
     let mut unread = 0_u64;
     for file in files.iter().filter(is_below) {
-        let definitions = match listed.len() < limits::CHANGED_OUTLINES && stop.check().is_none() {
+        let definitions = match listed.len() < limits::CHANGED_OUTLINES {
             true => definitions(context, &mut repository, file, &stop, &mut redactor),
-            false => {
-                unread += 1;
-                Vec::new()
-            }
+            false => None,
         };
+        unread += u64::from(definitions.is_none());
+        let definitions = definitions.unwrap_or_default();
         let Some(path) = place(file) else { continue };
         listed.push(ChangedFile {
             change: change_word(file.kind),
@@ -174,29 +174,40 @@ fn companions(
     found.map(file).collect()
 }
 
-/// Finds the definitions of a file that were added, changed or removed.
+/// Finds the definitions of a file that were added, changed or removed. Returns `None` if a version could not
+/// be read completely: its definitions would look as if they had been added or removed.
 fn definitions(
     context: &Context,
     repository: &mut Repository,
     file: &FileChange,
     stop: &Stop,
     redactor: &mut OutputRedactor<'_>,
-) -> Vec<ChangedDefinition> {
-    let mut text = |path: &[u8], version: Option<FileVersion>| {
-        let version = version.filter(|version| version.mode.is_regular())?;
-        let bytes = repository.read_version(path, version.id)?;
-        let text = match decode(&bytes) {
-            DecodedText::Text { bytes, .. } => lossy(bytes),
-            DecodedText::Binary => return None,
-        };
-        Some(text)
+) -> Option<Vec<ChangedDefinition>> {
+    let mut read = |path: &[u8], version: Option<FileVersion>| {
+        let version = version.filter(|version| version.mode.is_regular());
+        version.map(|version| repository.read_version(path, version.id).ok_or(())).transpose().ok()
     };
     let old_path = file.old_path.as_deref().unwrap_or(&file.path);
-    let (before, after) = (text(old_path, file.before), text(&file.path, file.after));
+    let (before, after) = (read(old_path, file.before)?, read(&file.path, file.after)?);
+    let size = |bytes: &Option<Rc<[u8]>>| bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+    // One permit for both versions: a second one would wait for the first.
+    let _permit = admit(size(&before).max(size(&after)), stop).ok()?;
+    let text = |bytes: Option<Rc<[u8]>>| match bytes.as_deref().map(parseable) {
+        Some(Ok((text, _))) => Some(Some(text)),
+        Some(Err(Unparseable::Lines(_))) => None,
+        // A binary file has no definitions.
+        Some(Err(Unparseable::Binary)) | None => Some(None),
+    };
+    let (before, after) = (text(before)?, text(after)?);
     let outline = |path: &[u8], text: &Option<String>| {
         text.as_ref().map(|text| context.outlines.outline(&String::from_utf8_lossy(path), text, stop))
     };
     let (one, other) = (outline(old_path, &before), outline(&file.path, &after));
+    let has_more = [&one, &other].into_iter().flatten().any(|outline| outline.has_more);
+    // A stopped parser finds only some definitions.
+    if has_more || stop.check().is_some() {
+        return None;
+    }
     let mut found = compare(
         (one.as_deref(), before.as_deref().unwrap_or_default()),
         (other.as_deref(), after.as_deref().unwrap_or_default()),
@@ -205,7 +216,7 @@ fn definitions(
         redactor.text(&mut definition.symbol);
         definition.symbol = clip(&definition.symbol, limits::CHANGED_SYMBOL_BYTES);
     }
-    found
+    Some(found)
 }
 
 /// A definition with the lines that belong to it alone.

@@ -12,7 +12,7 @@ use crate::arguments::{globs_at, split};
 use crate::changes::ChangedFiles;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::file_names::{FileName, near, unfit_globs};
+use crate::file_names::{FileName, near, near_among, unfit_globs};
 use crate::limits;
 use crate::notes::{max_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, ToolOutcome};
@@ -20,13 +20,13 @@ use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
 
 /// The requested names.
-enum NameQuery {
+pub(super) enum NameQuery {
     Globs(Globs),
     Near(FileName),
 }
 
 impl NameQuery {
-    fn new(name: &str, root: &Root, start: &RelPath) -> Result<Self, ToolError> {
+    pub(super) fn new(name: &str, root: &Root, start: &RelPath) -> Result<Self, ToolError> {
         let is_glob = name.contains(['*', '?', '[', '{']) || name.starts_with('!');
         if !is_glob {
             return Ok(Self::Near(FileName::new(name)));
@@ -37,6 +37,27 @@ impl NameQuery {
             globs.insert(0, "*".to_owned());
         }
         globs_at("name", &globs, (root, start)).map(Self::Globs)
+    }
+
+    /// Reads a name with brackets literally, as a second attempt: the name of a file may contain them.
+    pub(super) fn literal(name: &str) -> Option<Self> {
+        let has_only_brackets = name.contains(['[', '{']) && !name.contains(['*', '?']);
+        has_only_brackets.then(|| Self::Near(FileName::new(name)))
+    }
+
+    /// Selects the matching paths of a complete list of files and directories, in order.
+    pub(super) fn select(
+        &self,
+        entries: impl Iterator<Item = (RelPath, EntryKind)>,
+    ) -> Vec<(RelPath, EntryKind)> {
+        match self {
+            Self::Near(name) => {
+                near_among(entries, name).into_iter().map(|(_, path, kind)| (path, kind)).collect()
+            }
+            Self::Globs(globs) => {
+                entries.filter(|(path, kind)| *kind == EntryKind::File && globs.choose(path)).collect()
+            }
+        }
     }
 
     /// Finds the matching paths with their kinds, in order.
@@ -80,7 +101,7 @@ impl NameQuery {
         }
     }
 
-    fn max_entries(&self) -> usize {
+    pub(super) fn max_entries(&self) -> usize {
         match self {
             Self::Globs(_) => limits::LIST_FOUND,
             Self::Near(_) => limits::LIST_NEAR,
@@ -116,9 +137,10 @@ pub(super) fn run(
     warnings.extend(changed.into_iter().flat_map(ChangedFiles::notes));
     let (mut found, mut report) = query.find(context, (root, start), (include_ignored, changed), &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
-    if found.is_empty() && is_whole && name.contains(['[', '{']) && !name.contains(['*', '?']) {
-        // A file's name may contain brackets, so we should also try this name literally.
-        let literal = NameQuery::Near(FileName::new(&name));
+    if found.is_empty()
+        && is_whole
+        && let Some(literal) = NameQuery::literal(&name)
+    {
         let (near, report_of_near) =
             literal.find(context, (root, start), (include_ignored, changed), &stop)?;
         if !near.is_empty() {

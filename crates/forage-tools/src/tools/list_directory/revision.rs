@@ -7,8 +7,8 @@ use forage_base::Stop;
 use forage_fs::{DecodedText, EntryKind, RelPath, Root, SkipReason, count_lines, decode};
 use forage_search::StoredTexts as _;
 
+use super::find::NameQuery;
 use super::{ListEntry, ListResponse};
-use crate::arguments::{globs_at, split};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
@@ -20,7 +20,7 @@ pub(super) struct RevisionList<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) start: &'a RelPath,
     pub(super) revision: &'a Revision,
-    /// Globs, or a part of the paths.
+    /// See [`NameQuery`].
     pub(super) name: Option<String>,
     /// Number of levels of the tree.
     pub(super) levels: usize,
@@ -36,25 +36,20 @@ impl RevisionList<'_> {
         let stop = context.stop.within(context.timeout);
         let texts = revision.texts(root, start, &stop)?;
         let all = texts.paths();
-        let mut entries: Vec<ListEntry> = match &name {
-            Some(name) => {
-                let fits = name_filter(name, (root, start))?;
-                let found = all.iter().filter(|path| fits(path));
-                found.map(|path| entry(revision, path, EntryKind::File)).collect()
-            }
-            None => tree(revision, all, start, start.depth() + levels),
+        let (mut entries, max) = match &name {
+            Some(name) => named(revision, all, (root, start), name)?,
+            None => (tree(revision, all, start, start.depth() + levels), limits::LIST_ENTRIES_READ),
         };
-        let is_left_out = |it: &&ListEntry| it.kind == "directory" && !it.is_entered;
+        let is_left_out = |it: &&ListEntry| name.is_none() && it.kind == "directory" && !it.is_entered;
         let not_entered = entries.iter().filter(is_left_out).count() as u64;
         let entry_count = entries.len() as u64;
-        let max = if name.is_some() { limits::LIST_FOUND } else { limits::LIST_ENTRIES_READ };
         entries.truncate(max);
         add_lines(&mut entries, &texts, &stop);
         let found = entry_count > 0;
         let mut outcome = ToolOutcome::new(
             ListResponse {
                 path: revision.shown(&start.display()),
-                max_depth: levels as u64 - 1,
+                max_depth: if name.is_some() { limits::LIST_DEPTH_MAX } else { levels as u64 - 1 },
                 not_entered,
                 entry_count,
                 entries,
@@ -64,13 +59,48 @@ impl RevisionList<'_> {
             found,
         );
         outcome.warnings = warnings;
-        outcome.truncated_by = (entry_count > max as u64).then_some(Limit::Entries);
+        // Of names, all were found, and only some are shown.
+        let limit = if outcome.response.name.is_some() { Limit::MaxResults } else { Limit::Entries };
+        outcome.truncated_by = (entry_count > max as u64).then_some(limit);
         Ok(outcome)
     }
 }
 
 /// Lists the files down to the depth `deepest`, and the directories that contain files.
 fn tree(revision: &Revision, files: &[RelPath], start: &RelPath, deepest: usize) -> Vec<ListEntry> {
+    let mut entries: Vec<ListEntry> = with_directories(files, start)
+        .filter(|(path, _)| path.depth() <= deepest)
+        .map(|(path, kind)| entry(revision, &path, kind))
+        .collect();
+    entries.sort_by(|a, b| a.place.cmp(&b.place));
+    for it in entries.iter_mut().filter(|it| it.kind == "directory") {
+        it.is_entered = it.place.depth() < deepest;
+    }
+    entries
+}
+
+/// Finds the files with a name, or the files and directories with a similar one. Also returns how many of them
+/// to show.
+fn named(
+    revision: &Revision,
+    files: &[RelPath],
+    (root, start): (&Root, &RelPath),
+    name: &str,
+) -> Result<(Vec<ListEntry>, usize), ToolError> {
+    let mut query = NameQuery::new(name, root, start)?;
+    let mut found = query.select(with_directories(files, start));
+    if found.is_empty()
+        && let Some(literal) = NameQuery::literal(name)
+    {
+        found = literal.select(with_directories(files, start));
+        query = literal;
+    }
+    let entries = found.iter().map(|(path, kind)| entry(revision, path, *kind)).collect();
+    Ok((entries, query.max_entries()))
+}
+
+/// Returns the files, and then the directories below `start` that contain them.
+fn with_directories(files: &[RelPath], start: &RelPath) -> impl Iterator<Item = (RelPath, EntryKind)> {
     let mut directories: BTreeSet<RelPath> = BTreeSet::new();
     for path in files {
         let mut above = path.parent();
@@ -81,18 +111,8 @@ fn tree(revision: &Revision, files: &[RelPath], start: &RelPath, deepest: usize)
             }
         }
     }
-    let files = files.iter().map(|path| (path, EntryKind::File));
-    let directories = directories.iter().map(|path| (path, EntryKind::Directory));
-    let mut entries: Vec<ListEntry> = files
-        .chain(directories)
-        .filter(|(path, _)| path.depth() <= deepest)
-        .map(|(path, kind)| entry(revision, path, kind))
-        .collect();
-    entries.sort_by(|a, b| a.place.cmp(&b.place));
-    for it in entries.iter_mut().filter(|it| it.kind == "directory") {
-        it.is_entered = it.place.depth() < deepest;
-    }
-    entries
+    let files = files.iter().map(|path| (path.clone(), EntryKind::File));
+    files.chain(directories.into_iter().map(|path| (path, EntryKind::Directory)))
 }
 
 /// Adds the line counts of the first files, and notes to those without one.
@@ -112,23 +132,6 @@ fn add_lines(entries: &mut [ListEntry], texts: &RevisionTexts, stop: &Stop) {
     for it in entries.iter_mut().filter(|it| it.kind == "file" && it.lines.is_none() && it.note.is_none()) {
         it.note = Some("lines not counted".to_owned());
     }
-}
-
-type PathFilter = Box<dyn Fn(&RelPath) -> bool>;
-
-/// Builds the filter for a name. This name is a list of globs, or a part of the path in any case.
-fn name_filter(name: &str, place: (&Root, &RelPath)) -> Result<PathFilter, ToolError> {
-    if name.contains(['*', '?', '[', '{']) || name.starts_with('!') {
-        let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();
-        // Exclusions alone would select no file.
-        if globs.iter().all(|glob| glob.starts_with('!')) {
-            globs.insert(0, "*".to_owned());
-        }
-        let globs = globs_at("name", &globs, place)?;
-        return Ok(Box::new(move |path| globs.choose(path)));
-    }
-    let name = name.to_lowercase();
-    Ok(Box::new(move |path| String::from_utf8_lossy(path.as_bytes()).to_lowercase().contains(&name)))
 }
 
 fn entry(revision: &Revision, path: &RelPath, kind: EntryKind) -> ListEntry {
