@@ -98,6 +98,23 @@ impl State {
         has_changed
     }
 
+    /// Ends a comparison in the background. `outdated` is `None` if it panicked: then we know nothing about
+    /// the tree, so calls walk it until it is listed again.
+    fn end_comparison(&mut self, started: Instant, outdated: Option<Vec<(RelPath, bool)>>) {
+        self.is_busy = false;
+        match outdated {
+            Some(outdated) => {
+                self.compared = Some((started, started.elapsed()));
+                self.mark_suspect(outdated);
+            }
+            None => {
+                self.tree = None;
+                self.problem = Some("comparing the tree failed".to_owned());
+                self.next = Some(Instant::now() + limits::LISTING_FAILED);
+            }
+        }
+    }
+
     /// Marks directories to be listed again.
     fn mark_suspect(&mut self, outdated: Vec<(RelPath, bool)>) {
         if let Some(tree) = &mut self.tree {
@@ -260,11 +277,8 @@ impl WatchedTree {
             Some(listing) => {
                 let started = Instant::now();
                 let compare = || listing.outdated(1, &stop);
-                let outdated = std::panic::catch_unwind(AssertUnwindSafe(compare)).unwrap_or_default();
-                let mut state = lock(&place);
-                state.is_busy = false;
-                state.compared = Some((started, started.elapsed()));
-                state.mark_suspect(outdated);
+                let outdated = std::panic::catch_unwind(AssertUnwindSafe(compare)).ok();
+                lock(&place).end_comparison(started, outdated);
             }
         };
         std::thread::Builder::new().name("listing".to_owned()).spawn(work).is_ok()
@@ -398,6 +412,25 @@ mod tests {
         // The kernel has not reported anything.
         assert_eq!(paths(&watched.current(&mut lock(&place)).unwrap()), ["a.rs", "src/b.rs", "src/c.txt"]);
         assert_eq!(paths(&watched.listing(&options).unwrap()), ["a.rs", "src/b.rs ?", "src/c.txt"]);
+    }
+
+    /// Regression test: a tree counted as unchanged when its comparison panicked.
+    #[test]
+    fn tree_is_unknown_after_a_comparison_that_panicked() {
+        let (_directory, watched) = tree();
+        let options = WalkOptions::default();
+        assert!(watched.listing(&options).is_some());
+        let place = watched.place(&options).unwrap();
+        lock(&place).end_comparison(Instant::now(), None);
+        assert!(watched.listing(&options).is_none());
+        assert!(watched.detect_unreported_changes(&options, Instant::now(), &Stop::never()));
+        // It is listed again when it is due.
+        lock(&place).next = None;
+        let started = Instant::now();
+        while watched.listing(&options).is_none() {
+            assert!(started.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// In a large tree not every call compares states, but no answer may rely on a comparison older than the
