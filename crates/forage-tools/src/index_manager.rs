@@ -35,7 +35,8 @@ use crate::limits;
 /// Minimum number of files for which an index pays off. We can scan fewer in a few hundredths of a second.
 const FILES_MIN: u64 = 2_000;
 
-/// Maximum number of roots whose indexes a server keeps open.
+/// Maximum number of roots whose indexes a server keeps open. At least three, because those of an update and
+/// of a build can't be evicted.
 const ROOTS_KEPT: usize = 8;
 
 /// Minimum time between two updates of an index by a server.
@@ -89,6 +90,8 @@ pub struct IndexManager {
     /// Mount information for watching trees. Only servers have this.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, ManagedRoot>>,
+    /// Held by the background build of a ranked index. Several at once would need the memory of all.
+    ranking: Mutex<()>,
     /// Stops background work.
     stop: Stop,
 }
@@ -113,6 +116,11 @@ struct ManagedRoot {
 }
 
 impl ManagedRoot {
+    /// Returns true while background work for this root is running. A build that only waits does not count.
+    fn is_at_work(&self) -> bool {
+        self.is_updating || self.ranking.as_ref().is_some_and(|build| build.is_at_work())
+    }
+
     /// Watches the tree, if possible.
     fn watch(&mut self, root: &Arc<Root>, mounts: Option<&Arc<Mounts>>) {
         // We watch a directory, and its path may belong to another directory by now.
@@ -137,8 +145,8 @@ impl IndexManager {
         let place = place.into();
         let path = forage_fs::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
-        let slots = Mutex::default();
-        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, stop: Stop::never() })
+        let (slots, ranking) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, ranking, stop: Stop::never() })
     }
 
     /// Creates a handle for calls below roots that do not contain the indexes.
@@ -172,13 +180,10 @@ impl IndexManager {
         &self,
         root: &Arc<Root>,
     ) -> (Arc<Mutex<ranked::RankIndexState>>, Option<Arc<WatchedTree>>) {
-        // This must be dropped last, after the lock is released.
-        let _evicted;
-        let mut slots = self.lock();
-        _evicted = evict(&mut slots, root.path());
-        let slot = slots.entry(root.path().to_owned()).or_default();
-        slot.watch(root, self.mounts.as_ref());
-        (Arc::clone(&slot.ranked), slot.watched.clone())
+        self.with_slot(root, |slot| {
+            slot.watch(root, self.mounts.as_ref());
+            (Arc::clone(&slot.ranked), slot.watched.clone())
+        })
     }
 
     /// Updates the ranked index of a root to match its tree.
@@ -231,11 +236,16 @@ impl IndexManager {
 
     /// Updates the ranked index of a root in the background, unless an update is already running.
     pub fn rank_in_background(self: &Arc<Self>, root: &Arc<Root>, progress: (u64, u64), pause: Duration) {
-        let mut slots = self.lock();
-        let slot = slots.entry(root.path().to_owned()).or_default();
-        if slot.ranking.as_ref().is_none_or(|build| build.may_be_repeated()) {
-            slot.ranking = ranking::start(self, root, progress, pause);
-        }
+        self.with_slot(root, |slot| {
+            if slot.ranking.as_ref().is_none_or(|build| build.may_be_repeated()) {
+                slot.ranking = ranking::start(self, root, progress, pause);
+            }
+        });
+    }
+
+    /// Waits for the background builds of other roots.
+    fn take_turn(&self) -> MutexGuard<'_, ()> {
+        self.ranking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Updates the instant index of a root before its ranked one. Doing both at once would need the memory of
@@ -252,15 +262,16 @@ impl IndexManager {
     fn current(&self, store: &IndexStore, root: &Arc<Root>) -> Option<Arc<Index>> {
         // We read the version before the files. If they are replaced in between, we only open them once more.
         let version = store.version();
-        let (watched, _evicted) = {
-            let mut slots = self.lock();
-            let evicted = evict(&mut slots, root.path());
-            let slot = slots.entry(root.path().to_owned()).or_default();
+        let opened = self.with_slot(root, |slot| {
             slot.watch(root, self.mounts.as_ref());
-            if slot.version.as_ref() == Some(&version) {
-                return slot.index.clone();
+            match slot.version.as_ref() == Some(&version) {
+                true => Ok(slot.index.clone()),
+                false => Err(slot.watched.clone()),
             }
-            (slot.watched.clone(), evicted)
+        });
+        let watched = match opened {
+            Ok(index) => return index,
+            Err(watched) => watched,
         };
         // We must not hold the lock here, so that others need not wait.
         let is_waited_for = self.lifetime != Lifetime::Search || self.mode == IndexMode::Always;
@@ -270,11 +281,11 @@ impl IndexManager {
             // A command may end before it needs the index.
             (false, _) => store.opening(),
         };
-        let mut slots = self.lock();
-        let slot = slots.entry(root.path().to_owned()).or_default();
         // Assign these together, because another call may have found another directory at this path in the
         // meantime.
-        (slot.index, slot.watched, slot.version) = (index.clone(), watched, Some(version));
+        self.with_slot(root, |slot| {
+            (slot.index, slot.watched, slot.version) = (index.clone(), watched, Some(version));
+        });
         index
     }
 
@@ -324,12 +335,20 @@ impl IndexManager {
         // results.
         self.stop.end_within(SAVE_TIME);
         let end = Instant::now() + ENDING_TIME;
-        let is_at_work = |slot: &ManagedRoot| {
-            slot.is_updating || slot.ranking.as_ref().is_some_and(|build| build.is_at_work())
-        };
-        while self.lock().values().any(is_at_work) && Instant::now() < end {
+        while self.lock().values().any(ManagedRoot::is_at_work) && Instant::now() < end {
             std::thread::sleep(POLL_INTERVAL / 5);
         }
+    }
+
+    /// Calls `used` with the slot of a root, which counts as used now. Evicts others to make room for it.
+    fn with_slot<T>(&self, root: &Root, used: impl FnOnce(&mut ManagedRoot) -> T) -> T {
+        // These must be dropped last, after the lock is released.
+        let _evicted;
+        let mut slots = self.lock();
+        _evicted = evict(&mut slots, root.path());
+        let slot = slots.entry(root.path().to_owned()).or_default();
+        slot.last_used = Some(Instant::now());
+        used(slot)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, ManagedRoot>> {
@@ -349,12 +368,16 @@ impl IndexManager {
 
     /// Starts an update if one is due.
     fn update_in_background(self: &Arc<Self>, root: &Arc<Root>) {
+        // This must be dropped last, after the lock is released.
+        let _evicted;
         let mut slots = self.lock();
         // One update at a time, so that updates of several roots never take more than one processor.
         if slots.values().any(|slot| slot.is_updating) {
             return;
         }
+        _evicted = evict(&mut slots, root.path());
         let slot = slots.entry(root.path().to_owned()).or_default();
+        slot.last_used = Some(Instant::now());
         let is_due = slot.next_update.is_none_or(|next| Instant::now() >= next);
         // We ask for damage only if an update is due, because asking resets the flag.
         let is_wanted =
@@ -383,20 +406,19 @@ impl IndexManager {
     }
 }
 
-/// Removes the least recently used slot to make room for another root. The caller must drop it when no lock
-/// is held.
-fn evict(slots: &mut HashMap<PathBuf, ManagedRoot>, root: &Path) -> Option<ManagedRoot> {
-    if let Some(slot) = slots.get_mut(root) {
-        slot.last_used = Some(Instant::now());
-        return None;
+/// Removes the least recently used slots to make room for this root, unless it has one. The caller must drop
+/// them when no lock is held.
+fn evict(slots: &mut HashMap<PathBuf, ManagedRoot>, root: &Path) -> Vec<ManagedRoot> {
+    let mut evicted = Vec::new();
+    while !slots.contains_key(root) && slots.len() >= ROOTS_KEPT {
+        // Evicted work would no longer count as running, so the same work could start a second time.
+        let idle = slots.iter().filter(|(_, slot)| !slot.is_at_work());
+        let Some(oldest) = idle.min_by_key(|(_, slot)| slot.last_used).map(|(path, _)| path.clone()) else {
+            break;
+        };
+        evicted.extend(slots.remove(&oldest));
     }
-    if slots.len() < ROOTS_KEPT {
-        return None;
-    }
-    // An evicted update would no longer count as running, so a second one could start at the same time.
-    let unused = slots.iter().filter(|(_, slot)| !slot.is_updating).min_by_key(|(_, slot)| slot.last_used);
-    let oldest = unused.map(|(path, _)| path.clone())?;
-    slots.remove(&oldest)
+    evicted
 }
 
 /// Returns true if a tree has enough files for an index to pay off.
@@ -466,10 +488,7 @@ impl SharedIndexes {
             (IndexMode::Always, _) => {
                 // We try this only once, because a failure would happen again. The search itself reports why
                 // the tree can't be read.
-                if !std::mem::replace(
-                    &mut self.kept.lock().entry(root.path().to_owned()).or_default().was_built,
-                    true,
-                ) {
+                if !self.kept.with_slot(root, |slot| std::mem::replace(&mut slot.was_built, true)) {
                     let _ = store.update(root, &WalkOptions::default(), &Stop::after(self.kept.patience));
                 }
                 current()
@@ -706,6 +725,26 @@ mod tests {
         assert_eq!((count(), own.exists()), (10, true));
         own.remove_others_beyond(u64::MAX, Duration::ZERO);
         assert_eq!((count(), own.exists()), (0, true));
+    }
+
+    /// Regression test: a slot that was used without `evict` came on top of the others, and the root of a
+    /// running build could be evicted.
+    #[test]
+    fn roots_are_evicted_unless_they_are_at_work() {
+        let (directory, root, kept) = indexed(&[("a.txt", "a needle\n")]);
+        let build = ranking::Build::at_work((0, 0));
+        kept.with_slot(&root, |slot| slot.ranking = Some(Arc::new(build)));
+        for number in 0..3 * ROOTS_KEPT {
+            let tree = directory.path().join(format!("other{number}"));
+            fs::create_dir(&tree).unwrap();
+            let policy = RootPolicy { allow_broad: true, ..RootPolicy::default() };
+            let other = Root::open(&tree, &policy, SecretPolicy::standard(&[])).unwrap();
+            kept.rank_in_background(&other, (0, 0), Duration::from_secs(3_600));
+            kept.current(&kept.store(other.path()), &other);
+            let slots = kept.lock();
+            assert_eq!(slots.len(), (number + 2).min(ROOTS_KEPT));
+            assert!(slots.contains_key(root.path()) && slots.contains_key(other.path()));
+        }
     }
 
     /// The states of all files are unknown, and another thread compares them. The call should wait for the

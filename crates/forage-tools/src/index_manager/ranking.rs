@@ -106,6 +106,10 @@ pub(super) fn start(
             return;
         }
         kept.update_first(&root);
+        let _turn = kept.take_turn();
+        if kept.stop.check().is_some() {
+            return;
+        }
         // From here on, `IndexManager::end` waits for this build to save its work.
         shared.has_begun.store(true, Ordering::Relaxed);
         lower_thread_priority();
