@@ -62,6 +62,65 @@ struct Known {
     is_full: bool,
 }
 
+impl SeenProcess {
+    fn new(process: ProcessRecord, from: CallSource) -> Self {
+        Self {
+            process,
+            client: None,
+            task: None,
+            roots: Vec::new(),
+            live: from == CallSource::Socket,
+            from,
+            forgotten: 0,
+            last: 0,
+            known: 0,
+        }
+    }
+
+    fn add_call(&mut self, call: &CallRecord) {
+        self.client = call.head.client.clone().or(self.client.take());
+        for root in &call.head.head.roots {
+            if !self.roots.contains(root) {
+                self.roots.push(root.clone());
+            }
+        }
+        (self.last, self.known) = (self.last.max(call.sequence), self.known + 1);
+        self.forgotten = self.last.saturating_sub(self.known);
+    }
+}
+
+impl Known {
+    fn process(&mut self, name: &str) -> Option<&mut SeenProcess> {
+        self.processes.iter_mut().find(|seen| seen.process.process == name)
+    }
+
+    /// Adds a call unless it is known. Returns true if something has changed.
+    fn add_call(&mut self, call: CallRecord, from: CallSource) -> bool {
+        if self.by_id.contains_key(&call.id) {
+            return false;
+        }
+        if self.calls.len() >= ALL_CALLS {
+            let was_full = std::mem::replace(&mut self.is_full, true);
+            let note =
+                format!("only the first {ALL_CALLS} calls are shown; restart the page to see later ones");
+            self.notes.extend((!was_full).then_some(note));
+            return !was_full;
+        }
+        match self.process(&call.process) {
+            Some(seen) => seen.add_call(&call),
+            None => {
+                let process = ProcessRecord::new(&call.process, &call.head.surface, call.began.clone());
+                let mut seen = SeenProcess::new(process, from);
+                seen.add_call(&call);
+                self.processes.push(seen);
+            }
+        }
+        self.by_id.insert(call.id.clone(), self.calls.len());
+        self.calls.push(Arc::new(call));
+        true
+    }
+}
+
 /// The page's answer to a request for new calls.
 #[derive(Serialize)]
 pub(crate) struct NewCalls {
@@ -122,65 +181,20 @@ impl CallHistory {
 
     /// Adds or updates a process. A process that we read from a socket is running.
     pub(crate) fn add_process(&self, process: ProcessRecord, from: CallSource) {
-        {
-            let mut known = self.known();
-            let live = from == CallSource::Socket;
-            match known.processes.iter_mut().find(|seen| seen.process.process == process.process) {
-                Some(seen) => (seen.process, seen.live) = (process, seen.live || live),
-                None => known.processes.push(SeenProcess {
-                    process,
-                    client: None,
-                    task: None,
-                    roots: Vec::new(),
-                    live,
-                    from,
-                    forgotten: 0,
-                    last: 0,
-                    known: 0,
-                }),
-            }
+        let live = from == CallSource::Socket;
+        let mut known = self.known();
+        match known.process(&process.process) {
+            Some(seen) => (seen.process, seen.live) = (process, seen.live || live),
+            None => known.processes.push(SeenProcess::new(process, from)),
         }
+        drop(known);
         self.notify();
     }
 
     pub(crate) fn add_call(&self, call: CallRecord, from: CallSource) {
-        {
-            let mut known = self.known();
-            if known.by_id.contains_key(&call.id) {
-                return;
-            }
-            if known.calls.len() >= ALL_CALLS {
-                if !known.is_full {
-                    known.is_full = true;
-                    known.notes.push(format!(
-                        "only the first {ALL_CALLS} calls are shown; restart the page to see later ones"
-                    ));
-                }
-                return;
-            }
-            if !known.processes.iter().any(|seen| seen.process.process == call.process) {
-                let process = ProcessRecord::new(&call.process, &call.head.surface, call.began.clone());
-                // `add_process` takes the lock too.
-                drop(known);
-                self.add_process(process, from);
-                known = self.known();
-            }
-            let seen = known.processes.iter_mut().find(|seen| seen.process.process == call.process);
-            if let Some(seen) = seen {
-                seen.client = call.head.client.clone().or(seen.client.take());
-                for root in &call.head.head.roots {
-                    if !seen.roots.contains(root) {
-                        seen.roots.push(root.clone());
-                    }
-                }
-                (seen.last, seen.known) = (seen.last.max(call.sequence), seen.known + 1);
-                seen.forgotten = seen.last.saturating_sub(seen.known);
-            }
-            let at = known.calls.len();
-            known.by_id.insert(call.id.clone(), at);
-            known.calls.push(Arc::new(call));
+        if self.known().add_call(call, from) {
+            self.notify();
         }
-        self.notify();
     }
 
     /// Sets the task of a process.
@@ -230,6 +244,35 @@ impl CallHistory {
                 Some(name)
             }
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use forage_tools::{CallHead, CallStatus};
+
+    use super::*;
+
+    /// Regression test: a call that came from a socket and a journal at once was shown twice.
+    #[test]
+    fn call_from_two_sources_at_once_is_shown_once() {
+        let call = CallRecord::new("process", 1, CallHead::new("mcp", "grep_search", CallStatus::Found));
+        for round in 0..2_000 {
+            let (history, both) = (CallHistory::new(), Barrier::new(2));
+            std::thread::scope(|scope| {
+                for from in [CallSource::Socket, CallSource::Journal] {
+                    let (history, both, call) = (&history, &both, call.clone());
+                    scope.spawn(move || {
+                        both.wait();
+                        history.add_call(call, from);
+                    });
+                }
+            });
+            assert_eq!(history.calls().len(), 1, "round {round}");
+            assert_eq!(history.known().processes.len(), 1, "round {round}");
         }
     }
 }
