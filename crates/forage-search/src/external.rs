@@ -93,6 +93,12 @@ pub enum ExternalError {
          embedded engine"
     )]
     NotForUgrep,
+    /// The pattern has a repetition count over the limit of PCRE2.
+    #[error(
+        "ugrep repeats a part of a pattern at most {} times; use a smaller count, or rg or the embedded engine",
+        dialect::REPETITIONS
+    )]
+    CountForUgrep,
     /// ripgrep has no fuzzy search.
     #[error("rg has no fuzzy search; use ugrep or the embedded engine, or search without `fuzzy`")]
     FuzzyNeedsUgrep,

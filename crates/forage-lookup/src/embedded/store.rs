@@ -1,7 +1,7 @@
 //! The embedded store.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
 use forage_base::{Stop, Stopped};
 use forage_rank::IndexError;
@@ -37,8 +37,9 @@ pub struct EmbeddedStore {
     /// Segments that were opened for a snapshot that ran out of time before it was complete.
     opening: Mutex<Vec<Arc<Segment>>>,
     snapshot: RwLock<Option<Arc<Snapshot>>>,
-    /// Set when acknowledged changes are lost. All further changes fail with this error.
-    lost: OnceLock<StoreError>,
+    /// The reason why acknowledged changes are lost. All further calls fail then: reads would miss these
+    /// changes without a note, and new changes would build on them. Another store reads what was committed.
+    lost: Mutex<Option<StoreError>>,
 }
 
 impl EmbeddedStore {
@@ -57,7 +58,7 @@ impl EmbeddedStore {
             writer: Mutex::default(),
             opening: Mutex::default(),
             snapshot: RwLock::default(),
-            lost: OnceLock::new(),
+            lost: Mutex::default(),
         })
     }
 
@@ -70,6 +71,21 @@ impl EmbeddedStore {
                 self.place()
             ))),
         }
+    }
+
+    /// Fails if acknowledged changes are lost.
+    fn check_lost(&self) -> Result<(), StoreError> {
+        match &*self.lost() {
+            Some(error) => Err(StoreError::Invalid(format!(
+                "changes of {} are lost because they could not be written; open it again. The reason: {error}",
+                self.place()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn lost(&self) -> MutexGuard<'_, Option<StoreError>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn no_collection(&self) -> StoreError {
@@ -119,6 +135,7 @@ impl EmbeddedStore {
     fn current(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         self.check(stop)?;
         let mut writer = self.lock(&self.writer, stop)?;
+        self.check_lost()?;
         if writer.as_ref().is_some_and(|writer| !writer.is_clean()) {
             self.commit(&mut writer, stop)?;
         }
@@ -243,9 +260,8 @@ impl EmbeddedStore {
         // After an error we can rely only on the state on disk.
         *writer = None;
         if !was_clean {
-            // We have already acknowledged these changes to other calls, so we must not build further changes
-            // on them.
-            let _ = self.lost.set(error.clone());
+            // We have already acknowledged these changes to other calls.
+            self.lost().get_or_insert_with(|| error.clone());
         }
         Err(error)
     }
@@ -263,9 +279,7 @@ impl EmbeddedStore {
     fn writer(&self, stop: &Stop) -> Result<MutexGuard<'_, Option<Writer>>, StoreError> {
         self.check(stop)?;
         let mut writer = self.lock(&self.writer, stop)?;
-        if let Some(error) = self.lost.get() {
-            return Err(error.clone());
-        }
+        self.check_lost()?;
         if writer.is_none() {
             // Locking creates the directory, so we must first check that the collection exists.
             self.load(stop)?;
@@ -427,6 +441,9 @@ impl PointStore for EmbeddedStore {
             None => self.home.lock()?,
         };
         self.publish(None);
-        self.home.remove()
+        let was_removed = self.home.remove()?;
+        // The changes belonged to the collection that is gone.
+        *self.lost() = None;
+        Ok(was_removed)
     }
 }

@@ -95,8 +95,7 @@ impl Arguments {
         // Only PCRE2 mode knows letters beyond ASCII; `-Y` allows the pattern to match the empty text.
         list.extend(owned(&["-P", "-Y", "-e", &last_line]));
         if let Some(pattern) = &pattern {
-            let translated = dialect::for_ugrep(pattern.hir(), request.options.word);
-            let translated = translated.ok_or(ExternalError::NotForUgrep)?;
+            let translated = dialect::for_ugrep(pattern.hir(), request.options.word)?;
             list.extend(owned(&["--only-line-number", "-e", &translated]));
         } else {
             // We need the text of the lines: only this shows matches that cross a line end.

@@ -9,17 +9,23 @@ use std::fmt::Write;
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 
+use super::ExternalError;
+
 /// The meaning of `\w`: the definition of Unicode's annex on regular expressions, as in the embedded engine.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}";
 const ASCII_WORD: &str = "0-9A-Za-z_";
 /// An expression that matches the empty text; ugrep rejects a lone `(?:)`.
 const NOTHING: &str = "x{0}";
 /// The maximum repetition count of PCRE2.
-const REPETITIONS: u32 = 65_535;
+pub(super) const REPETITIONS: u32 = 65_535;
 
-/// Translates the pattern for ugrep's `-P`. Returns `None` for patterns that this mode does not support. They
-/// have bytes that are not UTF-8, line starts of the flag `R`, or counts above [`REPETITIONS`].
-pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Option<String> {
+/// Translates the pattern for ugrep's `-P`.
+///
+/// # Errors
+///
+/// Fails for patterns that this mode does not support. They have bytes that are not UTF-8, line starts of the
+/// flag `R`, or counts above [`REPETITIONS`].
+pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Result<String, ExternalError> {
     let mut out = String::new();
     let empty = hir.properties().minimum_len() == Some(0);
     // ugrep misses lines with empty matches unless the match is at the start of the line.
@@ -35,14 +41,15 @@ pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Option<String> {
         out.push_str(&look(Look::WordEndHalfUnicode)?);
     }
     out.push(')');
-    Some(out)
+    Ok(out)
 }
 
-fn write(out: &mut String, hir: &Hir) -> Option<()> {
+fn write(out: &mut String, hir: &Hir) -> Result<(), ExternalError> {
     match hir.kind() {
         HirKind::Empty => out.push_str(NOTHING),
         HirKind::Literal(literal) => {
-            for c in std::str::from_utf8(&literal.0).ok()?.chars() {
+            let text = std::str::from_utf8(&literal.0).map_err(|_| ExternalError::NotForUgrep)?;
+            for c in text.chars() {
                 character(out, c);
             }
         }
@@ -56,10 +63,10 @@ fn write(out: &mut String, hir: &Hir) -> Option<()> {
         HirKind::Concat(parts) => group(out, parts, "")?,
         HirKind::Alternation(parts) => group(out, parts, "|")?,
     }
-    Some(())
+    Ok(())
 }
 
-fn group(out: &mut String, parts: &[Hir], separator: &str) -> Option<()> {
+fn group(out: &mut String, parts: &[Hir], separator: &str) -> Result<(), ExternalError> {
     out.push_str("(?:");
     for (index, part) in parts.iter().enumerate() {
         if index > 0 {
@@ -68,7 +75,7 @@ fn group(out: &mut String, parts: &[Hir], separator: &str) -> Option<()> {
         write(out, part)?;
     }
     out.push(')');
-    Some(())
+    Ok(())
 }
 
 fn character(out: &mut String, c: char) {
@@ -81,10 +88,10 @@ fn character(out: &mut String, c: char) {
     }
 }
 
-fn class(class: &Class) -> Option<String> {
+fn class(class: &Class) -> Result<String, ExternalError> {
     let mut unicode = match class {
         Class::Unicode(unicode) => unicode.clone(),
-        Class::Bytes(bytes) => bytes.to_unicode_class()?,
+        Class::Bytes(bytes) => bytes.to_unicode_class().ok_or(ExternalError::NotForUgrep)?,
     };
     // ugrep matches in a text of many lines, but for us each line is a haystack of its own. No class may
     // therefore match a line feed.
@@ -92,16 +99,16 @@ fn class(class: &Class) -> Option<String> {
     feed.push(regex_syntax::hir::ClassUnicodeRange::new('\n', '\n'));
     let words = words();
     if unicode == words {
-        return Some(format!("[{WORD}]"));
+        return Ok(format!("[{WORD}]"));
     }
     let mut others = words;
     others.negate();
     if unicode == others {
-        return Some(format!(r"[^\n{WORD}]"));
+        return Ok(format!(r"[^\n{WORD}]"));
     }
     unicode.difference(&feed);
     if unicode.ranges().is_empty() {
-        return Some(format!("(?!{NOTHING})"));
+        return Ok(format!("(?!{NOTHING})"));
     }
     let mut out = "[".to_owned();
     for range in unicode.iter() {
@@ -112,7 +119,7 @@ fn class(class: &Class) -> Option<String> {
         }
     }
     out.push(']');
-    Some(out)
+    Ok(out)
 }
 
 fn words() -> ClassUnicode {
@@ -122,9 +129,9 @@ fn words() -> ClassUnicode {
     }
 }
 
-fn counts(repetition: &Repetition) -> Option<String> {
+fn counts(repetition: &Repetition) -> Result<String, ExternalError> {
     if repetition.min.max(repetition.max.unwrap_or(0)) > REPETITIONS {
-        return None;
+        return Err(ExternalError::CountForUgrep);
     }
     let count = match (repetition.min, repetition.max) {
         (0, None) => "*".to_owned(),
@@ -133,23 +140,23 @@ fn counts(repetition: &Repetition) -> Option<String> {
         (min, None) => format!("{{{min},}}"),
         (min, Some(max)) => format!("{{{min},{max}}}"),
     };
-    Some(if repetition.greedy { count } else { count + "?" })
+    Ok(if repetition.greedy { count } else { count + "?" })
 }
 
 /// Expresses an assertion as look-around.
 ///
 /// Next to bytes that are not UTF-8, PCRE2 sees neither a character nor a line end. The form of each
 /// assertion depends on this: a word boundary may be next to such bytes, but a half boundary may not.
-fn look(look: Look) -> Option<String> {
+fn look(look: Look) -> Result<String, ExternalError> {
     let is_unicode = regex_syntax::hir::LookSet::singleton(look).contains_word_unicode();
     let class = if is_unicode { WORD } else { ASCII_WORD };
     let (word, other) = (format!("[{class}]"), format!("[^{class}]"));
-    Some(match look {
+    Ok(match look {
         // ugrep rejects an anchor alone in an alternative, so an empty match follows it.
         Look::Start | Look::StartLF => format!("^{NOTHING}"),
         Look::End | Look::EndLF => format!("${NOTHING}"),
         // Only the flag `R` gives this start, but every `$` gives the end; see `pattern::with_line_ends`.
-        Look::StartCRLF => return None,
+        Look::StartCRLF => return Err(ExternalError::NotForUgrep),
         Look::EndCRLF => format!("(?:(?=\\x{{d}})|${NOTHING})"),
         Look::WordUnicode | Look::WordAscii => format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"),
         Look::WordUnicodeNegate => {

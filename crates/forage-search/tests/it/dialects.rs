@@ -217,6 +217,15 @@ fn ugrep_rejects_non_utf8_bytes() {
     check(r"(?-u:\xff)", b"a\n\xff\n", [Ok(&[2]), Ok(&[2]), Err("NotForUgrep")]);
 }
 
+/// Regression test: the error was that for bytes that are not UTF-8.
+#[test]
+fn ugrep_rejects_a_count_over_its_limit() {
+    forage_fuzz::needs!("rg", "ugrep");
+    let text = format!("{}\n{}\n", "a".repeat(70_000), "a".repeat(65_535));
+    check("^a{70000}$", text.as_bytes(), [Ok(&[1]), Ok(&[1]), Err("CountForUgrep")]);
+    check("^a{65535}$", text.as_bytes(), [Ok(&[2]), Ok(&[2]), Ok(&[2])]);
+}
+
 #[test]
 fn only_ugrep_supports_look_around_and_backreferences() {
     forage_fuzz::needs!("rg", "ugrep");
