@@ -1,5 +1,6 @@
 //! A chat model over any wire protocol.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -105,39 +106,36 @@ impl WireClient {
             }
         }
     }
-}
 
-impl ChatModel for WireClient {
-    fn name(&self) -> String {
-        self.endpoint.name()
-    }
-
-    fn provider(&self) -> String {
-        self.endpoint.provider().to_owned()
-    }
-
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
+    /// Sends the request with its schema if the endpoint takes one, and without it if the server rejects the
+    /// request then and `may_repeat` returns true.
+    fn shaped(
+        &self,
+        request: &ChatRequest,
+        mut ask: impl FnMut(&ChatRequest) -> Result<ChatAnswer, ChatError>,
+        may_repeat: impl Fn() -> bool,
+    ) -> Result<ChatAnswer, ChatError> {
         let shaped = request.shaped(self.endpoint.facts().answer_schema);
-        match self.ask(&shaped, budget) {
+        match ask(&shaped) {
             // The table may be wrong about an endpoint. Servers word this rejection in too many ways to
             // recognize it, so we try again without the schema. If the request is invalid for another reason,
             // the server will reject it again.
             Err(ChatError::BadRequest { .. } | ChatError::ModelUnusable { status: 400 | 422, .. })
-                if shaped.answer_schema.is_some() =>
+                if shaped.answer_schema.is_some() && may_repeat() =>
             {
-                self.ask(&request.shaped(false), budget)
+                ask(&request.shaped(false))
             }
             outcome => outcome,
         }
     }
 
-    fn stream(
+    /// Sends the request once as a stream, without a retry.
+    fn ask_for_stream(
         &self,
         request: &ChatRequest,
         budget: &CallBudget,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ChatAnswer, ChatError> {
-        let request = &request.shaped(self.endpoint.facts().answer_schema);
         let started = Instant::now();
         let mut reader = StreamReader::new(protocol(self.wire).events());
         let mut take = |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));
@@ -163,5 +161,34 @@ impl ChatModel for WireClient {
             on_text(&answer.text);
         }
         Ok(answer)
+    }
+}
+
+impl ChatModel for WireClient {
+    fn name(&self) -> String {
+        self.endpoint.name()
+    }
+
+    fn provider(&self) -> String {
+        self.endpoint.provider().to_owned()
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
+        self.shaped(request, |request| self.ask(request, budget), || true)
+    }
+
+    fn stream(
+        &self,
+        request: &ChatRequest,
+        budget: &CallBudget,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<ChatAnswer, ChatError> {
+        let has_text = Cell::new(false);
+        let mut on_text = |piece: &str| {
+            has_text.set(true);
+            on_text(piece);
+        };
+        // Text that was passed on can't be taken back.
+        self.shaped(request, |request| self.ask_for_stream(request, budget, &mut on_text), || !has_text.get())
     }
 }

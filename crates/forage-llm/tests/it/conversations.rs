@@ -293,7 +293,11 @@ fn facts_become_the_fields_of_each_wire() {
 #[test]
 fn a_refused_schema_is_left_out_once() {
     let facts = ModelFacts { answer_schema: true, ..ModelFacts::default() };
-    for (wire, refusal) in [
+    let ask = |model: &WireClient, streamed: bool| match streamed {
+        true => model.stream(&shaped_question(), &ample(), &mut |_| {}),
+        false => model.complete(&shaped_question(), &ample()),
+    };
+    let refusals = [
         (
             Wire::OpenAiChat,
             "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
@@ -301,17 +305,20 @@ fn a_refused_schema_is_left_out_once() {
         (Wire::OpenAiChat, "This response_format type is unavailable now"),
         (Wire::Anthropic, "output_config.format: Extra inputs are not permitted"),
         (Wire::Gemini, "Invalid JSON payload received. Unknown name \"responseJsonSchema\""),
-    ] {
+    ];
+    // Regression test: a stream was not asked for again.
+    let both = |(wire, refusal)| [(wire, refusal, false), (wire, refusal, true)];
+    for (wire, refusal, streamed) in refusals.into_iter().flat_map(both) {
         let refuse = |reason: &str| reply(400, "", &json!({"error": {"message": reason}}).to_string());
-        let peer = Peer::start([refuse(refusal), good(wire, false, "x")]);
+        let peer = Peer::start([refuse(refusal), good(wire, streamed, "x")]);
         let model = model_with_facts(wire, facts, &peer);
-        assert_eq!(model.complete(&shaped_question(), &ample()).unwrap().text, "x", "{wire:?}");
+        assert_eq!(ask(&model, streamed).unwrap().text, "x", "{wire:?}");
         let [first, second] = [0, 1].map(|index| sent(&peer, index).1.to_string());
         assert!(first.contains("You filter. In JSON.\"") && first.contains("pattern"), "{first}");
         assert!(second.contains("You filter.\"") && !second.contains("pattern"), "{second}");
 
-        let peer = Peer::start([refuse(refusal), refuse("messages are missing"), good(wire, false, "x")]);
-        let error = model_with_facts(wire, facts, &peer).complete(&shaped_question(), &ample()).unwrap_err();
+        let peer = Peer::start([refuse(refusal), refuse("messages are missing"), good(wire, streamed, "x")]);
+        let error = ask(&model_with_facts(wire, facts, &peer), streamed).unwrap_err();
         assert!(error.to_string().contains("messages are missing"), "{error}");
         assert_eq!(peer.requests().len(), 2, "{wire:?}");
     }
