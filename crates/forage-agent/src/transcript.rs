@@ -230,7 +230,7 @@ impl Transcript {
             TurnEnd::NoAnswer => "the model gave no answer",
             TurnEnd::Refused => "the model refused to answer",
             TurnEnd::ModelsFailed => "all models failed",
-            TurnEnd::Time => "the time limit was reached; raise it with --total-ms",
+            TurnEnd::Time => "the time limit was reached",
             TurnEnd::Interrupted => "it was interrupted",
         };
         let last = match self.stop_reason {

@@ -71,8 +71,8 @@ pub use recording::{
 };
 pub use table::{
     FactSettings, IdPattern, ListFailure, ModelCandidate, ModelChoice, ModelLister, ModelListing, ModelRole,
-    Origin, Preference, Provider, ProviderSettings, ProviderTable, ResolvedModel, RoleSettings, RoleTable,
-    SkippedModels, TableError, TableSettings, WireLister, choose,
+    Obstacle, Origin, Preference, Provider, ProviderSettings, ProviderTable, ResolvedModel, RoleSettings,
+    RoleTable, SkippedModels, TableError, TableSettings, WireLister, choose,
 };
 pub use wire::{ListedModel, WireClient};
 pub use wire_name::Wire;

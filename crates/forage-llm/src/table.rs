@@ -21,7 +21,7 @@ pub use choose::{ModelCandidate, ModelChoice, SkippedModels, choose};
 pub use facts::FactSettings;
 pub use list::{ListFailure, ModelLister, ModelListing, WireLister};
 pub use pattern::IdPattern;
-pub use resolve::ResolvedModel;
+pub use resolve::{Obstacle, ResolvedModel};
 
 /// The built-in table.
 const BUILT_IN: &str = include_str!("providers.toml");

@@ -10,14 +10,30 @@ use crate::text::{clip, count};
 /// Collects the notes about truncation, skipped files and problems. They must come last, and only we write
 /// them.
 pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<String> {
+    let ending = ending(outcome).into_iter();
+    ending.chain(not_searched(outcome, searched)).chain(other_notes(outcome)).collect()
+}
+
+/// Collects the same notes in two groups: those about files that were not searched, and all others.
+pub(crate) fn notes_in_groups<R>(outcome: &ToolOutcome<R>) -> (Vec<String>, Vec<String>) {
+    (not_searched(outcome, None), ending(outcome).into_iter().chain(other_notes(outcome)).collect())
+}
+
+/// Builds the note about a call that ended early.
+fn ending<R>(outcome: &ToolOutcome<R>) -> Option<String> {
+    let why = match outcome.truncated_by? {
+        Limit::Timeout => "stopped at the time limit",
+        Limit::Engine => "the engine failed",
+        Limit::Root => "a root could not be searched",
+        Limit::Cancelled => "cancelled",
+        _ => return None,
+    };
+    Some(format!("{why}: the results are partial"))
+}
+
+/// Builds the notes about the files that were searched and those that were not.
+fn not_searched<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
-    match outcome.truncated_by {
-        Some(Limit::Timeout) => notes.push("stopped at the time limit: the results are partial".to_owned()),
-        Some(Limit::Engine) => notes.push("the engine failed: the results are partial".to_owned()),
-        Some(Limit::Root) => notes.push("a root could not be searched: the results are partial".to_owned()),
-        Some(Limit::Cancelled) => notes.push("cancelled: the results are partial".to_owned()),
-        _ => {}
-    }
     if !outcome.skipped.is_empty() {
         let searched =
             searched.map(|files| format!("searched {}; ", count(files, "file"))).unwrap_or_default();
@@ -26,6 +42,11 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
         notes.push(format!("searched {}", count(files, "file")));
     }
     notes.extend(noise::note(&outcome.noise_directories, &outcome.names.fill(outcome.included_by)));
+    notes
+}
+
+fn other_notes<R>(outcome: &ToolOutcome<R>) -> Vec<String> {
+    let mut notes = Vec::new();
     notes.extend(output_redactor::note(&outcome.hidden));
     let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
     notes.extend(shown.map(|warning| format!("warning: {warning}")));

@@ -31,16 +31,9 @@ pub struct SkippedModels {
     pub models: Vec<String>,
     /// Why we do not use them, in words.
     pub reason: String,
-}
-
-impl SkippedModels {
-    /// Returns true if the provider has no key or no address. This is the case for all providers that the
-    /// user does not use.
-    #[must_use]
-    pub fn is_not_set_up(&self) -> bool {
-        self.models.is_empty()
-            && ["no key: ", "no address: "].iter().any(|start| self.reason.starts_with(start))
-    }
+    /// True if the provider has no key or no address. This is the case for all providers that the user does
+    /// not use.
+    pub is_not_set_up: bool,
 }
 
 /// The models for a role.
@@ -81,7 +74,7 @@ pub fn choose(
     let mut chooser = Chooser { table, role, lists, choice, passed: Vec::new(), ignores_caps: false };
     for provider in providers {
         if let Some(obstacle) = &provider.obstacle {
-            chooser.skip(provider, obstacle);
+            chooser.skip(provider, &obstacle.to_string(), obstacle.is_not_set_up());
         }
     }
     chooser.apply_all(providers);
@@ -124,9 +117,9 @@ struct Chooser<'a> {
 const TYPICAL: Usage = Usage { input_tokens: 40_000, cached_input_tokens: 0, output_tokens: 400 };
 
 impl<'a> Chooser<'a> {
-    fn skip(&mut self, provider: &ResolvedModel, reason: &str) {
-        let entry =
-            SkippedModels { provider: provider.name.clone(), models: Vec::new(), reason: reason.to_owned() };
+    fn skip(&mut self, provider: &ResolvedModel, reason: &str, is_not_set_up: bool) {
+        let (provider, reason) = (provider.name.clone(), reason.to_owned());
+        let entry = SkippedModels { provider, models: Vec::new(), reason, is_not_set_up };
         if !self.choice.passed_over.contains(&entry) {
             self.choice.passed_over.push(entry);
         }
@@ -195,7 +188,7 @@ impl<'a> Chooser<'a> {
         }
         if !matched && preference.provider != "*" {
             let reason = format!("none of its {count} ids matches {}", patterns(preference));
-            self.skip(provider, &reason);
+            self.skip(provider, &reason, false);
         }
         self.note_missing(preference, provider);
         fits
@@ -209,7 +202,7 @@ impl<'a> Chooser<'a> {
                 return Some(models.iter().map(offer).collect());
             }
             Some(ModelListing::Failed(failure)) if failure.key_refused => {
-                self.skip(provider, &failure.why);
+                self.skip(provider, &failure.why, false);
                 return None;
             }
             Some(ModelListing::Failed(failure)) => format!("its list can't be read ({})", failure.why),
@@ -218,7 +211,7 @@ impl<'a> Chooser<'a> {
         let pinned: Vec<&str> = self.table.pinned(&provider.name).collect();
         if provider.is_local || pinned.is_empty() {
             let rest = if provider.is_local { "" } else { ", and the table has no model id for it" };
-            self.skip(provider, &format!("{why}{rest}"));
+            self.skip(provider, &format!("{why}{rest}"), false);
             return None;
         }
         let offer = |id: &str| Offer { model: ListedModel::new(id), source: format!("pinned id: {why}") };
@@ -275,7 +268,12 @@ impl<'a> Chooser<'a> {
             });
             match same {
                 Some(entry) => entry.models.push(model),
-                None => choice.passed_over.push(SkippedModels { provider, models: vec![model], reason }),
+                None => choice.passed_over.push(SkippedModels {
+                    provider,
+                    models: vec![model],
+                    reason,
+                    is_not_set_up: false,
+                }),
             }
         }
         choice

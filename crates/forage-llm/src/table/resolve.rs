@@ -2,6 +2,7 @@
 //! can't be used, if there is one.
 
 use forage_base::ApiKey;
+use thiserror::Error;
 
 use super::{Origin, Provider, ProviderTable};
 use crate::endpoint::{Endpoint, EndpointSettings, ModelFacts, is_loopback_url};
@@ -34,7 +35,38 @@ pub struct ResolvedModel {
     /// Whether plain `http` to another machine is allowed.
     pub allow_insecure: bool,
     /// Why it can't be used, if there is a reason.
-    pub obstacle: Option<String>,
+    pub obstacle: Option<Obstacle>,
+}
+
+/// The reasons why a provider can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Obstacle {
+    /// The user has switched it off.
+    #[error("switched off by `enabled = false`")]
+    Off,
+    /// It has no address. The text names the environment variables for one.
+    #[error("no address: {0} is not set")]
+    NoAddress(String),
+    /// It has no key. The text names the environment variables for one.
+    #[error("no key: {0} is not set")]
+    NoKey(String),
+    /// Its address or its key is invalid.
+    #[error("{0}")]
+    Invalid(String),
+    /// It would be a program on a well-known port of this machine, and the user has not named it.
+    #[error(
+        "not used unless the configuration has `[providers.{0}] enabled = true`, or `FORAGE_MODEL={0}/ID` \
+         names one of its models"
+    )]
+    NotNamed(String),
+}
+
+impl Obstacle {
+    /// Returns true if the user has configured nothing for the provider.
+    #[must_use]
+    pub fn is_not_set_up(&self) -> bool {
+        matches!(self, Self::NoAddress(_) | Self::NoKey(_))
+    }
 }
 
 impl ProviderTable {
@@ -101,10 +133,7 @@ fn resolve(
     // We must not contact an unknown program on a well-known port of this machine unless the user asks for
     // it.
     if provider.is_free() && provider.origin == Origin::BuiltIn && !is_named && resolved.obstacle.is_none() {
-        resolved.obstacle = Some(format!(
-            "not used unless the configuration has `[providers.{name}] enabled = true`, or \
-             `FORAGE_MODEL={name}/ID` names one of its models"
-        ));
+        resolved.obstacle = Some(Obstacle::NotNamed(name.to_owned()));
     }
     resolved
 }
@@ -115,29 +144,27 @@ impl ResolvedModel {
         provider: &Provider,
         base_url: Option<String>,
         key: Option<String>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Obstacle> {
         let names = |names: &[String]| names.join(" or ");
         if provider.settings.enabled == Some(false) {
-            return Err("switched off by `enabled = false`".to_owned());
+            return Err(Obstacle::Off);
         }
         let Some(base_url) = base_url else {
             let variables = provider.settings.base_url_env.as_deref().unwrap_or_default();
-            return Err(format!("no address: {} is not set", names(variables)));
+            return Err(Obstacle::NoAddress(names(variables)));
         };
         // We only check the address, so the model does not matter.
         let mut endpoint = EndpointSettings::new(&self.name, base_url, "any");
         endpoint.allow_insecure = self.allow_insecure;
-        let endpoint = Endpoint::new(endpoint).map_err(|error| error.to_string())?;
+        let endpoint = Endpoint::new(endpoint).map_err(|error| Obstacle::Invalid(error.to_string()))?;
         self.base_url = Some(endpoint.base_url().to_owned());
-        self.key =
-            match key {
-                Some(key) => Some(ApiKey::new(&key).map_err(|error| {
-                    format!("{}: {error}", self.key_variable.as_deref().unwrap_or_default())
-                })?),
-                None => None,
-            };
+        let invalid = |error| {
+            let variable = self.key_variable.as_deref().unwrap_or_default();
+            Obstacle::Invalid(format!("{variable}: {error}"))
+        };
+        self.key = key.map(|key| ApiKey::new(&key)).transpose().map_err(invalid)?;
         if self.key.is_none() && !self.key_variables.is_empty() && !self.is_local {
-            return Err(format!("no key: {} is not set", names(&self.key_variables)));
+            return Err(Obstacle::NoKey(names(&self.key_variables)));
         }
         Ok(())
     }
@@ -159,7 +186,7 @@ impl ResolvedModel {
 
     fn settings(&self, model: &str) -> Result<EndpointSettings, String> {
         if let Some(obstacle) = &self.obstacle {
-            return Err(obstacle.clone());
+            return Err(obstacle.to_string());
         }
         let base_url = self.base_url.as_deref().unwrap_or_default();
         let mut settings = EndpointSettings::new(&self.name, base_url, model);

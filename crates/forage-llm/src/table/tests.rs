@@ -94,6 +94,10 @@ fn first_preference_needs_no_other_list() {
     assert_eq!((picks[0].model.as_str(), picks[1].provider.as_str()), (CODER, "openai"));
     assert!(picks[1].reason.starts_with("pinned id: its list was not read"), "{}", picks[1].reason);
     assert_eq!(why(&choice, "anthropic", ""), "no key: ANTHROPIC_API_KEY is not set");
+    let not_set_up = |provider: &str| {
+        choice.passed_over.iter().any(|passed| passed.provider == provider && passed.is_not_set_up)
+    };
+    assert!(not_set_up("anthropic") && !not_set_up("ollama"));
     assert!(why(&choice, "ollama", "").contains("`[providers.ollama] enabled = true`"), "{choice:?}");
 }
 
@@ -211,10 +215,7 @@ fn local_server_is_used_only_if_wanted_and_listable() {
     assert!(choice.candidates.iter().all(|it| it.reason.ends_with(", free") && it.facts.price.is_none()));
     let off = changed("[providers.ollama]\nenabled = false\n");
     let off = self::providers(&off, &[]);
-    assert_eq!(
-        off.iter().find(|it| it.name == "ollama").unwrap().obstacle.as_deref(),
-        Some("switched off by `enabled = false`")
-    );
+    assert_eq!(off.iter().find(|it| it.name == "ollama").unwrap().obstacle, Some(Obstacle::Off));
 }
 
 #[test]
@@ -551,7 +552,7 @@ fn the_user_overrides_entry_by_entry() {
         (of("openai").origin, of("mine").origin, of("groq").origin),
         (Origin::Changed, Origin::Added, Origin::BuiltIn)
     );
-    assert!(of("gemini").obstacle.as_deref().unwrap().contains("switched off"));
+    assert_eq!(of("gemini").obstacle, Some(Obstacle::Off));
     let facts = table.facts("openai", "gpt-5-mini");
     assert!(facts.accepts_temperature && facts.price.is_some(), "the other facts stay");
     let choice =
@@ -624,8 +625,7 @@ fn invalid_address_or_key_is_never_quoted() {
     ] {
         let found = providers(&table, &[(variable, value)]);
         let found = found.iter().find(|it| it.name == provider).unwrap();
-        let obstacle = found.obstacle.as_deref().unwrap_or_default();
-        assert!(!obstacle.is_empty(), "{value}");
+        let obstacle = found.obstacle.as_ref().unwrap().to_string();
         // An error may contain the host of an address, but must contain neither a password nor a key.
         assert!(!obstacle.contains("hunter2") || value.starts_with("http://"), "{obstacle}");
         assert!(!format!("{found:?}").contains("hunter2@"));

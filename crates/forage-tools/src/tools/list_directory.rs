@@ -32,7 +32,7 @@ use crate::changes::ChangedFiles;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
-use crate::notes::{notes, notes_bytes, with_notes};
+use crate::notes::{notes_bytes, notes_in_groups, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::output_redactor::OutputRedactor;
 use crate::place::PathTarget;
@@ -542,8 +542,7 @@ impl Render for ListResponse {
         if let Some(map) = &response.map {
             return map::render(outcome, map, budget);
         }
-        let (about, mut notes): (Vec<String>, Vec<String>) =
-            notes(outcome, None).into_iter().partition(|note| note.starts_with("not "));
+        let (about, mut notes) = notes_in_groups(outcome);
         let others = response.pruned.iter().filter(|name| !outcome.noise_directories.contains(name));
         let others: Vec<&str> = others.map(String::as_str).collect();
         let others = (!others.is_empty()).then(|| format!("not entered: {}", others.join(", ")));

@@ -145,7 +145,11 @@ fn print(transcript: &mut Transcript, shown: &Shown, output: &mut Terminal) -> a
             TurnEnd::Time => ErrorCode::Unfinished,
             TurnEnd::Interrupted => ErrorCode::Cancelled,
         };
-        output.failure(&format!("no answer: {why}"), code);
+        let advice = match transcript.stop_reason {
+            TurnEnd::Time => "; raise it with --total-ms",
+            _ => "",
+        };
+        output.failure(&format!("no answer: {why}{advice}"), code);
     }
     Ok(())
 }

@@ -207,7 +207,7 @@ impl ModelsReport {
         if !passed_over.is_empty() {
             writeln!(text, "  passed over:")?;
         }
-        for SkippedModels { provider, models, reason } in passed_over {
+        for SkippedModels { provider, models, reason, .. } in passed_over {
             let shown = models
                 .iter()
                 .take(PASSED_OVER)
@@ -235,7 +235,7 @@ impl ModelsReport {
             (None, false) => {}
         }
         match &provider.obstacle {
-            Some(obstacle) => parts.push(obstacle.clone()),
+            Some(obstacle) => parts.push(obstacle.to_string()),
             None => parts.push(self.list_words(provider)),
         }
         if provider.origin != Origin::BuiltIn {
@@ -273,7 +273,7 @@ impl ModelsReport {
             key_variables: &provider.key_variables,
             key_variable: provider.key_variable.as_deref(),
             local: provider.is_local,
-            obstacle: provider.obstacle.as_deref(),
+            obstacle: provider.obstacle.as_ref().map(ToString::to_string),
             listed_models: count,
             list: list.map(|list| list.source.as_str()),
         }

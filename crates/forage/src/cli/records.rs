@@ -217,7 +217,7 @@ pub(super) struct ProviderStatus<'a> {
     /// True if it runs on this machine.
     pub(super) local: bool,
     /// The reason why it can't be asked.
-    pub(super) obstacle: Option<&'a str>,
+    pub(super) obstacle: Option<String>,
     /// Number of models in its list.
     pub(super) listed_models: Option<usize>,
     /// The source of the list, in words.

@@ -145,7 +145,8 @@ impl ModelSetting {
         match (&self.model, &self.base_url, &self.key_env) {
             (None, ..) => format!("{} has no `model`", self.provider()),
             (Some(model), None, _) => match self.resolve(table) {
-                Some(provider) => because(provider.obstacle.as_deref().unwrap_or("its address is not valid")),
+                Some(ResolvedModel { obstacle: Some(obstacle), .. }) => because(&obstacle.to_string()),
+                Some(_) => because("its address is not valid"),
                 None => format!("{model} has neither a `base_url` nor a `provider` with a known address"),
             },
             (Some(_), _, Some(key)) => because(&format!("the variable {key} is not set")),

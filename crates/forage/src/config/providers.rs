@@ -221,7 +221,7 @@ impl Config {
 /// others with their reasons.
 fn passed_over(choice: &ModelChoice) -> String {
     let (unset, others): (Vec<_>, Vec<_>) =
-        choice.passed_over.iter().partition(|passed| passed.is_not_set_up());
+        choice.passed_over.iter().partition(|passed| passed.is_not_set_up);
     let line = |passed: &&forage_llm::SkippedModels| match &passed.models[..] {
         [] => format!("\n- {}: {}", passed.provider, passed.reason),
         [one] => format!("\n- {}/{one}: {}", passed.provider, passed.reason),
