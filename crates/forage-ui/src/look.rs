@@ -22,7 +22,7 @@ pub trait PageHost: Send + Sync + 'static {
     /// Returns the default root, for use if no call has named one.
     fn own_root(&self) -> Option<String>;
 
-    /// Describes the health of the installation in a record.
+    /// Describes the health of the installation in a record. This must not start the servers of clients.
     fn health(&self) -> Value;
 
     /// Looks up the schema of a record by its name.

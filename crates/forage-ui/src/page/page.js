@@ -1515,11 +1515,7 @@ function sentences({ versions, roots, configuration, tools, models, index, sandb
 	const chosen = [...models.named?.models ?? [], ...Object.values(models.chosen ?? {}).flat()];
 	const setUp = clients.filter((it) => it.state === 'set_up');
 	const agent = (it) => `${agentOf(it)} (process ${it.pid ?? it.process})`;
-	const client = (it) => {
-		const { check } = it;
-		const state = !check?.tried ? 'was not tried' : check.works ? `serves ${plural(check.tools.length, 'tool')}, started in ${count(check.milliseconds)} ms` : `does not work: ${check.problem ?? ''} ${check.advice ?? ''}`;
-		return [`${it.client} is set up in `, mono(it.file), ` and ${state}.`];
-	};
+	const client = (it) => [`${it.client} is set up in `, mono(it.file), '. ', h('code', 'forage doctor'), ' starts its server to check it.'];
 	return [
 		running.length ? `${plural(running.length, 'agent is', 'agents are')} connected: ${listed(running.map(agent))}.` : 'No agent is connected now.',
 		...roots.roots.map((it) => (it.problem ? [mono(it.root), ` can't be searched: ${it.problem}`] : ['Searches from here cover ', mono(it.root), '.'])),

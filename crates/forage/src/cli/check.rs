@@ -1,6 +1,6 @@
 //! Checks whether a client's model can reach Forage's tools. To do so, we start the command of the client's
-//! entry like the client would, and talk to the server. `forage`, `forage doctor` and the health page of
-//! `forage ui` use this, and so does `forage setup` after it has written an entry.
+//! entry like the client would, and talk to the server. Only `forage doctor` does this, and `forage setup`
+//! after it has written an entry.
 
 mod records;
 

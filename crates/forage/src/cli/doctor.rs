@@ -51,15 +51,24 @@ impl DoctorReport {
 struct DoctorSubject {
     config: Config,
     roots: Vec<std::sync::Arc<Root>>,
+    extent: Extent,
+}
+
+/// The checks that the user has asked for. Only `forage doctor` runs more than the fewest.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    /// Read the providers' lists of models.
     online: bool,
+    /// Start the servers of the clients' entries, which are programs of the user's choice.
+    starts_servers: bool,
 }
 
 impl DoctorSubject {
     /// Loads the valid parts of the configuration, and returns the errors of the other parts.
-    fn new(global: &Global, online: bool) -> (Self, Vec<anyhow::Error>) {
+    fn new(global: &Global, extent: Extent) -> (Self, Vec<anyhow::Error>) {
         let flags = session::with_flags(global, CommandLineSettings::default());
         let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
-        (Self { config, roots: Vec::new(), online }, problems)
+        (Self { config, roots: Vec::new(), extent }, problems)
     }
 
     fn paths(&self) -> Vec<&std::path::Path> {
@@ -68,10 +77,10 @@ impl DoctorSubject {
 }
 
 /// Runs `forage` without a command. This shows the roots, the index, the models and the clients, and suggests
-/// commands to try. Like `forage doctor`, it starts the servers of the clients' entries to check them.
+/// commands to try. Unlike `forage doctor`, it starts no server of the clients' entries.
 pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
-    let (mut subject, invalid) = DoctorSubject::new(global, false);
+    let (mut subject, invalid) = DoctorSubject::new(global, Extent::default());
     report.problems.extend(invalid.iter().map(error_text));
     let roots = sections::roots(&mut report, &mut subject);
     let index = sections::index(&mut report, &subject);
@@ -102,10 +111,15 @@ Try:
 `forage help` lists all commands, `forage help COMMAND` has examples.
 ";
 
+/// Runs the checks that neither start a client's server nor send a request.
+pub(crate) fn quiet_diagnosis(global: &Global) -> Diagnosis {
+    diagnosis(global, Extent::default()).1
+}
+
 /// Runs all checks, and returns the diagnosis as text and as a record.
-pub(crate) fn diagnosis(global: &Global, online: bool) -> (String, Diagnosis) {
+fn diagnosis(global: &Global, extent: Extent) -> (String, Diagnosis) {
     let mut report = DoctorReport::default();
-    let (mut subject, problems) = DoctorSubject::new(global, online);
+    let (mut subject, problems) = DoctorSubject::new(global, extent);
     let diagnosis = Diagnosis {
         versions: sections::versions(&mut report),
         roots: sections::roots(&mut report, &mut subject),
@@ -140,7 +154,8 @@ pub(crate) fn diagnosis(global: &Global, online: bool) -> (String, Diagnosis) {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let (text, diagnosis) = diagnosis(global, arguments.online);
+    let extent = Extent { online: arguments.online, starts_servers: true };
+    let (text, diagnosis) = diagnosis(global, extent);
     let is_usable = diagnosis.usable;
     if output.wants_json() {
         output.record(&diagnosis)?;

@@ -225,7 +225,7 @@ impl PageHost for PageWorkspace {
     }
 
     fn health(&self) -> Value {
-        json!(doctor::diagnosis(&self.global, false).1)
+        json!(doctor::quiet_diagnosis(&self.global))
     }
 
     fn schema(&self, name: &str) -> Option<Value> {

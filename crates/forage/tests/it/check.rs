@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::ui::Page;
 use crate::{Project, Run};
 
 const FORAGE: &str = env!("CARGO_BIN_EXE_forage");
@@ -99,6 +100,27 @@ fn check_reports_a_working_entry_with_client_permissions() {
     let (_, record) = doctor(&project, &[]);
     assert_eq!(client_check(&record, "claude-code", "user")["asks"], json!([]));
     assert_eq!(client_check(&record, "gemini-cli", "user")["warnings"], json!([]));
+}
+
+/// Regression test: `forage` without a command and the health page started the servers of all clients.
+#[test]
+fn only_doctor_starts_the_servers_of_clients() {
+    let project = Project::new(&[("a.rs", "fn main() {}\n")]);
+    let bin = tempfile::tempdir().unwrap();
+    let ran = bin.path().join("ran");
+    let server = script(bin.path(), &format!("echo run >> {}", ran.display()));
+    codex(&project, &server, "");
+    let start = project.run(&[]);
+    assert!(start.stdout.contains("`forage doctor` starts each server to check it"), "{}", start.stdout);
+    let record = project.run(&["--json"]).json();
+    assert_eq!(client_check(&record, "codex", "user"), &Value::Null);
+    let page = Page::start(&project, &[]);
+    assert!(page.ask("/api/health")["clients"].to_string().contains("set_up"));
+    drop(page);
+    assert!(!ran.exists());
+    // Positive control.
+    doctor(&project, &[]);
+    assert!(ran.exists());
 }
 
 #[test]

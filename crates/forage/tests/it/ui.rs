@@ -38,14 +38,14 @@ fn project() -> Project {
 }
 
 /// The page's server. It ends with the test.
-struct Page {
+pub(crate) struct Page {
     child: Child,
     host: String,
     token: String,
 }
 
 impl Page {
-    fn start(project: &Project, arguments: &[&str]) -> Self {
+    pub(crate) fn start(project: &Project, arguments: &[&str]) -> Self {
         Self::start_with(project, arguments, &[])
     }
 
@@ -94,7 +94,7 @@ impl Page {
         self.send(&(request + "\r\n"))
     }
 
-    fn ask(&self, path: &str) -> Value {
+    pub(crate) fn ask(&self, path: &str) -> Value {
         let (status, _, body) = self.request(path, &[]);
         let value: Value = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status}: {body}"));
         value

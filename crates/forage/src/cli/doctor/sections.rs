@@ -309,17 +309,18 @@ fn try_models(
     let mut roles = BTreeMap::new();
     let mut has_none = false;
     for role in ModelRole::ALL {
-        let choice = if subject.online { catalog.choose(role) } else { catalog.choose_from_kept(role) };
+        let choice =
+            if subject.extent.online { catalog.choose(role) } else { catalog.choose_from_kept(role) };
         let names = picked(&choice);
         has_none |= role == ModelRole::Filter && names.is_empty();
         lines.push(format!("{}: {}", role.name(), or_none(&names)));
         roles.insert(role.name(), names);
     }
-    if !subject.online {
+    if !subject.extent.online {
         lines
             .push("chosen from cached lists of models; `forage doctor --online` reads them again".to_owned());
     }
-    let (chosen, online) = (Some(roles), Some(subject.online));
+    let (chosen, online) = (Some(roles), Some(subject.extent.online));
     Ok((lines, ModelsInUse { providers, named: None, chosen, online, problem: None }, has_none))
 }
 
@@ -445,7 +446,11 @@ pub(super) fn clients(
         is_own_command: false,
     };
     let (mut lines, mut records) = (Vec::new(), Vec::new());
-    for (site, checked) in sites.iter().zip(checked(&sites, &look)) {
+    let checked = match subject.extent.starts_servers {
+        true => checked(&sites, &look),
+        false => sites.iter().map(|_| None).collect(),
+    };
+    for (site, checked) in sites.iter().zip(checked) {
         let words = setup::state_words(&site.state);
         let name = format!("{} ({})", site.client.title, site.scope.name());
         let line = format!("{} ({}, {}): {words}", site.client.title, site.scope.name(), site.path.display());
@@ -470,6 +475,8 @@ pub(super) fn clients(
     }
     if lines.is_empty() {
         lines.push("set up in none; `forage setup` lists them".to_owned());
+    } else if !subject.extent.starts_servers {
+        lines.push("not tried here; `forage doctor` starts each server to check it".to_owned());
     }
     report.section("clients", &lines);
     records
