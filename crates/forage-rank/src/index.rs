@@ -31,7 +31,6 @@ use schema::{ASIDE, DOUBTFUL};
 pub(crate) use schema::{FIELD_COUNT, Fields};
 use segment::SegmentOpening;
 pub(crate) use segment::{Paths, RankedSegment};
-pub(crate) use writer::DocumentAddress;
 pub use writer::Writer;
 
 use crate::chunk::{LineKind, outline};

@@ -17,9 +17,10 @@ use forage_fs::{
     ReadBuffer, RelPath, Root, Skipped, StateReliability, WalkOptions, WalkReport, WalkStep, decode,
     display_path, walk,
 };
+use tantivy::DocAddress;
 
 use crate::error::IndexError;
-use crate::index::{DocumentAddress, IndexState, RankIndex, Stamp, Writer};
+use crate::index::{IndexState, RankIndex, Stamp, Writer};
 use crate::limits;
 use crate::segments::guarded;
 
@@ -31,10 +32,10 @@ struct Changes {
     /// Files to read.
     read: Vec<Changed>,
     /// Documents to remove.
-    gone: Vec<DocumentAddress>,
+    gone: Vec<DocAddress>,
     /// Documents with unchanged content whose file now has this state, which will reliably show later
     /// changes.
-    settled: Vec<(DocumentAddress, u64)>,
+    settled: Vec<(DocAddress, u64)>,
     /// Number of files that the next comparison may have to open, even if it is notified of changes.
     unsettled: u64,
     /// The report of the walk. If the walk ended early, we know nothing about files that it did not reach.
@@ -44,7 +45,7 @@ struct Changes {
 /// A file that differs from the index, and its old document, if any.
 struct Changed {
     path: RelPath,
-    before: Option<DocumentAddress>,
+    before: Option<DocAddress>,
     /// The content, if the comparison already had to read it, so that we don't read it twice.
     read: Option<(Read, Vec<u8>)>,
 }
@@ -220,11 +221,11 @@ pub fn update<L>(
 
 /// The known files of an index.
 struct KnownFiles<'a> {
-    places: HashMap<&'a str, (u32, Stamp, DocumentAddress)>,
+    places: HashMap<&'a str, (u32, Stamp, DocAddress)>,
     seen: Vec<AtomicBool>,
     /// Documents of files that already have another document. We never write such duplicates, but must remove
     /// any that we find.
-    doubled: Vec<DocumentAddress>,
+    doubled: Vec<DocAddress>,
 }
 
 impl<'a> KnownFiles<'a> {
@@ -237,7 +238,7 @@ impl<'a> KnownFiles<'a> {
                 if step % limits::STOP_STEPS == 0 && stop.check().is_some() {
                     return None;
                 }
-                let place = DocumentAddress { segment: index as u32, document };
+                let place = DocAddress::new(index as u32, document);
                 let number = places.len() as u32;
                 match places.entry(path) {
                     hash_map::Entry::Vacant(vacant) => drop(vacant.insert((number, stamp, place))),
@@ -261,7 +262,7 @@ impl<'a> KnownFiles<'a> {
         }
     }
 
-    fn into_deleted(self) -> Vec<DocumentAddress> {
+    fn into_deleted(self) -> Vec<DocAddress> {
         let seen = self.seen;
         let unseen =
             self.places.into_values().filter(|(number, ..)| !seen[*number as usize].load(Ordering::Relaxed));
@@ -274,14 +275,14 @@ enum FileFinding {
     /// The file must be read for the index.
     Read(Changed),
     /// The content is unchanged.
-    Settled(DocumentAddress, u64),
+    Settled(DocAddress, u64),
 }
 
 enum FileDifference {
     New,
     Same,
     /// The content must be compared.
-    Open(Stamp, DocumentAddress),
+    Open(Stamp, DocAddress),
 }
 
 /// Compares an index with the files that a walk below a root visits. If a listing of the files is given, no

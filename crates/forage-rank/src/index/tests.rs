@@ -1,4 +1,5 @@
 use forage_base::Hint;
+use tantivy::DocAddress;
 use tantivy::schema::{Field, Value as _};
 
 use super::record::StoredFile;
@@ -73,10 +74,10 @@ fn addresses_stay_valid_while_an_update_saves() {
     }
     assert_eq!(index.state().segments.len(), 2);
     let writer = index.writer(1).unwrap();
-    writer.remove_at(DocumentAddress { segment: 0, document: 0 }).unwrap();
+    writer.remove_at(DocAddress::new(0, 0)).unwrap();
     writer.add("src/new.rs", "pub struct New;\n", Stamp::default()).unwrap();
     writer.write_gathered().unwrap();
-    writer.remove_at(DocumentAddress { segment: 1, document: 0 }).unwrap();
+    writer.remove_at(DocAddress::new(1, 0)).unwrap();
     writer.commit().unwrap();
     let state = index.state();
     let living = state.segments.iter().flat_map(|segment| segment.living());

@@ -16,8 +16,8 @@ use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::indexer::{LogMergePolicy, MergePolicy as _, merge_filtered_segments};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{
-    BitSet, DocId, DocSet as _, Index, SingleSegmentIndexWriter, TERMINATED, TantivyDocument, TantivyError,
-    Term,
+    BitSet, DocAddress, DocId, DocSet as _, Index, SingleSegmentIndexWriter, TERMINATED, TantivyDocument,
+    TantivyError, Term,
 };
 
 use super::schema::{BEGINNING, WORDLESS};
@@ -81,13 +81,6 @@ impl IndexPart {
     fn remove(&mut self, document: DocId) {
         self.living.get_or_insert_with(|| self.segment.living_set()).remove(document);
     }
-}
-
-/// A document of an index in the state in which it was compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DocumentAddress {
-    pub(crate) segment: u32,
-    pub(crate) document: DocId,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, IndexError> {
@@ -208,25 +201,25 @@ impl<'a> Writer<'a> {
     }
 
     /// Removes a document by its address in the state of the index for which this writer was created.
-    pub(crate) fn remove_at(&self, place: DocumentAddress) -> Result<(), IndexError> {
+    pub(crate) fn remove_at(&self, place: DocAddress) -> Result<(), IndexError> {
         let mut parts = lock(&self.parts)?;
-        let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
-        if place.document >= part.segment.reader.max_doc() {
+        let part = parts.parts.get_mut(place.segment_ord as usize).ok_or(IndexError::Damaged)?;
+        if place.doc_id >= part.segment.reader.max_doc() {
             return Err(IndexError::Damaged);
         }
-        part.remove(place.document);
+        part.remove(place.doc_id);
         Ok(())
     }
 
     /// Records a new state for a document's file whose content is unchanged.
-    pub(crate) fn settle_at(&self, place: DocumentAddress, state: u64) -> Result<(), IndexError> {
+    pub(crate) fn settle_at(&self, place: DocAddress, state: u64) -> Result<(), IndexError> {
         let mut parts = lock(&self.parts)?;
-        let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
+        let part = parts.parts.get_mut(place.segment_ord as usize).ok_or(IndexError::Damaged)?;
         let segment = &part.segment;
         let documents = segment.reader.max_doc();
         let all = || (0..documents).map(|document| segment.stamp(document).state).collect();
         let states = part.states.get_or_insert_with(all);
-        *states.get_mut(place.document as usize).ok_or(IndexError::Damaged)? = state;
+        *states.get_mut(place.doc_id as usize).ok_or(IndexError::Damaged)? = state;
         Ok(())
     }
 
