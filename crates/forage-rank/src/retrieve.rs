@@ -469,9 +469,9 @@ impl RetrieveScope<'_> {
         }
         best.sort_unstable_by(order);
         let batch = if has_phrases { limits::PHRASE_BATCH } else { looked_at };
-        let mut read = 0;
+        let mut done = 0;
         for batch in best.chunks_mut(batch.max(1)) {
-            read += batch.len();
+            done += batch.len();
             let first = retrieved.candidates.len();
             for (segment, best) in by_segment(segments, batch) {
                 self.read_candidates(segment, best, retrieved)?;
@@ -486,7 +486,7 @@ impl RetrieveScope<'_> {
             }
         }
         if has_phrases {
-            self.count_phrases(segments, &mut best[read..], retrieved)?;
+            self.count_phrases(segments, &mut best[done..], retrieved)?;
         }
         retrieved.candidates.sort_by(|left, right| {
             right.choice.total_cmp(&left.choice).then_with(|| left.place().cmp(&right.place()))
