@@ -431,6 +431,8 @@ fn the_deadline_ends_everything_with_what_is_known() {
     let transcript = ask(&agent);
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert_eq!(transcript.stop_reason, TurnEnd::Time);
+    // Regression test: callers of the library were advised to use an option of the command line.
+    assert_eq!(transcript.why_no_answer().as_deref(), Some("the time limit was reached"));
     assert!(transcript.text().contains("1. grep_search"), "{}", transcript.text());
     // A single hanging call must not end the conversation.
     let (one, two) = (Scripted::new("one", [hang()]), Scripted::new("two", [say("quick")]));

@@ -312,6 +312,7 @@ fn the_start_of_servers_is_within_the_time_for_everything() {
     let took = began.elapsed();
     let transcript = run.json();
     assert_eq!((run.status, &transcript["stop_reason"]), (2, &value!("time")), "{run:?}");
+    assert!(run.stderr.contains("the time limit was reached; raise it with --total-ms"), "{run:?}");
     assert!(transcript["warnings"].to_string().contains("did not answer in time"), "{run:?}");
     // Two seconds for the server and the rest for the model. Waiting separately would take ten.
     assert!(took.as_millis() < 9_500, "{took:?}");
