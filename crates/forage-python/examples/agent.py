@@ -17,7 +17,7 @@ TURNS = 12
 
 
 def complete(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the model says next, by the interface that most providers have."""
+    """Requests the model's next message with the chat completions API, which most providers support."""
     body = json.dumps({"model": os.environ["MODEL"], "messages": messages, "tools": tools}).encode()
     headers = {"content-type": "application/json", "authorization": f"Bearer {os.environ.get('API_KEY', 'none')}"}
     request = urllib.request.Request(os.environ["BASE_URL"] + "/chat/completions", body, headers)

@@ -1,4 +1,4 @@
-"""What a program does with a workspace: `python search.py PATH`."""
+"""Shows how a program uses a workspace: `python search.py PATH`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def blocking(path: str) -> None:
             print(error.code, error.hint)
 
 
-async def together(path: str) -> None:
+async def concurrent(path: str) -> None:
     async with forage.AsyncWorkspace(path, index=False) as workspace:
         names, lines = await asyncio.gather(workspace.list("."), workspace.grep("def "))
         print(names.text, lines.match_count)
@@ -31,4 +31,4 @@ async def together(path: str) -> None:
 
 if __name__ == "__main__":
     blocking(sys.argv[1])
-    asyncio.run(together(sys.argv[1]))
+    asyncio.run(concurrent(sys.argv[1]))

@@ -23,7 +23,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def large_tree(tmp_path: Path) -> Path:
-    """A tree that a pattern takes seconds for."""
+    """A tree that is large enough for a pattern to run for seconds."""
     lines = "".join(f"{'a' * 60}{n}\n" for n in range(20000))
     for n in range(40):
         path = tmp_path / "large" / f"{n}.txt"
@@ -34,7 +34,7 @@ def large_tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def command():
-    """Runs the command line, of which `FORAGE` is the program."""
+    """Runs the command line program that `FORAGE` names."""
 
     def run(*arguments: str, cwd: Path) -> str:
         environment = {"PATH": os.environ["PATH"], "HOME": str(cwd.parent)}

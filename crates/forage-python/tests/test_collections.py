@@ -1,5 +1,7 @@
-"""Collections that LlamaIndex, LangChain and FastEmbed filled, asked as the programs that they belong to ask them: over a peer of
-Qdrant's REST API, and over a server where `FORAGE_TEST_QDRANT` names its program."""
+"""Queries collections that LlamaIndex, LangChain and FastEmbed filled, through the retrievers for these frameworks.
+
+The tests run against a peer with Qdrant's REST API. If `FORAGE_TEST_QDRANT` names the program of a Qdrant server, they run against
+that as well."""
 
 import asyncio
 import importlib
@@ -39,7 +41,7 @@ TEXTS = [
     "ORA-00942: table or view does not exist",
     "The listener refused the connection with ORA-12514",
     "Rollback of a transaction, \u200bafter ORA-00942 was raised twice: ORA-00942",
-    # Longer than what an agent is shown of a text.
+    # Longer than the excerpt of a text that an agent gets.
     "表またはビューが存在しません。" * 400 + " ORA-00942",
     # These score the same.
     *["a view of the table"] * 5,
@@ -65,11 +67,11 @@ def server(request):
 
 @pytest.fixture(scope="module")
 def bm25(tmp_path_factory):
-    """FastEmbed's encoder, with its lists of stop words at hand."""
-    place = tmp_path_factory.mktemp("bm25")
+    """FastEmbed's encoder with local stop word lists, so that it downloads nothing."""
+    directory = tmp_path_factory.mktemp("bm25")
     for file in (LOOKUP / "src/stop_words").iterdir():
-        shutil.copy(file, place)
-    return SparseTextEmbedding("Qdrant/bm25", specific_model_path=str(place))
+        shutil.copy(file, directory)
+    return SparseTextEmbedding("Qdrant/bm25", specific_model_path=str(directory))
 
 
 @pytest.fixture
@@ -93,7 +95,7 @@ def node(number):
 NODES = [node(number) for number in range(len(TEXTS))]
 
 
-def filled_by_llama_index(url, name, bm25, nodes=NODES, **settings):
+def fill_with_llama_index(url, name, bm25, nodes=NODES, **settings):
     def encoded(vectors):
         vectors = list(vectors)
         return [vector.indices.tolist() for vector in vectors], [vector.values.tolist() for vector in vectors]
@@ -115,8 +117,8 @@ def ids(nodes):
 
 
 @pytest.mark.parametrize("settings", [{}, {"sparse_vector_name": "text-sparse", "sparse_config": IDF}], ids=["default", "idf"])
-def test_nodes_are_those_that_llama_index_put_in(server, bm25, name, settings):
-    store = filled_by_llama_index(server, name, bm25, **settings)
+def test_llama_index_nodes_round_trip(server, bm25, name, settings):
+    store = fill_with_llama_index(server, name, bm25, **settings)
     events = []
     collection = {"url": server, "name": name, "encoder": "fastembed-bm25"}
     retriever = llama_index.ForageKeywordRetriever(collection, top_k=20, on_telemetry=events.append)
@@ -124,27 +126,27 @@ def test_nodes_are_those_that_llama_index_put_in(server, bm25, name, settings):
         found = retriever.retrieve(QueryBundle(query))
         assert ids(found) == ids(retriever.retrieve(query)) == ids(asyncio.run(retriever.aretrieve(query)))
         expected = store.query(VectorStoreQuery(query_str=query, mode=VectorStoreQueryMode.SPARSE, sparse_top_k=20))
-        # Qdrant's scores, unless words are weighed by their rarity here alone.
+        # Scores equal Qdrant's only if Qdrant applies the idf too.
         scores = dict(zip(expected.ids, expected.similarities))
         assert set(ids(found)) == scores.keys() and found
         if settings:
             assert all(abs(one.score - scores[one.node.id_]) < 1e-4 for one in found)
         for one in found:
-            put_in = next(node for node in NODES if node.id_ == one.node.id_)
-            assert one.node.text == put_in.text and one.node.metadata == put_in.metadata
-            assert one.node.relationships == put_in.relationships
+            stored = next(node for node in NODES if node.id_ == one.node.id_)
+            assert one.node.text == stored.text and one.node.metadata == stored.metadata
+            assert one.node.relationships == stored.relationships
             assert one.node.excluded_llm_metadata_keys == ["source"]
             assert "score" not in one.get_content("llm") and one.score > 0
-    same = [one for one in retriever.retrieve("view") if one.node.text == TEXTS[4]]
-    assert ids(same) == sorted(ids(same)) and len(same) == 5
+    tied = [one for one in retriever.retrieve("view") if one.node.text == TEXTS[4]]
+    assert ids(tied) == sorted(ids(tied)) and len(tied) == 5
     assert [event["retrieval.return_count"] for event in events[:2]] == [4, 4]
     assert {event["status"] for event in events} == {"found"} and len(events) == 10
     assert {(event["tool"], event["surface"]) for event in events} == {("keyword_lookup", "python")}
     assert not re.search("ORA|table|view", json.dumps(events))
 
 
-def test_a_filter_and_a_number_narrow_it(server, bm25, name):
-    filled_by_llama_index(server, name, bm25)
+def test_filter_and_top_k_limit_results(server, bm25, name):
+    fill_with_llama_index(server, name, bm25)
     collection = {"url": server, "name": name, "encoder": "fastembed-bm25"}
     retriever = llama_index.ForageKeywordRetriever(collection, filter=["page>=2", "source=manual-2.pdf|manual-3.pdf"])
     assert sorted(ids(retriever.retrieve(QUERY))) == [NODES[2].id_, NODES[3].id_]
@@ -164,12 +166,12 @@ class Bm25ForLangChain(SparseEmbeddings):
         return SparseVector(indices=one.indices.tolist(), values=one.values.tolist())
 
 
-def test_documents_are_those_that_langchain_put_in(server, bm25, name):
-    written = [node.id_ for node in NODES]
+def test_langchain_documents_round_trip(server, bm25, name):
+    point_ids = [node.id_ for node in NODES]
     LangChainStore.from_texts(
         TEXTS,
         metadatas=[node.metadata for node in NODES],
-        ids=written,
+        ids=point_ids,
         url=server,
         collection_name=name,
         retrieval_mode=RetrievalMode.SPARSE,
@@ -179,16 +181,16 @@ def test_documents_are_those_that_langchain_put_in(server, bm25, name):
     events = []
     retriever = langchain.ForageKeywordRetriever(collection=collection, on_telemetry=events.append)
     found = retriever.invoke(QUERY)
-    # What has all of it comes before what has the first part.
-    assert {document.id for document in found[:3]} == {written[0], written[2], written[3]} and found[3].id == written[1]
+    # Texts with the whole name rank before the one with only its first part.
+    assert {document.id for document in found[:3]} == {point_ids[0], point_ids[2], point_ids[3]} and found[3].id == point_ids[1]
     for document in found:
-        number = written.index(document.id)
+        number = point_ids.index(document.id)
         assert document == Document(id=document.id, page_content=TEXTS[number], metadata=NODES[number].metadata)
     assert retriever.invoke(QUERY) == asyncio.run(retriever.ainvoke(QUERY)) == found and len(events) == 3
     scored = langchain.ForageKeywordRetriever(collection=collection, with_score=True).invoke(QUERY)
     assert [document.id for document in scored] == [document.id for document in found]
     assert all(document.metadata["score"] > 0 for document in scored)
-    # The other framework hands the same on.
+    # The retriever for LlamaIndex returns the same documents.
     nodes = llama_index.ForageKeywordRetriever(collection).retrieve(QUERY)
     assert [(one.node.id_, one.node.text, one.node.metadata) for one in nodes] == [
         (document.id, document.page_content, document.metadata) for document in found
@@ -196,7 +198,7 @@ def test_documents_are_those_that_langchain_put_in(server, bm25, name):
 
 
 @pytest.mark.parametrize("text_field", ["text", "document", "body"])
-def test_the_payload_of_others_is_metadata(server, bm25, name, text_field):
+def test_foreign_payload_becomes_metadata(server, bm25, name, text_field):
     client = QdrantClient(url=server)
     client.create_collection(name, vectors_config={}, sparse_vectors_config={"text-sparse": IDF})
     payload = {"doc_id": "pump-7", "lines": {"start": 3}, "tags": ["a", "b"], "empty": None}
@@ -206,16 +208,16 @@ def test_the_payload_of_others_is_metadata(server, bm25, name, text_field):
         for number, vector in enumerate(vectors)
     ]
     client.upsert(name, points, wait=True)
-    # A field that nobody else has must be named.
-    own = {"text_field": text_field} if text_field == "body" else {}
-    collection = {"url": server, "name": name, "encoder": "fastembed-bm25", **own}
+    # A field that no known framework uses must be named.
+    field_setting = {"text_field": text_field} if text_field == "body" else {}
+    collection = {"url": server, "name": name, "encoder": "fastembed-bm25", **field_setting}
     for one in llama_index.ForageKeywordRetriever(collection).retrieve(QUERY):
         assert (one.node.text, one.node.metadata) == (TEXTS[int(one.node.id_)], payload)
     for document in langchain.ForageKeywordRetriever(collection=collection).invoke(QUERY):
         assert (document.page_content, document.metadata) == (TEXTS[int(document.id)], payload)
 
 
-def test_a_collection_of_bm42_is_asked(server, name):
+def test_bm42_collection_matches_qdrant_scores(server, name):
     cases = json.loads((LOOKUP / "tests/golden/bm42_oracle.json").read_text())["cases"]
     client = QdrantClient(url=server)
     client.create_collection(name, vectors_config={}, sparse_vectors_config={"text-sparse": IDF})
@@ -229,136 +231,136 @@ def test_a_collection_of_bm42_is_asked(server, name):
     ]
     client.upsert(name, points, wait=True)
     retriever = llama_index.ForageKeywordRetriever({"url": server, "name": name, "encoder": "bm42"}, top_k=5)
-    asked = [case for case in cases if len(case["text"].split()) > 3 and case["query"]][:20]
-    for case in asked:
+    queried = [case for case in cases if len(case["text"].split()) > 3 and case["query"]][:20]
+    for case in queried:
         weights = vector([(id, 1.0) for id in case["query"]])
         expected = client.query_points(name, query=weights, using="text-sparse", limit=5).points
         scores = {str(point.id): point.score for point in expected}
         found = retriever.retrieve(case["text"])
         np.testing.assert_allclose([one.score for one in found], sorted(scores.values(), reverse=True)[: len(found)], rtol=1e-4)
         assert found[0].node.text == cases[int(found[0].node.id_)]["text"]
-    assert len(asked) > 10
+    assert len(queried) > 10
 
 
 def answers(collection, **settings):
-    """What each way to ask gives, and the events of each."""
+    """Yields the results and the telemetry events of both retrievers, blocking and async."""
     events = []
     settings["on_telemetry"] = events.append
-    of_llama_index = llama_index.ForageKeywordRetriever(collection, **settings)
-    of_langchain = langchain.ForageKeywordRetriever(collection=collection, **settings)
-    for ask in (
-        lambda: of_llama_index.retrieve(QUERY),
-        lambda: asyncio.run(of_llama_index.aretrieve(QUERY)),
-        lambda: of_langchain.invoke(QUERY),
-        lambda: asyncio.run(of_langchain.ainvoke(QUERY)),
+    for_llama_index = llama_index.ForageKeywordRetriever(collection, **settings)
+    for_langchain = langchain.ForageKeywordRetriever(collection=collection, **settings)
+    for retrieve in (
+        lambda: for_llama_index.retrieve(QUERY),
+        lambda: asyncio.run(for_llama_index.aretrieve(QUERY)),
+        lambda: for_langchain.invoke(QUERY),
+        lambda: asyncio.run(for_langchain.ainvoke(QUERY)),
     ):
         events.clear()
-        yield ask(), list(events)
+        yield retrieve(), list(events)
 
 
-def test_without_a_server_there_is_nothing_and_one_event():
+def test_unreachable_server_returns_nothing_and_sends_one_event():
     for found, events in answers({"url": NOTHING_LISTENS, "name": "docs", "encoder": "bm42", "timeout_ms": 1000}):
         assert found == [] and len(events) == 1
-        told = events[0]
-        assert (told["status"], told["retrieval.status"], told["retrieval.return_count"]) == ("unfinished", "store_unavailable", 0)
-        assert told["retrieval.error_type"] and QUERY not in json.dumps(told)
+        event = events[0]
+        assert (event["status"], event["retrieval.status"], event["retrieval.return_count"]) == ("unfinished", "store_unavailable", 0)
+        assert event["retrieval.error_type"] and QUERY not in json.dumps(event)
 
 
-def test_a_server_that_falls_silent_is_not_waited_for(server, bm25, name):
-    filled_by_llama_index(server, name, bm25)
-    order = {"on": "/points/query", "reply": "hang", "times": 4}
-    request = urllib.request.Request(f"{server}/fault", json.dumps(order).encode(), {"content-type": "application/json"})
+def test_silent_server_times_out(server, bm25, name):
+    fill_with_llama_index(server, name, bm25)
+    fault = {"on": "/points/query", "reply": "hang", "times": 4}
+    request = urllib.request.Request(f"{server}/fault", json.dumps(fault).encode(), {"content-type": "application/json"})
     try:
         urllib.request.urlopen(request).close()
     except urllib.error.HTTPError:
-        pytest.skip("a real server does not fail to order")
+        pytest.skip("a real server can't be made to fail")
     collection = {"url": server, "name": name, "encoder": "fastembed-bm25", "timeout_ms": 300, "idf": "stored"}
     for found, events in answers(collection):
         assert found == [] and [event["retrieval.error_type"] for event in events] == ["timeout"]
     assert llama_index.ForageKeywordRetriever(collection).retrieve(QUERY)
 
 
-def test_nothing_to_look_up_is_no_error(server, bm25, name):
-    filled_by_llama_index(server, name, bm25)
+def test_query_without_terms_returns_nothing(server, bm25, name):
+    fill_with_llama_index(server, name, bm25)
     retriever = llama_index.ForageKeywordRetriever({"url": server, "name": name, "encoder": "fastembed-bm25"})
     assert [retriever.retrieve(query) for query in ("", " \n", "the of and", "rhinoceros")] == [[], [], [], []]
 
 
-def test_a_wrong_configuration_is_an_error(server, bm25, name):
-    filled_by_llama_index(server, name, bm25)
-    right = {"url": server, "name": name}
-    for wrong, error, said in [
-        ({**right, "nam": "x"}, forage.RequestError, "unknown field `nam`"),
+def test_invalid_configuration_raises(server, bm25, name):
+    fill_with_llama_index(server, name, bm25)
+    valid = {"url": server, "name": name}
+    for invalid, error, message in [
+        ({**valid, "nam": "x"}, forage.RequestError, "unknown field `nam`"),
         ({"name": name}, forage.ArgumentError, "set either `url` or `directory`"),
-        ({**right, "directory": "here"}, forage.ArgumentError, "set either `url` or `directory`"),
-        ({**right, "encoder": "splade"}, forage.ArgumentError, "bm42"),
-        ({**right, "top_k": 0}, forage.ArgumentError, "`top_k`"),
-        # Found out with the first question.
-        (right, forage.CollectionError, "does not name its encoder"),
-        ({**right, "name": "other"}, forage.CollectionError, "there is no"),
+        ({**valid, "directory": "here"}, forage.ArgumentError, "set either `url` or `directory`"),
+        ({**valid, "encoder": "splade"}, forage.ArgumentError, "bm42"),
+        ({**valid, "top_k": 0}, forage.ArgumentError, "`top_k`"),
+        # These are detected by the first query.
+        (valid, forage.CollectionError, "does not name its encoder"),
+        ({**valid, "name": "other"}, forage.CollectionError, "there is no"),
     ]:
-        with pytest.raises(error, match=re.escape(said)):
-            llama_index.ForageKeywordRetriever(wrong).retrieve(QUERY)
-        with pytest.raises(error, match=re.escape(said)):
-            langchain.ForageKeywordRetriever(collection=wrong).invoke(QUERY)
+        with pytest.raises(error, match=re.escape(message)):
+            llama_index.ForageKeywordRetriever(invalid).retrieve(QUERY)
+        with pytest.raises(error, match=re.escape(message)):
+            langchain.ForageKeywordRetriever(collection=invalid).invoke(QUERY)
 
 
 KEY = "AKIAQ7ZJ4RWTNVXK2M5H"
 
 
-def test_secrets_are_taken_out_unless_they_are_asked_for(server, bm25, name):
-    text = f'ORA-00942 with aws_access_key_id = "{KEY}"\nand a line behind it'
+def test_secrets_are_redacted_by_default(server, bm25, name):
+    text = f'ORA-00942 with aws_access_key_id = "{KEY}"\nand a line after it'
     secret = TextNode(id_=str(uuid.UUID(int=7)), text=text, metadata={"note": f"key {KEY}"}, embedding=[0.5, 1.0])
-    filled_by_llama_index(server, name, bm25, [secret])
+    fill_with_llama_index(server, name, bm25, [secret])
     collection = {"url": server, "name": name, "encoder": "fastembed-bm25"}
-    [hidden] = llama_index.ForageKeywordRetriever(collection).retrieve(QUERY)
-    assert KEY not in hidden.node.model_dump_json() and hidden.node.id_ == secret.id_
-    assert "[redacted:" in hidden.node.text and hidden.node.text.endswith("\nand a line behind it")
-    assert "[redacted:" in hidden.node.metadata["note"]
+    [redacted] = llama_index.ForageKeywordRetriever(collection).retrieve(QUERY)
+    assert KEY not in redacted.node.model_dump_json() and redacted.node.id_ == secret.id_
+    assert "[redacted:" in redacted.node.text and redacted.node.text.endswith("\nand a line after it")
+    assert "[redacted:" in redacted.node.metadata["note"]
     [shown] = llama_index.ForageKeywordRetriever(collection, show_secrets=True).retrieve(QUERY)
     assert (shown.node.text, shown.node.metadata) == (text, secret.metadata)
 
 
-def test_a_collection_in_a_directory(tree, command):
+def test_collection_in_directory(tree, command):
     subprocess.run(["git", "init", "--quiet", tree], check=True)
     directory = tree.parent / "collections"
     (tree.parent / "config.toml").write_text(f"retrieval.directory = {json.dumps(str(directory))}\n")
-    chosen = ("--config", str(tree.parent / "config.toml"))
-    command("sparse", "index", ".", *chosen, cwd=tree)
+    config_option = ("--config", str(tree.parent / "config.toml"))
+    command("sparse", "index", ".", *config_option, cwd=tree)
     collection = {"directory": directory}
-    printed = json.loads(command("call", "keyword_lookup", '{"query": "again"}', "--json", *chosen, cwd=tree))
+    printed = json.loads(command("call", "keyword_lookup", '{"query": "again"}', "--json", *config_option, cwd=tree))
     answer = forage.Workspace(tree, index=False, collection=collection).lookup("again")
     assert [hit.id for hit in answer.hits] == [hit["id"] for hit in printed["hits"]] and answer.found
-    # Without any files of a workspace.
+    # The retriever needs no directory of files.
     found = llama_index.ForageKeywordRetriever(collection).retrieve("again")
     assert ids(found) == [hit.id for hit in answer.hits]
     assert {one.node.metadata["path"] for one in found} == {"src/main.py", "src/retry.py"}
     assert found[0].node.text in (tree / found[0].node.metadata["path"]).read_text()
-    alone = forage.Workspace(collection=collection)
-    assert alone.lookup("again").to_dict()["hits"] == answer.to_dict()["hits"]
-    assert [tool["name"] for tool in alone.tools("mcp")] == ["keyword_lookup"]
+    without_files = forage.Workspace(collection=collection)
+    assert without_files.lookup("again").to_dict()["hits"] == answer.to_dict()["hits"]
+    assert [tool["name"] for tool in without_files.tools("mcp")] == ["keyword_lookup"]
     with pytest.raises(forage.PathError, match="no directory"):
-        alone.grep("again")
+        without_files.grep("again")
     with pytest.raises(forage.PathError):
         forage.Workspace()
 
 
-def test_a_collection_on_a_server(server, tree, command, name):
+def test_collection_on_server(server, tree, command, name):
     subprocess.run(["git", "init", "--quiet", tree], check=True)
     (tree.parent / "config.toml").write_text(f'retrieval.url = "{server}"\nretrieval.collection = "{name}"\n')
-    chosen = ("--config", str(tree.parent / "config.toml"))
-    command("sparse", "index", ".", *chosen, cwd=tree)
+    config_option = ("--config", str(tree.parent / "config.toml"))
+    command("sparse", "index", ".", *config_option, cwd=tree)
     answer = forage.Workspace(tree, index=False, collection={"url": server, "name": name}).lookup("again")
-    printed = json.loads(command("call", "keyword_lookup", '{"query": "again"}', "--json", *chosen, cwd=tree))
-    for told in (printed, own := answer.to_dict()):
-        told.pop("elapsed_ms")
-    assert answer.found and answer.status == "found" and own == printed
+    printed = json.loads(command("call", "keyword_lookup", '{"query": "again"}', "--json", *config_option, cwd=tree))
+    for result in (printed, returned := answer.to_dict()):
+        result.pop("elapsed_ms")
+    assert answer.found and answer.status == "found" and returned == printed
 
 
-def test_the_tool_of_the_page_answers_questions(server, bm25, monkeypatch, tmp_path):
+def test_documented_tool_answers_questions(server, bm25, monkeypatch, tmp_path):
     page = (REPOSITORY / "docs/python.md").read_text()
     [block] = [block for block in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "query_engine" in block]
-    filled_by_llama_index(server, "docs", bm25, [NODES[0], NODES[2], NODES[4]])
+    fill_with_llama_index(server, "docs", bm25, [NODES[0], NODES[2], NODES[4]])
     monkeypatch.chdir(tmp_path)
     names = {"llm": MockLLM()}
     exec(block.replace("http://127.0.0.1:6333", server).replace('"bm42"', '"fastembed-bm25"'), names)
@@ -366,7 +368,7 @@ def test_the_tool_of_the_page_answers_questions(server, bm25, monkeypatch, tmp_p
     assert tool.metadata.name == "keyword_search" and tool.metadata.description.startswith("Exact keyword / ID / error-code")
     output = tool(QUERY)
     assert {one.node.id_ for one in output.raw_output.source_nodes} == {NODES[0].id_, NODES[2].id_}
-    # The model is shown the texts, and no score.
+    # The model gets the texts without scores.
     assert "table or view does not exist" in str(output) and "score" not in str(output)
     [event] = map(json.loads, (tmp_path / "telemetry.jsonl").read_text().splitlines())
     assert event["retrieval.return_count"] == 2 and event["latency_ms"] >= 0 and QUERY not in json.dumps(event)

@@ -1,4 +1,4 @@
-"""The package as a program uses it. `FORAGE` names the command line that answers are compared with."""
+"""Tests the package as a program would use it. `FORAGE` names the command line program whose answers must be equal."""
 
 import asyncio
 import doctest
@@ -18,7 +18,7 @@ from pathlib import Path
 import forage
 import pytest
 
-# Nothing matches it, and to find that out takes long on each line.
+# Matches nothing, and is slow on each line.
 SLOW = {"pattern": "(a?){3000}a{3000}[bc]?[de]", "timeout_ms": 30000}
 
 CALLS = [
@@ -31,17 +31,17 @@ CALLS = [
 ]
 
 
-def without_time(records):
-    """Records without what differs from one call to the next."""
+def without_elapsed_time(records):
+    """Removes the elapsed time, which differs between calls."""
     if isinstance(records, dict):
-        return {key: without_time(value) for key, value in records.items() if key != "elapsed_ms"}
+        return {key: without_elapsed_time(value) for key, value in records.items() if key != "elapsed_ms"}
     if isinstance(records, list):
-        return [without_time(value) for value in records]
+        return [without_elapsed_time(value) for value in records]
     return records
 
 
 @pytest.mark.parametrize("method, tool, arguments", CALLS)
-def test_an_answer_is_that_of_the_command_line(tree, command, method, tool, arguments):
+def test_answer_equals_command_line(tree, command, method, tool, arguments):
     with forage.Workspace(tree, index=False) as workspace:
         typed, untyped = getattr(workspace, method)(**arguments), workspace.call(tool, arguments)
         from_json = workspace.call(tool, json.dumps(arguments))
@@ -52,13 +52,13 @@ def test_an_answer_is_that_of_the_command_line(tree, command, method, tool, argu
 
     printed = json.loads(command("call", tool, json.dumps(arguments), "--json", cwd=tree))
     for answer in (typed, untyped, from_json, asyncio.run(awaited())):
-        assert without_time(answer.to_dict()) == without_time(printed)
-    # The text of a method names methods.
+        assert without_elapsed_time(answer.to_dict()) == without_elapsed_time(printed)
+    # The text of a method's answer names methods, not tools, so we can't compare it.
     for answer in (untyped, from_json):
         assert answer.text.rstrip("\n") == command("call", tool, json.dumps(arguments), cwd=tree).rstrip("\n")
 
 
-def test_fields_are_attributes_of_their_types(tree):
+def test_fields_have_declared_types(tree):
     workspace = forage.Workspace(tree, index=False)
     answer = workspace.grep("def ", file_pattern="*.py")
     assert isinstance(answer, forage.GrepAnswer) and answer.found and answer.match_count == 2
@@ -74,13 +74,13 @@ def test_fields_are_attributes_of_their_types(tree):
     assert isinstance(read, forage.ReadAnswer) and "def main" in str(read)
 
 
-def test_an_answer_is_a_collection(tree):
+def test_answer_behaves_like_a_collection(tree):
     workspace = forage.Workspace(tree, index=False)
     answer = workspace.grep("def ")
     assert answer and len(answer) == 2 and list(answer) == answer.files
-    nothing = workspace.grep("nothing has this")
-    assert not nothing and len(nothing) == 0 and list(nothing) == []
-    # A file without lines was read all the same.
+    no_match = workspace.grep("nothing has this")
+    assert not no_match and len(no_match) == 0 and list(no_match) == []
+    # An empty file was found even though it has no lines.
     (tree / "empty.txt").touch()
     empty = workspace.read("empty.txt")
     assert len(empty) == 0 and bool(empty) == empty.found
@@ -88,20 +88,20 @@ def test_an_answer_is_a_collection(tree):
     assert next(iter(workspace.search("agian", fuzzy=2))).type == "match"
 
 
-def test_methods_have_parameters_of_their_own(tree):
+def test_method_parameters(tree):
     workspace = forage.Workspace(tree, index=False)
     found = workspace.search("def", file_pattern=["*.py", "!main.py"], context_lines=1)
     assert found.match_count == 1 and found.count > 1 and found.warnings == []
     assert len(workspace.rank("again", max_results=1).files) == 1
     with pytest.raises(forage.ArgumentError, match="`file_pattern`"):
         workspace.search("x", file_pattern="a[")
-    # A method suggests methods, and a model's call tools.
+    # The answer of a method suggests method calls, and the answer of a tool call suggests tool calls.
     (tree / "long.txt").write_text("line\n" * 100_000)
     assert 'read(path="long.txt", start_line=' in workspace.read("long.txt").text
     assert 'read_file(path="long.txt", start_line=' in workspace.call("read_file", {"path": "long.txt"}).text
 
 
-def test_no_class_hides_one_of_python():
+def test_star_import_shadows_no_builtin():
     import builtins
 
     names = {}
@@ -111,36 +111,36 @@ def test_no_class_hides_one_of_python():
     assert [name for name in forage.__all__ if hasattr(builtins, name)] == []
 
 
-def documented(function):
-    """The names below `Args:` in a docstring, each of which has a description."""
+def documented_parameters(function):
+    """Returns the names in the `Args:` section of a docstring. Checks that each has a description."""
     arguments = function.__doc__.split("Args:\n")[1].split("\n\n")[0] if "Args:" in function.__doc__ else ""
     lines = textwrap.dedent(arguments).splitlines()
-    named = [line.partition(": ") for line in lines if not line.startswith(" ")]
-    assert all(len(description) > 10 for _, _, description in named), named
-    return [name for name, _, _ in named]
+    entries = [line.partition(": ") for line in lines if not line.startswith(" ")]
+    assert all(len(description) > 10 for _, _, description in entries), entries
+    return [name for name, _, _ in entries]
 
 
 @pytest.mark.parametrize("kind", [forage.Workspace, forage.AsyncWorkspace])
-def test_help_documents_every_method_and_argument(kind):
+def test_help_documents_every_method_and_parameter(kind):
     import pydoc
 
     checked = 0
     for name, function in inspect.getmembers(kind, inspect.isfunction):
         if name.startswith("_") and name != "__init__":
             continue
-        takes = [taken for taken in inspect.signature(function).parameters if taken != "self"]
+        parameters = [parameter for parameter in inspect.signature(function).parameters if parameter != "self"]
         first, _, rest = function.__doc__.partition("\n")
         assert first.endswith((".", "!")) and len(first) < 140, (name, first)
-        assert sorted(documented(function)) == sorted(takes), name
-        # The descriptions for models have lists, and name tools.
+        assert sorted(documented_parameters(function)) == sorted(parameters), name
+        # Lists and tool names come from the descriptions for models, and must not be in a docstring.
         assert "\n- " not in rest and ("grep_search" not in rest or name in ("call", "tools")), name
-        checked += len(takes)
+        checked += len(parameters)
     assert checked > 80, checked
-    shown = pydoc.plain(pydoc.render_doc(forage.Workspace.grep))
-    assert "Finds the lines that match" in shown and ">>> answer = workspace.grep(" in shown
+    rendered = pydoc.plain(pydoc.render_doc(forage.Workspace.grep))
+    assert "Finds the lines that match" in rendered and ">>> answer = workspace.grep(" in rendered
 
 
-def test_several_directories(tree):
+def test_multiple_directories(tree):
     workspace = forage.Workspace(tree / "src", tree / "notes", index=False)
     answer = workspace.grep("needle 7$|def main")
     assert answer.match_count == 1 and answer.other_roots[0].match_count == 1
@@ -148,7 +148,7 @@ def test_several_directories(tree):
     assert len(workspace.roots) == 2
 
 
-def test_errors_have_classes_and_hints(tree):
+def test_error_classes_and_hints(tree):
     workspace = forage.Workspace(tree, index=False)
     cases = [
         (lambda: workspace.grep("(?P<unclosed"), forage.PatternError),
@@ -177,16 +177,16 @@ def test_errors_have_classes_and_hints(tree):
         workspace.grep(b"x")
     with pytest.raises(forage.RequestError, match="unknown field"):
         forage._forage.RawToolbox([str(tree)], '{"nonsense": 1}', None)
-    for secret in (["sk-secret"], [{"model": "x", "api_key": 1234567}]):
+    for models in (["sk-secret"], [{"model": "x", "api_key": 1234567}]):
         with pytest.raises(forage.RequestError) as raised:
-            forage.Workspace(tree, models=secret)
+            forage.Workspace(tree, models=models)
         assert "secret" not in str(raised.value) and "1234567" not in str(raised.value)
     with pytest.raises(forage.NoModelError) as raised:
         workspace.keyword_search("retries", ["retry"])
     assert raised.value.hint and raised.value.hint in str(raised.value) and raised.value.code == "no_model"
 
 
-def test_what_there_is_comes_while_it_is_found(tree):
+def test_stream_returns_all_results(tree):
     workspace = forage.Workspace(tree, index=False)
     with workspace.grep_each("needle") as each:
         pieces = list(each)
@@ -204,28 +204,28 @@ def test_what_there_is_comes_while_it_is_found(tree):
     assert sum(asyncio.run(awaited())) == 5000
 
 
-def test_all_there_is_takes_nothing_of_pages(tree):
+def test_stream_rejects_paging_arguments(tree):
     workspace = forage.Workspace(tree, index=False)
     for arguments in [{"max_results": 3}, {"cursor": "x"}, {"fuzzy": 1, "best_first": True}]:
         with pytest.raises(forage.ArgumentError):
             list(workspace.search_each("needle", **arguments))
 
 
-def test_whoever_stops_reading_ends_the_search(large_tree):
+def test_leaving_a_stream_ends_its_search(large_tree):
     workspace = forage.Workspace(large_tree, index=False)
     for piece in workspace.grep_each("a"):
         assert piece.match_count
         break
-    idle()
+    wait_until_idle()
     each = workspace.grep_each("a")
     next(each)
     each.close()
-    idle()
+    wait_until_idle()
     with pytest.raises(forage.CancelledError):
         next(each)
 
 
-def test_a_slow_reader_gets_all_there_is(tree):
+def test_slow_reader_gets_all_results(tree):
     workspace = forage.Workspace(tree, index=False)
     lines = 0
     for piece in workspace.grep_each("needle"):
@@ -234,14 +234,14 @@ def test_a_slow_reader_gets_all_there_is(tree):
     assert lines == 5000
 
 
-def test_a_stream_that_its_time_ends_says_so(large_tree):
+def test_stream_reports_timeout(large_tree):
     workspace = forage.Workspace(large_tree, index=False, timeout_ms=300)
     with pytest.raises(forage.UnfinishedError):
         for _ in workspace.grep_each("a"):
             time.sleep(0.02)
 
 
-def test_several_readers_share_a_stream(tree):
+def test_threads_share_a_stream(tree):
     for file in range(2000):
         (tree / "notes" / f"{file}.txt").write_text("pin\n")
     each = forage.Workspace(tree, index=False).grep_each("pin")
@@ -256,69 +256,69 @@ def test_several_readers_share_a_stream(tree):
     assert sum(counts) == 2000, counts
 
 
-def test_a_cancelled_call_ends_its_work(large_tree):
+def test_cancelled_call_ends_its_work(large_tree):
     async def cancelled():
         workspace = forage.AsyncWorkspace(large_tree, index=False, timeout_ms=60000)
         call = asyncio.ensure_future(workspace.search(**SLOW))
         await asyncio.sleep(0.2)
-        beats = 0
+        ticks = 0
         for _ in range(10):
             await asyncio.sleep(0.01)
-            beats += 1
+            ticks += 1
         was_done = call.done()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        return beats, was_done
+        return ticks, was_done
 
-    beats, was_done = asyncio.run(cancelled())
-    assert beats == 10 and not was_done
-    idle()
+    ticks, was_done = asyncio.run(cancelled())
+    assert ticks == 10 and not was_done
+    wait_until_idle()
 
 
-def idle():
-    """Waits until this process uses no processor."""
-    until = time.monotonic() + 5
-    while busy() and time.monotonic() < until:
+def wait_until_idle():
+    """Waits until this process uses no processor time."""
+    deadline = time.monotonic() + 5
+    while busy() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not busy()
 
 
 def busy():
-    """Whether this process uses a processor."""
+    """Returns whether this process uses processor time."""
     before = time.process_time()
     time.sleep(0.2)
     return time.process_time() - before > 0.1
 
 
-def test_other_threads_go_on_meanwhile(large_tree):
+def test_other_threads_run_during_a_call(large_tree):
     workspace = forage.Workspace(large_tree, index=False)
-    beats = []
-    ended = threading.Event()
+    ticks = []
+    finished = threading.Event()
 
-    def beat():
-        while not ended.is_set():
-            beats.append(time.monotonic())
+    def tick():
+        while not finished.is_set():
+            ticks.append(time.monotonic())
             time.sleep(0.005)
 
-    thread = threading.Thread(target=beat)
+    thread = threading.Thread(target=tick)
     thread.start()
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(forage.UnfinishedError):
         workspace.search(SLOW["pattern"], timeout_ms=1000)
-    took = time.monotonic() - began
-    ended.set()
+    elapsed = time.monotonic() - start
+    finished.set()
     thread.join()
-    assert took > 0.3
-    pauses = [later - earlier for earlier, later in zip(beats, beats[1:])]
-    assert max(pauses) < took / 2, (max(pauses), took)
+    assert elapsed > 0.3
+    pauses = [later - earlier for earlier, later in zip(ticks, ticks[1:])]
+    assert max(pauses) < elapsed / 2, (max(pauses), elapsed)
 
 
-def test_ctrl_c_ends_a_call(large_tree):
+def test_ctrl_c_interrupts_a_call(large_tree):
     program = textwrap.dedent(
         f"""
         import forage, signal, time
-        # A shell has what runs in its background ignore it.
+        # A shell makes its background processes ignore SIGINT.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         workspace = forage.Workspace({str(large_tree)!r}, index=False, timeout_ms=60000)
         print("begun", flush=True)
@@ -334,12 +334,12 @@ def test_ctrl_c_ends_a_call(large_tree):
     assert child.stdout.readline() == "begun\n"
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    said = child.communicate(timeout=30)[0].splitlines()
-    assert said[0].startswith("interrupted") and float(said[0].split()[1]) < 5 and said[1] == "True", said
+    output = child.communicate(timeout=30)[0].splitlines()
+    assert output[0].startswith("interrupted") and float(output[0].split()[1]) < 5 and output[1] == "True", output
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is none")
-def test_a_forked_process_is_told_to_open_its_own(tree):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+def test_fork_requires_new_workspace(tree):
     workspace = forage.Workspace(tree, index=False)
     workspace.grep("retry")
     each = workspace.grep_each("needle")
@@ -348,25 +348,25 @@ def test_a_forked_process_is_told_to_open_its_own(tree):
     if child == 0:
         try:
             workspace.grep("retry")
-            said = "answered"
+            output = "answered"
         except forage.ForageError as error:
-            said = str(error)
+            output = str(error)
         try:
             next(each)
         except forage.ForageError as error:
-            said += "|" + str(error)
-        said += "|" + str(forage.Workspace(tree, index=False).grep("retry").match_count)
-        os.write(write, said.encode())
+            output += "|" + str(error)
+        output += "|" + str(forage.Workspace(tree, index=False).grep("retry").match_count)
+        os.write(write, output.encode())
         os._exit(0)
     os.close(write)
-    said = os.read(read, 1000).decode()
+    output = os.read(read, 1000).decode()
     os.waitpid(child, 0)
-    assert said.count("open the workspace again in this process") == 2 and said.endswith("|2"), said
+    assert output.count("open the workspace again in this process") == 2 and output.endswith("|2"), output
     assert sum(piece.match_count for piece in each) == 5000
     assert workspace.grep("retry").match_count == 2
 
 
-def test_many_threads_at_once(tree):
+def test_concurrent_calls_of_threads(tree):
     workspace = forage.Workspace(tree, index=False)
     answers = []
 
@@ -380,7 +380,7 @@ def test_many_threads_at_once(tree):
     assert answers == [2] * 160
 
 
-def test_memory_stays_over_ten_thousand_calls(tree):
+def test_memory_is_constant_over_ten_thousand_calls(tree):
     def resident():
         return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -393,7 +393,7 @@ def test_memory_stays_over_ten_thousand_calls(tree):
     assert resident() - before < 4 << 20, (before, resident())
 
 
-def test_a_program_can_end_while_calls_go_on(large_tree):
+def test_program_exits_while_calls_run(large_tree):
     program = textwrap.dedent(
         f"""
         import forage, json, random, time
@@ -407,20 +407,20 @@ def test_a_program_can_end_while_calls_go_on(large_tree):
             def __del__(self):
                 time.sleep(0.0005)
 
-        # An interpreter that takes its time to end.
+        # These objects slow down the shutdown of the interpreter.
         kept = [Slow() for _ in range(600)]
         """
     )
     for _ in range(20):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-        assert (done.returncode, done.stderr) == (0, "")
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_a_program_ends_behind_whoever_is_told_and_does_not_return(tree):
+def test_program_exits_while_callback_blocks(tree):
     program = textwrap.dedent(
         f"""
         import atexit, sys, threading
-        told = threading.Event()
+        called = threading.Event()
 
         def late():
             try:
@@ -428,7 +428,7 @@ def test_a_program_ends_behind_whoever_is_told_and_does_not_return(tree):
             except RuntimeError as error:
                 print("late:", error)
 
-        # Handlers run in the other order: this one runs when nobody is told of anything any more.
+        # Handlers run in reverse order, so this one runs after the package has stopped calling callbacks.
         atexit.register(late)
         import forage
         workspace = forage.AsyncWorkspace({str(tree)!r}, index=False)
@@ -436,12 +436,12 @@ def test_a_program_ends_behind_whoever_is_told_and_does_not_return(tree):
         def begin(done):
             workspace._raw.start("read_file", '{{"path": "src/main.py"}}', forage._forage.Stop(), done)
 
-        def stays(answer, error):
-            told.set()
+        def block(answer, error):
+            called.set()
             threading.Event().wait(60)
 
-        begin(stays)
-        told.wait()
+        begin(block)
+        called.wait()
         if len(sys.argv) > 1:
             import os
             child = os.fork()
@@ -453,17 +453,17 @@ def test_a_program_ends_behind_whoever_is_told_and_does_not_return(tree):
         """
     )
     late = "late: the interpreter is shutting down, so this call can't be awaited"
-    for arguments, said in [([], late), (["fork"], f"again: 2\n{late}\nchild: 0")]:
+    for arguments, output in [([], late), (["fork"], f"again: 2\n{late}\nchild: 0")]:
         if arguments and not hasattr(os, "fork"):
             continue
         command = [sys.executable, "-W", "ignore", "-c", program, *arguments]
-        began = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-        assert (done.returncode, done.stdout.strip()) == (0, said), done
-        assert time.monotonic() - began < 10
+        start = time.monotonic()
+        result = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        assert (result.returncode, result.stdout.strip()) == (0, output), result
+        assert time.monotonic() - start < 10
 
 
-def test_ctrl_c_ends_a_call_that_waits_for_its_turn(large_tree):
+def test_ctrl_c_interrupts_a_queued_call(large_tree):
     program = textwrap.dedent(
         f"""
         import forage, json, signal, time
@@ -485,27 +485,27 @@ def test_ctrl_c_ends_a_call_that_waits_for_its_turn(large_tree):
     assert child.stdout.readline() == "begun\n"
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
-    said = child.communicate(timeout=40)[0]
-    assert said.startswith("interrupted") and float(said.split()[1]) < 10, said
+    output = child.communicate(timeout=40)[0]
+    assert output.startswith("interrupted") and float(output.split()[1]) < 10, output
 
 
-def test_streams_that_are_awaited_hold_no_call_up(large_tree):
-    async def many():
+def test_pending_streams_do_not_block_calls(large_tree):
+    async def directory():
         workspace = forage.AsyncWorkspace(large_tree, index=False)
-        # Nothing comes before the last file has been searched.
+        # The stream has no result until the last file has been searched.
         streams = [workspace.search_each(SLOW["pattern"]) for _ in range(70)]
         reads = [asyncio.ensure_future(stream.__anext__()) for stream in streams]
         await asyncio.sleep(0.1)
         answer = await asyncio.wait_for(workspace.list(), 20)
-        waits = sum(not read.done() for read in reads)
+        pending = sum(not read.done() for read in reads)
         [stream.close() for stream in streams]
         await asyncio.gather(*reads, return_exceptions=True)
-        return answer.found, waits
+        return answer.found, pending
 
-    assert asyncio.run(many()) == (True, 70)
+    assert asyncio.run(directory()) == (True, 70)
 
 
-def test_each_call_is_told_of(tree):
+def test_telemetry_reports_each_call(tree):
     events = []
     workspace = forage.Workspace(tree, index=False, on_telemetry=events.append)
     workspace.grep("retry")
@@ -517,8 +517,8 @@ def test_each_call_is_told_of(tree):
         await forage.AsyncWorkspace(tree, index=False, on_telemetry=events.append).list()
 
     asyncio.run(awaited())
-    told = [(event["tool"], event["status"], event["surface"]) for event in events]
-    assert told == [
+    calls = [(event["tool"], event["status"], event["surface"]) for event in events]
+    assert calls == [
         ("grep_search", "found", "python"),
         ("grep_search", "found", "python"),
         ("read_file", "error", "python"),
@@ -527,14 +527,14 @@ def test_each_call_is_told_of(tree):
     assert "retry" not in json.dumps(events) and all(event["latency_ms"] >= 0 for event in events)
 
 
-def test_a_function_that_fails_when_it_is_told_changes_nothing(tree, monkeypatch):
-    failed = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraised: failed.append(unraised.exc_type))
+def test_failing_telemetry_callback_does_not_affect_the_call(tree, monkeypatch):
+    exceptions = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: exceptions.append(unraisable.exc_type))
     workspace = forage.Workspace(tree, index=False, on_telemetry=lambda event: event["nothing"])
-    assert workspace.grep("retry").match_count == 2 and failed == [KeyError]
+    assert workspace.grep("retry").match_count == 2 and exceptions == [KeyError]
 
 
-def test_closed_is_closed(tree):
+def test_closed_workspace_refuses_calls(tree):
     workspace = forage.Workspace(tree, index=False)
     workspace.close()
     workspace.close()
@@ -542,19 +542,19 @@ def test_closed_is_closed(tree):
         workspace.grep("x")
 
 
-def test_an_index_of_ones_own(tree, tmp_path):
+def test_index_in_given_directory(tree, tmp_path):
     with forage.Workspace(tree, index=tmp_path / "indexes", watch=True) as workspace:
         workspace.build_index()
         assert workspace.grep("needle 4999").match_count == 1
     assert any((tmp_path / "indexes").rglob("*"))
 
 
-def test_an_index_that_is_being_made_is_kept_when_the_program_ends(tmp_path):
-    many = tmp_path / "many"
-    many.mkdir()
+def test_unfinished_index_is_saved_at_exit(tmp_path):
+    directory = tmp_path / "many"
+    directory.mkdir()
     for n in range(6000):
-        (many / f"{n}.txt").write_text(f"needle {n}\n" * 20)
-    # What a handler holds is never collected, and what a function has is before the program ends.
+        (directory / f"{n}.txt").write_text(f"needle {n}\n" * 20)
+    # An object that an exit handler holds is never collected. A local variable is collected before the exit.
     ends = {
         "global": "workspace = search()",
         "held": "import atexit; workspace = search(); atexit.register(lambda: workspace)",
@@ -566,7 +566,7 @@ def test_an_index_that_is_being_made_is_kept_when_the_program_ends(tmp_path):
             import forage
 
             def search():
-                workspace = forage.Workspace({str(many)!r}, index={str(tmp_path / name)!r}, watch=True)
+                workspace = forage.Workspace({str(directory)!r}, index={str(tmp_path / name)!r}, watch=True)
                 workspace.grep("needle 7$")
                 return workspace
 
@@ -576,38 +576,38 @@ def test_an_index_that_is_being_made_is_kept_when_the_program_ends(tmp_path):
         assert len(list((tmp_path / name).rglob("base"))) == 1, name
 
 
-def test_tools_are_described_for_each_provider(tree):
+def test_tool_definitions_for_each_provider(tree):
     workspace = forage.Workspace(tree, index=False)
     for format in ("openai", "openai-strict", "anthropic", "gemini", "mcp"):
         names = [tool.get("name") or tool["function"]["name"] for tool in workspace.tools(format)]
         assert "grep_search" in names and "read_file" in names, names
-        # One that is off by default can be named.
+        # A tool that is off by default can be named.
         only = workspace.tools(format, only=["read_file", "Search"])
         assert [tool.get("name") or tool["function"]["name"] for tool in only] == ["read_file", "Search"]
     with pytest.raises(forage.ArgumentError, match="readfile"):
         workspace.tools(only=["readfile"])
 
 
-def test_methods_say_what_they_take(tree):
+def test_method_signatures(tree):
     signature = inspect.signature(forage.Workspace.grep)
     assert list(signature.parameters)[:2] == ["self", "pattern"]
     assert signature.return_annotation is forage.GrepAnswer
-    takes = set(signature.parameters) - set(inspect.signature(forage.Workspace.grep_each).parameters)
-    assert takes == {"output", "max_results", "cursor"}
+    stream_excludes = set(signature.parameters) - set(inspect.signature(forage.Workspace.grep_each).parameters)
+    assert stream_excludes == {"output", "max_results", "cursor"}
 
 
-def test_an_interpreter_within_is_told_that_there_is_one_already(tree):
+def test_subinterpreter_cannot_import_the_package(tree):
     interpreters = pytest.importorskip("_xxsubinterpreters")
-    within = interpreters.create()
+    subinterpreter = interpreters.create()
     check = """
 try:
     import forage
     raise SystemError("it was imported")
 except ImportError as error:
-    # From 3.12 on Python itself refuses it.
+    # Since 3.12, Python itself refuses the import.
     assert any(why in str(error) for why in ("another interpreter", "does not support loading in subinterpreters")), error
 """
-    interpreters.run_string(within, check)
+    interpreters.run_string(subinterpreter, check)
     assert forage.Workspace(tree, index=False).grep("retry").match_count == 2
     with pytest.raises(forage.PathError):
         forage.Workspace(tree, index=False).read("nowhere")
@@ -615,7 +615,7 @@ except ImportError as error:
 
 @pytest.fixture
 def model(tmp_path):
-    """Starts a model that says what a script has it say, from the tests of the command line."""
+    """Starts the scripted model of the command line's tests. Its responses are the given turns."""
     children = []
 
     def start(turns):
@@ -633,81 +633,81 @@ def model(tmp_path):
 READS_MAIN = [{"calls": [{"tool": "read_file", "arguments": {"path": "src/main.py"}}]}, {"text": "In `src/main.py:5`."}]
 
 
-def test_a_question_is_answered(tree, model):
+def test_question_is_answered(tree, model):
     models = [{"provider": "scripted", "model": "scripted", "base_url": model(READS_MAIN)}]
     events = []
     workspace = forage.Workspace(tree, index=False, models=models)
-    asked = workspace.ask("Where is it retried?", watch=events.append)
-    assert asked.answer == "In `src/main.py:5`." and asked.answer in asked.text
-    assert asked.to_dict()["turns"][0]["calls"][0]["tool"] == "read_file"
+    answer = workspace.ask("Where is it retried?", watch=events.append)
+    assert answer.answer == "In `src/main.py:5`." and answer.answer in answer.text
+    assert answer.to_dict()["turns"][0]["calls"][0]["tool"] == "read_file"
     assert {"asking", "call_started", "call_ended"} <= {event["type"] for event in events}
 
     async def awaited():
-        heard = []
+        watched = []
         workspace = forage.AsyncWorkspace(tree, index=False, models=models)
-        asked = await workspace.ask("Where is it retried?", watch=heard.append)
+        answer = await workspace.ask("Where is it retried?", watch=watched.append)
         await asyncio.sleep(0)
-        return asked.answer, [event["type"] for event in heard]
+        return answer.answer, [event["type"] for event in watched]
 
-    answer, heard = asyncio.run(awaited())
-    assert answer == "In `src/main.py:5`." and "call_ended" in heard
+    answer, watched = asyncio.run(awaited())
+    assert answer == "In `src/main.py:5`." and "call_ended" in watched
 
 
-def test_a_question_without_an_answer_has_its_transcript(tree):
+def test_unanswered_question_has_a_transcript(tree):
     models = [{"provider": "nobody", "model": "x", "base_url": "http://127.0.0.1:9/v1"}]
     with pytest.raises(forage.ModelsFailedError) as raised:
         forage.Workspace(tree, index=False, models=models).ask("Where?")
     assert raised.value.transcript["question"] == "Where?"
 
 
-def example(name, *arguments, **variables):
+def run_example(name, *arguments, **variables):
     path = os.path.join(os.path.dirname(__file__), "../examples", name)
-    done = subprocess.run([sys.executable, path, *arguments], env={**os.environ, **variables}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    result = subprocess.run([sys.executable, path, *arguments], env={**os.environ, **variables}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def test_examples_run(tree, model):
-    said = example("search.py", str(tree))
-    assert "src/main.py" in said and "path None" in said
-    said = example("agent.py", str(tree), "Where is it retried?", BASE_URL=model(READS_MAIN), MODEL="scripted")
-    assert said == "In `src/main.py:5`.\n"
+    output = run_example("search.py", str(tree))
+    assert "src/main.py" in output and "path None" in output
+    output = run_example("agent.py", str(tree), "Where is it retried?", BASE_URL=model(READS_MAIN), MODEL="scripted")
+    assert output == "In `src/main.py:5`.\n"
 
 
-def test_examples_of_the_page_run(tree, monkeypatch, capsys):
+def test_documentation_page_examples_run(tree, monkeypatch, capsys):
     page = (Path(__file__).parents[3] / "docs/python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    # Those with frameworks are run where there are collections.
+    # test_collections.py runs the examples with frameworks.
     blocks = [block for block in blocks if "integrations" not in block]
     (tree / "path/to").mkdir(parents=True)
     (tree / "src").rename(tree / "path/to/repository")
     monkeypatch.chdir(tree)
     exec("".join(blocks), {})
-    said = capsys.readouterr().out
-    assert len(blocks) == 2 and "main.py [2, 3, 4, 5]" in said, said
+    output = capsys.readouterr().out
+    assert len(blocks) == 2 and "main.py [2, 3, 4, 5]" in output, output
 
 
-def test_examples_in_the_documentation_of_the_package_run(tree, monkeypatch):
+def test_docstring_examples_run(tree, monkeypatch):
     pytest.importorskip("langchain_core")
     pytest.importorskip("llama_index")
     monkeypatch.chdir(tree)
     modules = ["forage", "forage._workspace", "forage.sparse", "forage.integrations.langchain"]
-    given = {"forage": forage, "workspace": forage.Workspace(".", index=False)}
+    globals_ = {"forage": forage, "workspace": forage.Workspace(".", index=False)}
     for name in [*modules, "forage.integrations.llama_index"]:
         module = importlib.import_module(name)
-        failed, tried = doctest.testmod(module, extraglobs=given if name == "forage._workspace" else None)
-        # One example of each method, and of others.
-        least = 20 if name == "forage._workspace" else 1
-        assert failed == 0 and tried >= least, (module, failed, tried)
+        exceptions, tried = doctest.testmod(module, extraglobs=globals_ if name == "forage._workspace" else None)
+        # Each method has an example, and each other module has at least one.
+        minimum = 20 if name == "forage._workspace" else 1
+        assert exceptions == 0 and tried >= minimum, (module, exceptions, tried)
 
 
-def test_every_type_can_be_used(tree):
+def test_typed_program_runs(tree):
     typed = os.path.join(os.path.dirname(__file__), "typed.py")
-    done = subprocess.run([sys.executable, typed, str(tree)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run([sys.executable, typed, str(tree)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
 
 
-def test_the_program_of_the_package_is_started():
-    """The wheel of these tests has no program, and says so; `cargo xtask package --check` starts the one of a release."""
-    done = subprocess.run([sys.executable, "-m", "forage", "--version"], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.startswith("forage: error: this package was installed without"), done
+def test_missing_program_is_reported():
+    """The wheel of these tests contains no program. `cargo xtask package --check` starts the program of a release."""
+    result = subprocess.run([sys.executable, "-m", "forage", "--version"], capture_output=True, text=True)
+    assert result.returncode == 1 and result.stderr.startswith("forage: error: this package was installed without"), result

@@ -1,4 +1,4 @@
-"""The encoder beside FastEmbed's own, which needs nothing but lists of stop words."""
+"""Compares the sparse encoder with FastEmbed's own, which only needs stop word lists."""
 
 import json
 import os
@@ -17,42 +17,42 @@ TEXTS = [json.loads(line)["text"] for line in open(CRATE / "tests/golden/bm25.js
 
 @pytest.fixture(scope="module")
 def lists(tmp_path_factory):
-    place = tmp_path_factory.mktemp("bm25")
+    directory = tmp_path_factory.mktemp("bm25")
     for file in (CRATE / "src/stop_words").iterdir():
-        shutil.copy(file, place)
-    return str(place)
+        shutil.copy(file, directory)
+    return str(directory)
 
 
-def same(ours, theirs):
-    """Whether ids are equal, and weights in the 32 bits that are kept of them."""
+def equal(ours, theirs):
+    """Returns whether ids and 32-bit weights are equal."""
     assert ours.indices.dtype == theirs.indices.dtype
     weights = {int(index): np.float32(value) for index, value in zip(theirs.indices, theirs.values)}
     return weights == {int(index): value for index, value in zip(ours.indices, ours.values)}
 
 
 @pytest.mark.parametrize("settings", [{}, {"language": "german"}, {"disable_stemmer": True}])
-def test_numbers_are_fastembeds(lists, settings):
+def test_vectors_equal_those_of_fastembed(lists, settings):
     theirs = FastEmbeds("Qdrant/bm25", specific_model_path=lists, **settings)
     ours = SparseTextEmbedding("Qdrant/bm25", specific_model_path=lists, **settings)
     texts = TEXTS + ["Die Wiederholungen schlugen alle fehl", ""]
     expected = list(theirs.embed(texts))
     for given in ({}, {"parallel": 0}, {"parallel": 2, "batch_size": 7}, {"batch_size": 1}):
         documents = list(ours.embed(texts, **given))
-        assert len(documents) == len(texts) and all(map(same, documents, expected)), given
-    assert all(map(same, ours.passage_embed(texts), expected))
-    assert all(map(same, ours.query_embed(texts), theirs.query_embed(texts)))
-    assert same(next(ours.embed(texts[0])), expected[0]) and same(next(ours.query_embed("retries")), next(theirs.query_embed("retries")))
+        assert len(documents) == len(texts) and all(map(equal, documents, expected)), given
+    assert all(map(equal, ours.passage_embed(texts), expected))
+    assert all(map(equal, ours.query_embed(texts), theirs.query_embed(texts)))
+    assert equal(next(ours.embed(texts[0])), expected[0]) and equal(next(ours.query_embed("retries")), next(theirs.query_embed("retries")))
     assert os.listdir(lists)
 
 
-def test_a_vector_is_handed_on_as_fastembeds():
+def test_vector_converts_like_fastembed():
     [vector] = SparseTextEmbedding().embed(["retry retries"])
     assert vector.as_object()["indices"] is vector.indices
-    again = SparseEmbedding.from_dict(vector.as_dict())
-    assert (again.indices == vector.indices).all() and (again.values == vector.values).all()
+    restored = SparseEmbedding.from_dict(vector.as_dict())
+    assert (restored.indices == vector.indices).all() and (restored.values == vector.values).all()
 
 
-def test_what_is_not_there_is_told():
+def test_unsupported_arguments_raise():
     with pytest.raises(ValueError, match="Qdrant/bm25"):
         SparseTextEmbedding("prithivida/Splade_PP_en_v1")
     for settings in ({"k": 3.0}, {"langage": "german"}):

@@ -1,4 +1,4 @@
-"""Uses every type of the package. mypy and pyright check it strictly, and a test runs it: typed.py TREE."""
+"""Uses every type of the package: `typed.py TREE`. mypy and pyright check it in strict mode, and a test runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def on_telemetry(event: TelemetryEvent) -> None:
     calls.append(f"{event['tool']} {status} {event['latency_ms'] >= 0} {event.get('retrieval.status')}")
 
 
-def shown(event: AskEvent) -> str:
+def formatted(event: AskEvent) -> str:
     if event["type"] == "asking":
         return f"{event['model']} {event['turn']}/{event['turns']} {event['last']}"
     if event["type"] == "text":
@@ -50,8 +50,8 @@ def collections(workspace: forage.Workspace) -> list[int]:
     matches: list[forage.SearchRecord] = list(workspace.search("agian", fuzzy=2, context_lines=1, file_pattern="*.py"))
     numbers: list[int] = [match.data.line_number for match in matches]
     kept: forage.KeywordSearchAnswer = workspace.keyword_search("where is it tried again", ["again"])
-    whys: list[str] = [file.explanation for file in kept]
-    return [len(paths), len(entries), len(lines), len(numbers), len(whys)]
+    explanations: list[str] = [file.explanation for file in kept]
+    return [len(paths), len(entries), len(lines), len(numbers), len(explanations)]
 
 
 def streams(workspace: forage.Workspace) -> int:
@@ -83,7 +83,7 @@ def settings() -> forage.Workspace:
     return forage.Workspace(collection=collection, models=[model], filter=filter, on_telemetry=on_telemetry)
 
 
-async def awaited(tree: str) -> int:
+async def awaited_matches(tree: str) -> int:
     async with forage.AsyncWorkspace(tree, index=False) as workspace:
         grep, rank = await asyncio.gather(workspace.grep("again"), workspace.rank("again"))
         each: AsyncIterator[forage.GrepFile] = workspace.grep_each("again")
@@ -105,10 +105,10 @@ def main(tree: str) -> None:
     hits: list[forage.LookupHit] = list(looked_up)
     assert not looked_up and hits == [] and looked_up.status == "store_unavailable" and len(calls) == 1
     try:
-        forage.Workspace(tree, index=False, models=[{"model": "m", "base_url": "http://127.0.0.1:9/v1"}]).ask("?", watch=shown)
+        forage.Workspace(tree, index=False, models=[{"model": "m", "base_url": "http://127.0.0.1:9/v1"}]).ask("?", watch=formatted)
     except forage.ModelsFailedError as error:
         assert error.transcript is not None
-    assert asyncio.run(awaited(tree)) > 0
+    assert asyncio.run(awaited_matches(tree)) > 0
 
 
 if __name__ == "__main__":

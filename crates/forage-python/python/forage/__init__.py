@@ -28,7 +28,7 @@ from ._settings import (
 from ._workspace import SCHEMAS as _schemas
 from ._workspace import Asked, AsyncEach, AsyncWorkspace, Each, Workspace
 
-globals().update({of_code.__name__: of_code for of_code in _classes.values()})
+globals().update({error_class.__name__: error_class for error_class in _classes.values()})
 globals().update(_schemas.classes)
 globals().update(_schemas.words)
 
@@ -54,7 +54,7 @@ __all__ = [
     "TextEvent",
     "Workspace",
     "__version__",
-    *(of_code.__name__ for of_code in _classes.values()),
+    *(error_class.__name__ for error_class in _classes.values()),
     *_schemas.classes,
     *_schemas.words,
 ]

@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the program of this package with the arguments of this process, in its place where the system allows it."""
+    """Runs the program of this package with the arguments of this process. Replaces this process except on Windows."""
     name = "forage.exe" if os.name == "nt" else "forage"
     try:
         files = importlib.metadata.files("forage-search") or []

@@ -1,4 +1,4 @@
-"""Errors: one class for each code, so that each can be caught by itself, or all of them as :class:`ForageError`."""
+"""Exceptions: one class for each error code, and their base class :class:`ForageError`."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class ForageError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
-def _class(described: dict[str, str]) -> type[ForageError]:
-    members = {"__doc__": described["description"], "__module__": "forage", "code": described["code"]}
-    return type(described["name"], (ForageError,), members)
+def _class(description: dict[str, str]) -> type[ForageError]:
+    members = {"__doc__": description["description"], "__module__": "forage", "code": description["code"]}
+    return type(description["name"], (ForageError,), members)
 
 
-CLASSES = {described["code"]: _class(described) for described in json.loads(_forage.error_classes())}
+CLASSES = {description["code"]: _class(description) for description in json.loads(_forage.error_classes())}
 
 
 def make(code: str, message: str, hint: str | None, text: str, transcript: str | None) -> ForageError:
-    """Returns the exception of an error; the native part calls this."""
-    of_code = CLASSES.get(code, ForageError)
-    return of_code(message, hint, text, json.loads(transcript) if transcript else None)
+    """Creates the exception for an error. The native module calls this."""
+    error_class = CLASSES.get(code, ForageError)
+    return error_class(message, hint, text, json.loads(transcript) if transcript else None)

@@ -1,4 +1,4 @@
-"""Answers as objects: a class for each schema, whose fields are attributes."""
+"""Answers as objects. Each schema has a class with the fields as attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Record:
 
     __slots__ = ("_fields",)
 
-    #: The fields that each has.
+    #: The fields that every object of the class has.
     _required: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, fields: dict[str, Any]) -> None:
@@ -37,8 +37,8 @@ class Record:
 class Answer(Record):
     """An answer: ``text`` for a model or a person, and the records of the tool as attributes.
 
-    It is true if anything was found. The answers of methods are collections: their length and an iteration are those of the field
-    that has the results, such as ``files``.
+    It is true if anything was found. The answers of methods are collections: ``len`` and iteration use the field with the results,
+    such as ``files``.
     """
 
     __slots__ = ("_raw",)
@@ -75,35 +75,35 @@ Base = TypeVar("Base", bound=Record)
 
 
 class Schemas:
-    """The classes of the schemas, each made once."""
+    """The classes of the schemas. Each class is created once."""
 
     def __init__(self) -> None:
         self.classes: dict[str, type[Record]] = {}
         self.words: dict[str, Any] = {}
 
     def record(self, name: str, schema: dict[str, Any], parts: dict[str, Any]) -> type[Record]:
-        """The class of an object, by its name."""
-        return self.classes.get(name) or self._made(Record, name, schema, parts)
+        """Returns the class with this name. Creates it first if necessary."""
+        return self.classes.get(name) or self._create(Record, name, schema, parts)
 
     def answer(self, name: str, schema: dict[str, Any], items: str) -> type[Answer]:
         """Returns the class of a tool's answers, which are collections of the field ``items``."""
-        made = self._made(Answer, name, schema, schema["$defs"])
+        created = self._create(Answer, name, schema, schema["$defs"])
         if items:
-            setattr(made, "__iter__", lambda self: iter(getattr(self, items)))
-            setattr(made, "__len__", lambda self: len(self.to_dict()[items]))
-        return made
+            setattr(created, "__iter__", lambda self: iter(getattr(self, items)))
+            setattr(created, "__len__", lambda self: len(self.to_dict()[items]))
+        return created
 
-    def _made(self, base: type[Base], name: str, schema: dict[str, Any], parts: dict[str, Any]) -> type[Base]:
+    def _create(self, base: type[Base], name: str, schema: dict[str, Any], parts: dict[str, Any]) -> type[Base]:
         doc = schema.get("description", "")
         required = frozenset(schema.get("required", ()))
         members: dict[str, Any] = {"__doc__": doc, "__slots__": (), "__module__": "forage", "_required": required}
-        made: type[Base] = type(name, (base,), members)
-        self.classes[name] = made
-        # Behind that, as what it is made of can be of its own kind. What a class has by itself stays.
-        for field, of in schema["properties"].items():
+        created: type[Base] = type(name, (base,), members)
+        self.classes[name] = created
+        # The class must be registered before, because its fields can refer to it. Attributes of the base class take precedence.
+        for field, field_schema in schema["properties"].items():
             if not hasattr(base, field):
-                setattr(made, field, _field(field, self._read(of, parts), of.get("description", "")))
-        return made
+                setattr(created, field, _field(field, self._read(field_schema, parts), field_schema.get("description", "")))
+        return created
 
     def _read(self, schema: dict[str, Any], parts: dict[str, Any]) -> Optional[Read]:
         if "$ref" in schema:
@@ -120,12 +120,12 @@ class Schemas:
             return None if read is None else lambda values: [read(value) for value in values]
         if "anyOf" in schema:
             classes = [read for read in (self._read(one, parts) for one in schema["anyOf"]) if read is not None]
-            return None if not classes else lambda value: _first_that_fits(classes, value)(value)
+            return None if not classes else lambda value: _first_match(classes, value)(value)
         return None
 
 
 def _field(name: str, read: Optional[Read], description: str) -> property:
-    """The attribute of a field."""
+    """Creates the property of a field."""
 
     def get(self: Record) -> Any:
         value = self.to_dict().get(name)
@@ -134,7 +134,7 @@ def _field(name: str, read: Optional[Read], description: str) -> property:
     return property(get, doc=description)
 
 
-def _first_that_fits(classes: list[Any], value: Any) -> Any:
-    fits = (it for it in classes if not isinstance(it, type) or it._required <= value.keys())  # type: ignore[attr-defined,unused-ignore]
-    return next(fits, classes[0])
+def _first_match(classes: list[Any], value: Any) -> Any:
+    matches = (it for it in classes if not isinstance(it, type) or it._required <= value.keys())  # type: ignore[attr-defined,unused-ignore]
+    return next(matches, classes[0])
 

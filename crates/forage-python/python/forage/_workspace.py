@@ -1,6 +1,6 @@
 """Workspaces: directories, and the tools that search them.
 
-The methods are created from the tools of the native part.
+The methods are created from the tools of the native module.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ def _on_main_thread() -> bool:
 
 
 def _json(arguments: dict[str, Any] | str | None) -> str:
-    """Arguments as JSON; a model's are that already."""
+    """Returns arguments as JSON. A string is JSON that a model wrote."""
     if isinstance(arguments, str):
         return arguments or "{}"
     return json.dumps(arguments or {}, default=_path)
 
 
 def _path(value: Any) -> str:
-    """A path as text, which is all that is taken beside JSON's own types."""
+    """Returns a path as a string. Refuses other types that JSON can't represent."""
     path = os.fspath(value) if isinstance(value, os.PathLike) else None
     if not isinstance(path, str):
-        raise TypeError(f"{type(value).__name__} is neither a path nor what JSON has")
+        raise TypeError(f"{type(value).__name__} is neither a path nor a JSON value")
     return path
 
 
-def _settings(given: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in given.items() if value is not None}, default=_path)
+def _settings(settings: dict[str, Any]) -> str:
+    return json.dumps({name: value for name, value in settings.items() if value is not None}, default=_path)
 
 
 class Asked(Answer):
@@ -70,7 +70,7 @@ class Each(Iterator[Record]):
 
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None:
         self._pieces = pieces
-        self._of_piece, self._of_answer = piece, answer
+        self._piece_class, self._answer_class = piece, answer
         self._ready: deque[str] = deque()
         self._answer: Answer | None = None
 
@@ -87,23 +87,23 @@ class Each(Iterator[Record]):
             piece = self._next()
             if piece is not None:
                 return piece
-            told = self._pieces.next()
-            if told is None:
+            batch = self._pieces.next()
+            if batch is None:
                 raise StopIteration
-            self._take(told)
+            self._take(batch)
 
     def _next(self) -> Record | None:
-        """One of those that are there; another reader may take the last of them."""
+        """Returns a result that has arrived. Another reader may have taken the last one."""
         try:
-            return self._of_piece(json.loads(self._ready.popleft()))
+            return self._piece_class(json.loads(self._ready.popleft()))
         except IndexError:
             return None
 
-    def _take(self, told: tuple[list[str], Any]) -> None:
-        pieces, answer = told
+    def _take(self, batch: tuple[list[str], Any]) -> None:
+        pieces, answer = batch
         self._ready.extend(pieces)
         if answer is not None:
-            self._answer = self._of_answer(answer)
+            self._answer = self._answer_class(answer)
 
     def close(self) -> None:
         """Ends the search."""
@@ -137,13 +137,13 @@ class AsyncEach(AsyncIterator[Record]):
             if piece is not None:
                 return piece
             try:
-                told = await _awaited(lambda _, done: each._pieces.start(done))
+                batch = await _awaited(lambda _, done: each._pieces.start(done))
             except asyncio.CancelledError:
                 each.close()
                 raise
-            if told is None:
+            if batch is None:
                 raise StopAsyncIteration
-            each._take(told)
+            each._take(batch)
 
     def close(self) -> None:
         """Ends the search."""
@@ -156,7 +156,7 @@ class AsyncEach(AsyncIterator[Record]):
         self.close()
 
 
-#: Arguments of a workspace that the native part takes by themselves.
+#: Arguments of a workspace that are passed to the native module separately.
 _NO_SETTINGS = ("self", "paths", "on_telemetry", "__class__")
 
 
@@ -260,7 +260,7 @@ class Workspace(_Opened):
             >>> workspace.call("grep_search", '{"pattern": "retry"}').found
             True
         """
-        return _of_tool(name)(self._raw.call(name, _json(arguments), _forage.Stop(), _on_main_thread()))
+        return _answer_class(name)(self._raw.call(name, _json(arguments), _forage.Stop(), _on_main_thread()))
 
     def ask(self, question: str, watch: Callable[[AskEvent], object] | None = None) -> Asked:
         """Answers a question with an agent that uses the tools. The workspace needs `models`.
@@ -269,8 +269,8 @@ class Workspace(_Opened):
             question: The question.
             watch: Called with each event while the question is answered, on another thread.
         """
-        told = _watcher(watch)
-        return Asked(self._raw.ask(question, _forage.Stop(), _on_main_thread(), told))
+        callback = _watcher(watch)
+        return Asked(self._raw.ask(question, _forage.Stop(), _on_main_thread(), callback))
 
     def build_index(self) -> None:
         """Builds the index, or updates it."""
@@ -293,8 +293,8 @@ class AsyncWorkspace(_Opened):
             name: Name of the tool, as in its definition.
             arguments: Arguments of the tool, as a dictionary or as the JSON that the model wrote.
         """
-        given = _json(arguments)
-        return _of_tool(name)(await _awaited(lambda stop, done: self._raw.start(name, given, stop, done)))
+        arguments_json = _json(arguments)
+        return _answer_class(name)(await _awaited(lambda stop, done: self._raw.start(name, arguments_json, stop, done)))
 
     async def ask(self, question: str, watch: Callable[[AskEvent], object] | None = None) -> Asked:
         """Answers a question with an agent that uses the tools. The workspace needs `models`.
@@ -303,15 +303,15 @@ class AsyncWorkspace(_Opened):
             question: The question.
             watch: Called with each event while the question is answered, in the event loop.
         """
-        told = None
+        callback = None
         if watch is not None:
             loop, inner = asyncio.get_running_loop(), watch
 
-            def hand(event: AskEvent) -> None:
+            def forward(event: AskEvent) -> None:
                 loop.call_soon_threadsafe(inner, event)
 
-            told = _watcher(hand)
-        return Asked(await _awaited(lambda stop, done: self._raw.start_ask(question, stop, told, done)))
+            callback = _watcher(forward)
+        return Asked(await _awaited(lambda stop, done: self._raw.start_ask(question, stop, callback, done)))
 
     async def build_index(self) -> None:
         """Builds the index, or updates it."""
@@ -337,7 +337,7 @@ class AsyncWorkspace(_Opened):
 ANSWERS: dict[str, type[Answer]] = {}
 
 
-def _of_tool(name: str) -> type[Answer]:
+def _answer_class(name: str) -> type[Answer]:
     return ANSWERS.get(name, Answer)
 
 
@@ -359,7 +359,7 @@ async def _awaited(start: Callable[[Any, Callable[[Any, Any], None]], None]) -> 
             future.set_exception(error)
 
     def done(answer: Any, error: Any) -> None:
-        # A loop that is closed by then has nobody who waits.
+        # Nothing awaits the result after the loop has been closed.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, answer, error)
 
@@ -367,13 +367,13 @@ async def _awaited(start: Callable[[Any, Callable[[Any, Any], None]], None]) -> 
     try:
         return await future
     except BaseException:
-        # Cancelled, or closed by whoever held the coroutine.
+        # The task was cancelled, or the owner of the coroutine closed it.
         stop.cancel()
         raise
 
 
 def _annotation(schema: dict[str, Any]) -> Any:
-    """The type of a parameter."""
+    """Returns the type annotation of a parameter."""
     if "anyOf" in schema:
         return Union[tuple(_annotation(one) for one in schema["anyOf"])]
     if "enum" in schema:
@@ -385,17 +385,17 @@ def _annotation(schema: dict[str, Any]) -> Any:
 
 def _signature(schema: dict[str, Any], result: Any) -> inspect.Signature:
     required = schema.get("required", [])
-    # What is needed and where it is looked for go without a name.
+    # Required parameters and `path` are also positional.
     fields = sorted(schema["properties"].items(), key=lambda field: (field[0] not in required, field[0] != "path"))
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
     for name, field in fields:
-        goes_without = name in required or name == "path"
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if goes_without else inspect.Parameter.KEYWORD_ONLY
-        of_type = _annotation(field)
+        is_positional = name in required or name == "path"
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if is_positional else inspect.Parameter.KEYWORD_ONLY
+        annotation = _annotation(field)
         if name in required:
-            parameters.append(inspect.Parameter(name, kind, annotation=of_type))
+            parameters.append(inspect.Parameter(name, kind, annotation=annotation))
         else:
-            parameters.append(inspect.Parameter(name, kind, default=None, annotation=Optional[of_type]))
+            parameters.append(inspect.Parameter(name, kind, default=None, annotation=Optional[annotation]))
     return inspect.Signature(parameters, return_annotation=result)
 
 
@@ -406,8 +406,8 @@ def _documentation(docstring: str, example: str) -> str:
     return f"{docstring}\n\nExample:\n{lines}\n"
 
 
-def _given(signature: inspect.Signature, tool: str, args: tuple[Any, ...], arguments: dict[str, Any]) -> str:
-    # The native part checks the names; this only names what was given by position.
+def _arguments_json(signature: inspect.Signature, tool: str, args: tuple[Any, ...], arguments: dict[str, Any]) -> str:
+    # The native module checks the names. We only name the positional arguments.
     if args:
         try:
             bound = signature.bind_partial(None, *args)
@@ -431,56 +431,56 @@ def _add(method: dict[str, Any]) -> None:
     tool, name = method["tool"], method["name"]
     arguments_schema = method["arguments"]
     signature = _signature(arguments_schema, Answer)
-    schema, called = method["answer"], class_of_answer(name)
-    of_answer = ANSWERS[tool] = SCHEMAS.answer(called, schema, method["items"])
+    schema, class_name = method["answer"], class_of_answer(name)
+    answer_class = ANSWERS[tool] = SCHEMAS.answer(class_name, schema, method["items"])
     # The answer of another root has no text.
-    fields = {field: of for field, of in schema["properties"].items() if field != "other_roots"}
-    of_root = SCHEMAS.record(f"{called}OfRoot", {**schema, "properties": fields}, schema["$defs"])
+    fields = {field: field_schema for field, field_schema in schema["properties"].items() if field != "other_roots"}
+    root_class = SCHEMAS.record(f"{class_name}OfRoot", {**schema, "properties": fields}, schema["$defs"])
     unread = SCHEMAS.record("UnreadRoot", schema["$defs"]["UnreadRoot"], {})
 
     def other_roots(self: Answer) -> list[Record]:
         others = self.to_dict().get("other_roots", [])
-        return [(of_root if of_root._required <= other.keys() else unread)(other) for other in others]
+        return [(root_class if root_class._required <= other.keys() else unread)(other) for other in others]
 
-    setattr(of_answer, "other_roots", property(other_roots, doc="The answers of the other roots."))
+    setattr(answer_class, "other_roots", property(other_roots, doc="The answers of the other roots."))
 
     def call(self: Any, /, *args: Any, **arguments: Any) -> Answer:
-        given = _given(signature, name, args, arguments)
-        return of_answer(self._raw.call(name, given, _forage.Stop(), _on_main_thread(), True))
+        arguments_json = _arguments_json(signature, name, args, arguments)
+        return answer_class(self._raw.call(name, arguments_json, _forage.Stop(), _on_main_thread(), True))
 
     async def call_async(self: Any, /, *args: Any, **arguments: Any) -> Answer:
-        given = _given(signature, name, args, arguments)
-        return of_answer(await _awaited(lambda stop, done: self._raw.start(name, given, stop, done, True)))
+        arguments_json = _arguments_json(signature, name, args, arguments)
+        return answer_class(await _awaited(lambda stop, done: self._raw.start(name, arguments_json, stop, done, True)))
 
     example = method["python"]
-    made: list[tuple[type[_Opened], str, Any, dict[str, Any], Any, str]] = [
-        (Workspace, name, call, arguments_schema, of_answer, _documentation(method["docstring"], example)),
-        (AsyncWorkspace, name, call_async, arguments_schema, of_answer, method["docstring"]),
+    methods: list[tuple[type[_Opened], str, Any, dict[str, Any], Any, str]] = [
+        (Workspace, name, call, arguments_schema, answer_class, _documentation(method["docstring"], example)),
+        (AsyncWorkspace, name, call_async, arguments_schema, answer_class, method["docstring"]),
     ]
     if method["each"]:
         each_schema, piece = method["each"]["arguments"], method["each"]["piece"]
-        of_each = _signature(each_schema, Each)
-        of_piece = SCHEMAS.record(piece["title"], piece, piece.get("$defs", {}))
+        each_signature = _signature(each_schema, Each)
+        piece_class = SCHEMAS.record(piece["title"], piece, piece.get("$defs", {}))
 
         def each(self: Any, /, *args: Any, **arguments: Any) -> Each:
-            given = _given(of_each, name, args, arguments)
-            return Each(self._raw.each(name, given, _forage.Stop()), of_piece, of_answer)
+            arguments_json = _arguments_json(each_signature, name, args, arguments)
+            return Each(self._raw.each(name, arguments_json, _forage.Stop()), piece_class, answer_class)
 
         def each_async(self: Any, /, *args: Any, **arguments: Any) -> AsyncEach:
-            given = _given(of_each, name, args, arguments)
-            return AsyncEach(self._raw.each(name, given, _forage.Stop()), of_piece, of_answer)
+            arguments_json = _arguments_json(each_signature, name, args, arguments)
+            return AsyncEach(self._raw.each(name, arguments_json, _forage.Stop()), piece_class, answer_class)
 
         docstring = method["each"]["docstring"]
-        made += [
+        methods += [
             (Workspace, f"{name}_each", each, each_schema, Each, docstring),
             (AsyncWorkspace, f"{name}_each", each_async, each_schema, AsyncEach, docstring),
         ]
-    for of_class, called, function, takes, result, docstring in made:
-        function.__name__ = called
-        function.__qualname__ = f"{of_class.__name__}.{called}"
+    for owner, method_name, function, parameters, result, docstring in methods:
+        function.__name__ = method_name
+        function.__qualname__ = f"{owner.__name__}.{method_name}"
         function.__doc__ = docstring
-        function.__signature__ = _signature(takes, result)
-        setattr(of_class, called, function)
+        function.__signature__ = _signature(parameters, result)
+        setattr(owner, method_name, function)
 
 
 for _method in METHODS:

@@ -1,4 +1,4 @@
-"""Sparse vectors as FastEmbed makes them: `SparseTextEmbedding("Qdrant/bm25")` in its place.
+"""Sparse vectors equal to those of FastEmbed: `SparseTextEmbedding("Qdrant/bm25")` is a replacement for its class.
 
 >>> from forage.sparse import SparseTextEmbedding
 >>> model = SparseTextEmbedding("Qdrant/bm25")
@@ -6,7 +6,7 @@
 >>> len(document.indices)
 3
 
-The arrays are numpy's, which has to be installed.
+The arrays are numpy arrays, so numpy must be installed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SparseEmbedding:
     indices: NDArray[np.int64]
 
     def as_object(self) -> dict[str, NDArray[Any]]:
-        """Returns both arrays by their names."""
+        """Returns both arrays by name."""
         return {"values": self.values, "indices": self.indices}
 
     def as_dict(self) -> dict[int, float]:
@@ -41,7 +41,7 @@ class SparseEmbedding:
 
     @classmethod
     def from_dict(cls, data: dict[int, float]) -> SparseEmbedding:
-        """The vector of such weights."""
+        """Creates a vector from the weight of each index."""
         return cls(np.array(list(data.values()), dtype=np.float32), np.array(list(data), dtype=np.int64))
 
 
@@ -52,10 +52,10 @@ def _embedding(vector: tuple[bytes, bytes]) -> SparseEmbedding:
 
 
 class SparseTextEmbedding:
-    """FastEmbed's `Qdrant/bm25`: the same ids and weights for the same texts, rounded to 32 bits as Qdrant keeps them.
+    """FastEmbed's `Qdrant/bm25`: the same ids and weights for the same texts, rounded to 32 bits as Qdrant stores them.
 
-    ``language`` and ``disable_stemmer`` mean what they do there. Nothing is downloaded: what FastEmbed takes for that, and for
-    devices, has no meaning here. Other numbers than its own (``k``, ``b``, ``avg_len``) are not taken.
+    ``language`` and ``disable_stemmer`` have the same meaning as in FastEmbed. Nothing is downloaded, so FastEmbed's arguments for
+    downloads and devices have no effect. Other values of ``k``, ``b`` and ``avg_len`` than the defaults are not supported.
     """
 
     def __init__(
@@ -74,23 +74,23 @@ class SparseTextEmbedding:
         specific_model_path: str | None = None,
     ) -> None:
         if model_name != BM25:
-            raise ValueError(f"{model_name!r} is not one of the models here: {BM25}")
+            raise ValueError(f"unknown model {model_name!r}; the only supported model is {BM25}")
         self.model_name = model_name
         self._raw = _forage.RawBm25(language, not disable_stemmer)
 
     def embed(
         self, documents: str | Iterable[str], batch_size: int = 256, parallel: int | None = None, **_: Any
     ) -> Iterator[SparseEmbedding]:
-        """Returns the vectors of documents. ``parallel`` is how many threads make those of a batch; 0 for all there are."""
+        """Returns the vectors of documents. ``parallel`` is the number of threads for a batch. 0 uses one per processor."""
         texts = iter([documents] if isinstance(documents, str) else documents)
         if batch_size < 1 or (parallel is not None and parallel < 0):
-            raise ValueError("`batch_size` is at least 1, and `parallel` at least 0")
+            raise ValueError("`batch_size` must be at least 1, and `parallel` at least 0")
         threads = 1 if parallel is None else parallel
         while batch := list(islice(texts, batch_size)):
             yield from map(_embedding, self._raw.documents(batch, threads))
 
     def passage_embed(self, texts: Iterable[str], **settings: Any) -> Iterator[SparseEmbedding]:
-        """As :meth:`embed`."""
+        """Returns the vectors of documents, like :meth:`embed`."""
         yield from self.embed(texts, **settings)
 
     def query_embed(self, query: str | Iterable[str], **_: Any) -> Iterator[SparseEmbedding]:

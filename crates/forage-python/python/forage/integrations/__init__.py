@@ -1,1 +1,1 @@
-"""What other frameworks call: each module needs the framework that it is called after."""
+"""Integrations with other frameworks. Each module requires the framework that it is named after."""

@@ -1,4 +1,4 @@
-"""Code that answers a query, as retrievers hand it on."""
+"""Ranked code for the retrievers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from forage import RankAnswer
 
 
 class CodeBlock(NamedTuple):
-    """Lines of a file. The id is its path with the numbers of the first and last line, the same in every call."""
+    """Lines of a file. The id is the path with the numbers of the first and last line, and is the same in every call."""
 
     id: str
     text: str
@@ -17,7 +17,7 @@ class CodeBlock(NamedTuple):
 
 
 def blocks(answer: RankAnswer) -> list[CodeBlock]:
-    """The lines of each place with what is known of it, the best file first."""
+    """Returns the lines of each result with their metadata, best file first."""
     return [
         CodeBlock(
             f"{file.path}:{code.start_line}-{code.end_line}",

@@ -1,4 +1,4 @@
-"""Points of a collection that have the words of a query, as retrievers hand them on."""
+"""Looked-up points of a collection for the retrievers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forage import AsyncWorkspace, LookupAnswer, Workspace
 
 
 class Point(NamedTuple):
-    """A point: ``metadata`` is its payload without the text, or what LlamaIndex and LangChain keep as metadata in it."""
+    """A point. ``metadata`` is the payload without the text, or the metadata that LlamaIndex or LangChain stored in the payload."""
 
     id: str
     text: str
@@ -21,7 +21,7 @@ class Point(NamedTuple):
 
 
 class Points:
-    """Looks words up in a collection. What could not be looked up, as where the server is away, has no points."""
+    """Looks up the terms of queries in a collection. A failed lookup returns no points, for example if the server is unreachable."""
 
     def __init__(
         self,
@@ -32,12 +32,12 @@ class Points:
         on_telemetry: Optional[Callable[[dict[str, Any]], None]],
     ) -> None:
         collection = {"payload": ["*"], **collection}
-        opened: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "collection": collection,
             "show_secrets": show_secrets,
             "on_telemetry": on_telemetry,
         }
-        self._workspace, self._async_workspace = Workspace(**opened), AsyncWorkspace(**opened)
+        self._workspace, self._async_workspace = Workspace(**settings), AsyncWorkspace(**settings)
         self._text_field: str = collection.get("text_field") or "text"
         self._arguments: dict[str, Any] = {"max_results": top_k, "filter": filter}
 
@@ -58,13 +58,13 @@ class Points:
         node = _node(payload)
         text = payload.get(self._text_field)
         if not isinstance(text, str):
-            # A collection that says how it was encoded is searched as it is.
+            # LlamaIndex stores the text in the node.
             text = str(node.get("text") or (node.get("text_resource") or {}).get("text") or "")
         metadata = node.get("metadata")
         if metadata is None and "page_content" in payload:
             metadata = payload.get("metadata")
         if not isinstance(metadata, dict):
-            # FastEmbed and others keep the text in fields of their own, from which it was copied.
+            # FastEmbed and others store another copy of the text in a field of their own.
             copies = ("document", "page_content")
             metadata = {
                 name: value
@@ -75,7 +75,7 @@ class Points:
 
 
 def _node(payload: dict[str, Any]) -> dict[str, Any]:
-    """The node that LlamaIndex put into a payload; an empty one in a payload of others."""
+    """Returns the node that LlamaIndex stored in a payload, or an empty dictionary."""
     try:
         node = json.loads(payload.get("_node_content", "{}"))
     except (TypeError, ValueError):

@@ -9,7 +9,7 @@ from forage import ForageError, Workspace
 
 
 class CalledTool(NamedTuple):
-    """A tool: its arguments as a JSON schema, and the function that returns what the model is told."""
+    """A tool: the JSON schema of its arguments, and the function that returns the text for the model."""
 
     name: str
     description: str
@@ -29,7 +29,7 @@ def _caller(workspace: Workspace, name: str) -> Callable[..., str]:
         try:
             return workspace.call(name, arguments).text
         except ForageError as error:
-            # The model can mend its call.
+            # The model can correct its call.
             return f"Error: {error.text}"
 
     return call

@@ -1,4 +1,4 @@
-"""For LangChain: retrievers over files and over a collection, and the tools of a workspace."""
+"""Retrievers for LangChain over files and over a collection, and the tools of a workspace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._tools import called_tools
 
 
 class ForageRetriever(BaseRetriever):
-    """Ranks the files of a workspace for a query, and hands on the lines that help most.
+    """Ranks the files of a workspace for a query, and returns their most relevant lines.
 
     >>> import forage
     >>> from forage.integrations.langchain import ForageRetriever
@@ -31,9 +31,9 @@ class ForageRetriever(BaseRetriever):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     workspace: Workspace
-    #: Without one, awaited calls are made by a thread.
+    #: Without it, async calls run on a thread.
     async_workspace: Optional[AsyncWorkspace] = None
-    #: Tokens of code, of all documents together.
+    #: Maximum tokens of code in all documents together.
     code_tokens: int = 4000
     #: Further arguments of `rank`, such as `path` or `languages`.
     arguments: dict[str, Any] = {}
@@ -54,10 +54,10 @@ class ForageRetriever(BaseRetriever):
 
 
 class ForageKeywordRetriever(BaseRetriever):
-    """Looks the words of a query up in a collection of sparse vectors, and hands on the points that have them.
+    """Looks up the terms of a query in a collection of sparse vectors, and returns the points that contain them.
 
-    A document has the id of its point, the whole text, and the payload as metadata; best first, and the same for the same
-    query. Where the server is away there are none, of which ``on_telemetry`` is told.
+    A document has the id of its point, the whole text, and the payload as metadata. The order is deterministic, best first. If the
+    server is unreachable, there are no documents, and ``on_telemetry`` gets an event that says so.
 
     >>> from forage.integrations.langchain import ForageKeywordRetriever
     >>> collection = {"url": "http://127.0.0.1:1", "name": "docs", "encoder": "bm42"}
@@ -67,15 +67,15 @@ class ForageKeywordRetriever(BaseRetriever):
     []
     """
 
-    #: As of a `forage.Workspace`: the ``url`` of a server or a ``directory``, ``name``, ``encoder``, …
+    #: Settings as for a `forage.Workspace`: the ``url`` of a server or a ``directory``, ``name``, ``encoder``, …
     collection: dict[str, Any]
-    #: Documents; those that the collection's settings say without it.
+    #: Maximum number of documents (default: ``top_k`` of the collection's settings).
     top_k: Optional[int] = None
     #: Conditions on payload fields, such as ``["modality=text"]``.
     filter: Optional[list[str]] = None
-    #: Secrets are taken out of texts and metadata otherwise.
+    #: Return secrets unchanged. By default they are removed from texts and metadata.
     show_secrets: bool = False
-    #: Is called with an event for each lookup.
+    #: Called with an event for each lookup.
     on_telemetry: Optional[Callable[[dict[str, Any]], None]] = None
     #: Adds ``score`` to the metadata.
     with_score: bool = False
@@ -96,7 +96,7 @@ class ForageKeywordRetriever(BaseRetriever):
 
 
 def forage_tools(workspace: Workspace, only: Optional[list[str]] = None) -> list[BaseTool]:
-    """Returns the tools of a workspace for an agent; ``only`` those that are named.
+    """Returns the tools of a workspace for an agent. ``only`` names the tools to return.
 
     >>> import forage
     >>> from forage.integrations.langchain import forage_tools

@@ -1,4 +1,4 @@
-"""For LlamaIndex: retrievers over files and over a collection, and the tools of a workspace."""
+"""Retrievers for LlamaIndex over files and over a collection, and the tools of a workspace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._tools import called_tools
 
 
 class ForageRetriever(BaseRetriever):
-    """Ranks the files of a workspace for a query, and hands on the lines that help most.
+    """Ranks the files of a workspace for a query, and returns their most relevant lines.
 
     >>> import forage
     >>> from forage.integrations.llama_index import ForageRetriever
@@ -36,7 +36,7 @@ class ForageRetriever(BaseRetriever):
         code_tokens: int = 4000,
         **arguments: Any,
     ) -> None:
-        """``code_tokens`` are those of all nodes together, ``arguments`` further ones of `rank`, such as `path`."""
+        """``code_tokens`` limits the code of all nodes together. ``arguments`` are further arguments of `rank`, such as `path`."""
         super().__init__()
         self._workspace, self._async_workspace = workspace, async_workspace
         self._arguments = {"code_tokens": code_tokens, **arguments}
@@ -51,11 +51,11 @@ class ForageRetriever(BaseRetriever):
 
 
 class ForageKeywordRetriever(BaseRetriever):
-    """Looks the words of a query up in a collection of sparse vectors, and hands on the points that have them.
+    """Looks up the terms of a query in a collection of sparse vectors, and returns the points that contain them.
 
-    A node has the id of its point, the whole text, and the payload as metadata; in a collection that LlamaIndex filled it is the
-    node that was put in. Best first, and the same for the same query. Where the server is away there are none, of which
-    ``on_telemetry`` is told.
+    A node has the id of its point, the whole text, and the payload as metadata. In a collection that LlamaIndex filled, it is the
+    original node. The order is deterministic, best first. If the server is unreachable, there are no nodes, and ``on_telemetry``
+    gets an event that says so.
 
     >>> from forage.integrations.llama_index import ForageKeywordRetriever
     >>> collection = {"url": "http://127.0.0.1:1", "name": "docs", "encoder": "bm42"}
@@ -73,10 +73,10 @@ class ForageKeywordRetriever(BaseRetriever):
         show_secrets: bool = False,
         on_telemetry: Optional[Callable[[dict[str, Any]], None]] = None,
     ) -> None:
-        """``collection`` is that of a `forage.Workspace`: the ``url`` of a server or a ``directory``, ``name``, ``encoder``, …
+        """``collection`` has settings as for a `forage.Workspace`: the ``url`` of a server or a ``directory``, ``name``, ``encoder``, …
 
-        ``filter`` are conditions on payload fields, such as ``["modality=text"]``. Secrets are taken out of texts and metadata
-        unless ``show_secrets``. ``on_telemetry`` is called with an event for each lookup.
+        ``filter`` has conditions on payload fields, such as ``["modality=text"]``. Secrets are removed from texts and metadata
+        unless ``show_secrets`` is true. ``on_telemetry`` is called with an event for each lookup.
         """
         super().__init__()
         self._points = Points(collection, top_k, filter, show_secrets, on_telemetry)
@@ -89,7 +89,7 @@ class ForageKeywordRetriever(BaseRetriever):
 
 
 def forage_tools(workspace: Workspace, only: Optional[list[str]] = None) -> list[FunctionTool]:
-    """Returns the tools of a workspace for an agent; ``only`` those that are named.
+    """Returns the tools of a workspace for an agent. ``only`` names the tools to return.
 
     >>> import forage
     >>> from forage.integrations.llama_index import forage_tools
@@ -119,7 +119,7 @@ def _node(point: Point) -> NodeWithScore:
     node: BaseNode = TextNode(text=point.text, metadata=point.metadata)
     if "_node_content" in point.payload:
         try:
-            # With its relations, and what of its metadata a model does not see.
+            # This restores relationships and the list of metadata that is hidden from models.
             node = metadata_dict_to_node(point.payload, point.text or None)
         except ValueError:
             # Written by another version.
@@ -129,7 +129,7 @@ def _node(point: Point) -> NodeWithScore:
 
 
 def _arguments(schema: dict[str, Any]) -> type[BaseModel]:
-    """A model with this JSON schema; what it does not fit, the tool itself says."""
+    """Creates a pydantic model with this JSON schema. It validates nothing, because the tool itself checks its arguments."""
 
     class Arguments(BaseModel):
         @classmethod
