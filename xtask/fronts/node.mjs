@@ -1,9 +1,9 @@
-// Makes the calls of a test through the Node package: TREE REQUESTS.
+// Makes a test's calls with the Node package. Arguments: TREE REQUESTS.
 import { ForageError, Workspace } from "forage-search";
 
 const METHODS = { grep_search: "grep", Search: "search", search_index: "rank", list_directory: "list", read_file: "read", count_words: "count" };
 
-/** Records with the names that the other fronts have. */
+/** Renames the fields of records to snake case, as in the other front ends. */
 function printed(records) {
   const renamed = (value) =>
     value && typeof value === "object" && !Array.isArray(value)

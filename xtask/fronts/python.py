@@ -1,4 +1,4 @@
-"""Makes the calls of a test through the Python package: TREE REQUESTS."""
+"""Makes a test's calls with the Python package. Arguments: TREE REQUESTS."""
 
 import json
 import sys
