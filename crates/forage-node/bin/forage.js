@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the program: one that was built here, or that of this machine's package. `forage setup` writes the program itself into
-// clients, so that no Node process runs in between.
+// Starts the program: a local build, or the one in the package for this platform. `forage setup` writes the path of the program
+// itself into the configuration of clients, so that no Node process runs in between.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -13,26 +13,26 @@ const name = `@forage-search/${platform}`;
 
 function program() {
   const file = process.platform === "win32" ? "forage.exe" : "forage";
-  // Not by `require.resolve`, which takes `./forage` for this file.
-  const built = path.join(__dirname, file);
-  if (fs.existsSync(built)) {
-    return built;
+  // `require.resolve` would resolve `./forage` to this file.
+  const local = path.join(__dirname, file);
+  if (fs.existsSync(local)) {
+    return local;
   }
   try {
     return path.join(path.dirname(require.resolve(`${name}/package.json`)), file);
   } catch {
     const { optionalDependencies } = require("../package.json");
-    const why =
+    const reason =
       name in optionalDependencies
         ? `its package ${name} is not installed: install again without --omit=optional (Linux needs glibc)`
         : `there is no package for ${platform}: build it from source, see the README`;
-    process.stderr.write(`forage: error: ${why}\n`);
+    process.stderr.write(`forage: error: ${reason}\n`);
     process.exit(2);
   }
 }
 
 const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
-// The terminal sends Ctrl-C to both processes. Other signals that end this process are passed on, and the program's end is awaited.
+// The terminal sends Ctrl-C to both processes. We pass on the other termination signals, and wait until the program ends.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));

@@ -13,7 +13,7 @@ interface Message {
 const TURNS = 12;
 const { BASE_URL, API_KEY = "none", MODEL } = process.env;
 
-/** What the model says next, by the interface that most providers have. */
+/** Requests the model's next message with the chat completions API, which most providers support. */
 async function complete(messages: Message[], tools: object[]): Promise<Message> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${API_KEY}` };
   const body = JSON.stringify({ model: MODEL, messages, tools });
@@ -29,8 +29,8 @@ async function ask(workspace: Workspace, question: string): Promise<string> {
     messages.push(message);
     if (!message.tool_calls?.length) return message.content ?? "";
     for (const { id, function: call } of message.tool_calls) {
-      const told = (error: unknown) => (error instanceof ForageError ? error : Promise.reject(error));
-      const { text } = await workspace.call(call.name, call.arguments).catch(told);
+      const asResult = (error: unknown) => (error instanceof ForageError ? error : Promise.reject(error));
+      const { text } = await workspace.call(call.name, call.arguments).catch(asResult);
       messages.push({ role: "tool", tool_call_id: id, content: text });
     }
   }

@@ -1,4 +1,4 @@
-// What a program does with a workspace: `node search.js PATH`.
+// Shows how a program uses a workspace: `node search.js PATH`.
 import { PathError, Workspace } from "forage-search";
 
 const [path = "."] = process.argv.slice(2);

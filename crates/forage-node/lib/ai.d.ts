@@ -1,7 +1,7 @@
 import type { Tool } from "ai";
 import type { Workspace } from "./index.js";
 
-/** Returns the tools of a workspace for `generateText` and its like, by their names; `only` those that are named. */
+/** Returns the tools of a workspace by name, for functions such as `generateText`. `only` names the tools to return. */
 export declare function forageTools(
   workspace: Workspace,
   options?: { only?: readonly string[] },

@@ -3,10 +3,10 @@
 
 const { jsonSchema, tool } = require("ai");
 
-/** The tools of a workspace, by their names. An error is told to the model, as it is what can be mended. */
+/** Returns the tools of a workspace by name. An error is returned as text, because the model can correct its call. */
 function forageTools(workspace, { only } = {}) {
   const definitions = workspace.tools("mcp", { only });
-  const made = ({ name, title, description, inputSchema }) => {
+  const create = ({ name, title, description, inputSchema }) => {
     const execute = async (given, { abortSignal } = {}) => {
       try {
         return (await workspace.call(name, given, { signal: abortSignal })).text;
@@ -17,7 +17,7 @@ function forageTools(workspace, { only } = {}) {
     };
     return [name, tool({ title, description, inputSchema: jsonSchema(inputSchema), execute })];
   };
-  return Object.fromEntries(definitions.map(made));
+  return Object.fromEntries(definitions.map(create));
 }
 
 module.exports = { forageTools };

@@ -1,4 +1,4 @@
-// Answers, whose records are read when they are asked for.
+// Answers. Their records are parsed on first access.
 "use strict";
 
 const { inCamelCase } = require("./names.js");
@@ -48,9 +48,9 @@ class Answer {
 class Asked {
   #records;
 
-  constructor(told) {
-    this.text = told.text;
-    this.#records = JSON.parse(told.records);
+  constructor(raw) {
+    this.text = raw.text;
+    this.#records = JSON.parse(raw.records);
   }
 
   get answer() {

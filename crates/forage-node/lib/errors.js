@@ -1,4 +1,4 @@
-// Errors: one class for each code, so that each can be told by itself, or all of them as `ForageError`.
+// Errors: one class for each error code, and their base class `ForageError`.
 "use strict";
 
 const native = require("./native.js");
@@ -12,8 +12,8 @@ class ForageError extends Error {
     this.transcript = transcript;
   }
 }
-const NAMED = { writable: true, configurable: true };
-Object.defineProperty(ForageError.prototype, "name", { ...NAMED, value: "ForageError" });
+const ATTRIBUTES = { writable: true, configurable: true };
+Object.defineProperty(ForageError.prototype, "name", { ...ATTRIBUTES, value: "ForageError" });
 
 const classes = {};
 const byCode = new Map();
@@ -25,19 +25,19 @@ for (const { code, name } of JSON.parse(native.errorClasses())) {
       }
     },
   }[name];
-  Object.defineProperty(classes[name].prototype, "name", { ...NAMED, value: name });
+  Object.defineProperty(classes[name].prototype, "name", { ...ATTRIBUTES, value: name });
   byCode.set(code, classes[name]);
 }
 
-/** Returns what the native part tells, or throws the error that it tells. */
-function unwrapped(told) {
-  // Of objects that are made for it, only an error has a code.
-  if (told === null || typeof told !== "object" || !Object.hasOwn(told, "code")) {
-    return told;
+/** Returns a result of the native module, or throws the error that it describes. */
+function unwrap(result) {
+  // The native module creates no other objects with a code.
+  if (result === null || typeof result !== "object" || !Object.hasOwn(result, "code")) {
+    return result;
   }
-  const { code, message, hint, text, transcript } = told;
-  const OfCode = byCode.get(code) ?? ForageError;
-  throw new OfCode(message, { code, hint, text, transcript: transcript && JSON.parse(transcript) });
+  const { code, message, hint, text, transcript } = result;
+  const ErrorClass = byCode.get(code) ?? ForageError;
+  throw new ErrorClass(message, { code, hint, text, transcript: transcript && JSON.parse(transcript) });
 }
 
-module.exports = { ForageError, classes, unwrapped };
+module.exports = { ForageError, classes, unwrap };

@@ -1,4 +1,4 @@
-// Workspaces: directories, and the tools that search them. The methods are created from the tools of the native part; their types
+// Workspaces: directories, and the tools that search them. The methods are created from the tools of the native module. Their types
 // are in `index.d.ts`.
 "use strict";
 
@@ -7,37 +7,37 @@ const { isPromise } = require("node:util").types;
 const { isMainThread } = require("node:worker_threads");
 
 const { Answer, Asked, METHODS, inCamel } = require("./answers.js");
-const { ForageError, classes, unwrapped } = require("./errors.js");
+const { ForageError, classes, unwrap } = require("./errors.js");
 const { camel, inSnakeCase } = require("./names.js");
 const native = require("./native.js");
 
-// Workspaces that are not closed by then keep what was read for their indexes.
+// Saves the unfinished indexes of workspaces that are still open.
 const owner = native.owner();
 process.once("exit", () => native.endAll(isMainThread ? undefined : owner));
 
-/** Calls that are answered at once before the event loop has a turn: a loop of small ones would leave it none. */
-const AT_ONCE = 16;
-let answeredAtOnce = 0;
+/** Maximum number of synchronous results between turns of the event loop, so that a loop of small calls can't starve it. */
+const MAX_SYNC_RESULTS = 16;
+let syncResults = 0;
 
-/** Returns what the native part tells, at once or by a promise. */
-async function answered(told) {
-  // One of another realm is no instance of this one's class.
-  if (isPromise(told)) {
-    return unwrapped(await told);
+/** Waits for a result of the native module, which is a value or a promise. */
+async function awaitResult(result) {
+  // A promise of another realm is no instance of this realm's `Promise`.
+  if (isPromise(result)) {
+    return unwrap(await result);
   }
-  if (answeredAtOnce++ === 0) {
-    setImmediate(() => (answeredAtOnce = 0));
+  if (syncResults++ === 0) {
+    setImmediate(() => (syncResults = 0));
   }
-  if (answeredAtOnce > AT_ONCE) {
+  if (syncResults > MAX_SYNC_RESULTS) {
     await new Promise(setImmediate);
   }
-  return unwrapped(told);
+  return unwrap(result);
 }
 
-/** What is found, while it is found. */
+/** The results of a search that runs while they are read. */
 class Each {
   #pieces;
-  #OfAnswer;
+  #AnswerClass;
   #signal;
   #ready = [];
   #reading = Promise.resolve();
@@ -46,13 +46,13 @@ class Each {
   #isCut = false;
   #abort;
 
-  constructor(pieces, OfAnswer, signal) {
+  constructor(pieces, AnswerClass, signal) {
     this.#pieces = pieces;
-    this.#OfAnswer = OfAnswer;
+    this.#AnswerClass = AnswerClass;
     this.#signal = signal;
     this.answer = undefined;
     if (signal) {
-      // A signal that goes on does not keep what nobody reads any more.
+      // The weak reference allows an abandoned stream to be collected while its signal lives on.
       const each = new WeakRef(this);
       this.#abort = () => each.deref()?.close();
       signal.addEventListener("abort", this.#abort, { once: true });
@@ -63,7 +63,7 @@ class Each {
     return this;
   }
 
-  /** Readers take turns, as the pieces that one is given are those that the next waits for. */
+  /** Reads are queued, because a batch of one read can contain the results of the next. */
   next() {
     const next = this.#reading.then(() => this.#next());
     this.#reading = next.catch(() => {});
@@ -90,7 +90,7 @@ class Each {
   async #read() {
     let batch;
     try {
-      batch = await answered(this.#pieces.next());
+      batch = await awaitResult(this.#pieces.next());
     } catch (error) {
       this.#isOver = true;
       this.#release();
@@ -103,7 +103,7 @@ class Each {
     this.#ready = batch?.pieces.reverse() ?? [];
     this.#isOver = !batch || Boolean(batch.answer);
     if (batch?.answer) {
-      this.answer = new this.#OfAnswer(batch.answer);
+      this.answer = new this.#AnswerClass(batch.answer);
       this.#release();
     }
   }
@@ -112,7 +112,7 @@ class Each {
     this.#signal?.removeEventListener("abort", this.#abort);
   }
 
-  /** Whoever leaves a loop ends the search. */
+  /** Ends the search when a loop is left early. */
   async return(value) {
     this.#isLeft = true;
     this.close();
@@ -132,10 +132,10 @@ if (Symbol.asyncDispose) {
 }
 
 /**
- * Waits for a promise of the native part, and for what comes `behind` its answer. A signal, or what `begin` fails with, ends its work,
- * and the wait for it at once.
+ * Waits for the result of a native call, and for `end`, which settles after it. An aborted signal or a failure that `begin` reports
+ * cancels the call and ends the wait immediately.
  */
-async function waited(signal, begin, behind) {
+async function awaitCall(signal, begin, end) {
   const stop = new native.NodeStop();
   signal?.throwIfAborted();
   let fail;
@@ -148,9 +148,9 @@ async function waited(signal, begin, behind) {
   const abort = () => fail(signal.reason);
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    const answer = answered(begin(stop, fail));
-    if (behind) {
-      const settled = Promise.allSettled([answer, behind]);
+    const answer = awaitResult(begin(stop, fail));
+    if (end) {
+      const settled = Promise.allSettled([answer, end]);
       await Promise.race([settled, failed]);
     }
     return await Promise.race([answer, failed]);
@@ -159,8 +159,8 @@ async function waited(signal, begin, behind) {
   }
 }
 
-/** Tells a function of events. `end` is fulfilled when it was told of all of them. */
-class Watched {
+/** Passes events to a function. `end` is fulfilled when it got all of them. */
+class Watcher {
   isOver = false;
   #watch;
   #ended;
@@ -170,11 +170,11 @@ class Watched {
     this.end = new Promise((resolve) => (this.#ended = resolve));
   }
 
-  /** Returns what the native part tells: events in JSON, and `null` behind the last. */
-  teller(fail) {
+  /** Returns the function that the native module calls with each event as JSON, and with `null` after the last. */
+  callback(fail) {
     const refuse = (reason) => {
       fail(reason);
-      // Nobody waits any more: it is one that nobody handles.
+      // The question has ended, so the rejection must stay unhandled.
       return this.isOver ? Promise.reject(reason) : undefined;
     };
     return (event) => {
@@ -182,9 +182,9 @@ class Watched {
         this.#ended();
       } else if (!this.isOver) {
         try {
-          const told = this.#watch(inCamel(JSON.parse(event)));
-          if (typeof told?.then === "function") {
-            Promise.resolve(told).then(undefined, refuse);
+          const result = this.#watch(inCamel(JSON.parse(event)));
+          if (typeof result?.then === "function") {
+            Promise.resolve(result).then(undefined, refuse);
           }
         } catch (error) {
           fail(error);
@@ -194,18 +194,18 @@ class Watched {
   }
 }
 
-/** Arguments as JSON; a model's are that already. */
+/** Returns arguments as JSON. A string is JSON that a model wrote. */
 function json(given) {
   if (typeof given === "string") {
     return given || "{}";
   }
   if (given === null || typeof given !== "object" || Array.isArray(given)) {
-    throw new TypeError("the arguments are an object with their names");
+    throw new TypeError("the arguments must be an object with their names");
   }
   return JSON.stringify(given);
 }
 
-/** Parameters of a method as JSON, with the names that the library has. */
+/** Returns the parameters of a method as JSON, in snake case. */
 function parameters(given) {
   const isObject = given !== null && typeof given === "object" && !Array.isArray(given);
   return json(isObject ? inSnakeCase(given) : given);
@@ -215,7 +215,7 @@ function directory(path) {
   return path instanceof URL ? fileURLToPath(path) : String(path);
 }
 
-/** Settings as JSON, with the names that the library has. */
+/** Returns settings as JSON, in snake case. */
 function settings(given) {
   const { index, ...others } = given;
   return JSON.stringify({ ...inSnakeCase(others), index: index instanceof URL ? fileURLToPath(index) : index });
@@ -230,7 +230,7 @@ class Workspace {
 
   constructor(paths, given = {}) {
     const directories = (Array.isArray(paths) ? paths : [paths]).map(directory);
-    this.#raw = unwrapped(native.NodeToolbox.open(owner, directories, settings(given)));
+    this.#raw = unwrap(native.NodeToolbox.open(owner, directories, settings(given)));
   }
 
   get roots() {
@@ -238,43 +238,43 @@ class Workspace {
   }
 
   tools(format = "openai", { only } = {}) {
-    return JSON.parse(unwrapped(this.#raw.definitions(format, only)));
+    return JSON.parse(unwrap(this.#raw.definitions(format, only)));
   }
 
   async call(name, given = {}, { signal } = {}) {
-    const raw = await waited(signal, (stop) => this.#raw.call(name, json(given), stop));
+    const raw = await awaitCall(signal, (stop) => this.#raw.call(name, json(given), stop));
     return new (answers.get(name) ?? Answer)(raw);
   }
 
   async ask(question, { signal, watch } = {}) {
     if (!watch) {
-      return new Asked(await waited(signal, (stop) => this.#raw.ask(question, stop)));
+      return new Asked(await awaitCall(signal, (stop) => this.#raw.ask(question, stop)));
     }
-    const watched = new Watched(watch);
+    const watcher = new Watcher(watch);
     try {
-      const ask = (stop, fail) => this.#raw.ask(question, stop, watched.teller(fail));
-      return new Asked(await waited(signal, ask, watched.end));
+      const ask = (stop, fail) => this.#raw.ask(question, stop, watcher.callback(fail));
+      return new Asked(await awaitCall(signal, ask, watcher.end));
     } finally {
-      watched.isOver = true;
+      watcher.isOver = true;
     }
   }
 
   async buildIndex({ signal } = {}) {
-    await waited(signal, (stop) => this.#raw.buildIndex(stop));
+    await awaitCall(signal, (stop) => this.#raw.buildIndex(stop));
   }
 
   close() {
-    this.#closed ??= answered(this.#raw.close());
+    this.#closed ??= awaitResult(this.#raw.close());
     return this.#closed;
   }
 
   static _add(method) {
     const { name, tool, items } = method;
-    const OfAnswer = class extends Answer {};
-    Object.defineProperty(OfAnswer, "name", { value: camel(`_${name}_answer`) });
+    const AnswerClass = class extends Answer {};
+    Object.defineProperty(AnswerClass, "name", { value: camel(`_${name}_answer`) });
     for (const field of Object.keys(method.answer.properties).map(camel)) {
       if (!(field in Answer.prototype)) {
-        Object.defineProperty(OfAnswer.prototype, field, {
+        Object.defineProperty(AnswerClass.prototype, field, {
           get() {
             return this.toJSON()[field];
           },
@@ -282,23 +282,23 @@ class Workspace {
       }
     }
     if (items) {
-      Object.defineProperty(OfAnswer.prototype, Symbol.iterator, {
+      Object.defineProperty(AnswerClass.prototype, Symbol.iterator, {
         value() {
           return this.toJSON()[camel(items)][Symbol.iterator]();
         },
       });
     }
-    answers.set(tool, OfAnswer);
-    const called = camel(name);
+    answers.set(tool, AnswerClass);
+    const methodName = camel(name);
     const functions = {
-      async [called](given = {}, { signal } = {}) {
-        return new OfAnswer(await waited(signal, (stop) => this.#raw.callMethod(name, parameters(given), stop)));
+      async [methodName](given = {}, { signal } = {}) {
+        return new AnswerClass(await awaitCall(signal, (stop) => this.#raw.callMethod(name, parameters(given), stop)));
       },
     };
     if (method.each) {
-      functions[`${called}Each`] = function (given = {}, { signal } = {}) {
+      functions[`${methodName}Each`] = function (given = {}, { signal } = {}) {
         signal?.throwIfAborted();
-        return new Each(unwrapped(this.#raw.each(name, parameters(given))), OfAnswer, signal);
+        return new Each(unwrap(this.#raw.each(name, parameters(given))), AnswerClass, signal);
       };
     }
     for (const [name, value] of Object.entries(functions)) {

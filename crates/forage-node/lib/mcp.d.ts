@@ -3,8 +3,8 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Workspace } from "./index.js";
 
 /**
- * Adds the tools of a workspace to a server: to an `McpServer` beside others, to a `Server` as all that it has. `only` those that are
- * named; with `records`, answers have these beside the text, in whose place many clients hand them to a model.
+ * Adds the tools of a workspace to a server. An `McpServer` keeps its other tools, but a `Server` has only these. `only` names the
+ * tools to add. With `records`, answers contain their records too. Many clients then pass the records to the model instead of the text.
  */
 export declare function addForageTools(
   server: McpServer | Server,

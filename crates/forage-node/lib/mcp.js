@@ -6,8 +6,8 @@ const { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } = r
 const { printed } = require("./answers.js");
 
 /**
- * Adds the tools of a workspace to a server: to an `McpServer` beside others, to a `Server` as all that it has. Records go with an
- * answer where they are wanted: many clients hand a model those in the text's place.
+ * Adds the tools of a workspace to a server. An `McpServer` keeps its other tools, but a `Server` has only these. With `records`,
+ * answers contain their records too. Many clients then pass the records to the model instead of the text.
  */
 function addForageTools(server, workspace, { only, records = false } = {}) {
   const definitions = workspace.tools("mcp", { only });
@@ -32,10 +32,10 @@ function addForageTools(server, workspace, { only, records = false } = {}) {
     return;
   }
   const z = require("zod/v4");
-  for (const { name, inputSchema, ...told } of definitions) {
-    // What is told is the tool's own schema. What a model writes goes to the tool as it is, which says what is wrong with it.
+  for (const { name, inputSchema, ...metadata } of definitions) {
+    // The server advertises the tool's own schema. It does not validate arguments, because the tool has better error messages.
     const schema = z.looseObject({}).meta(inputSchema);
-    server.registerTool(name, { ...told, inputSchema: schema }, (given, { signal }) => call(name, given, signal));
+    server.registerTool(name, { ...metadata, inputSchema: schema }, (given, { signal }) => call(name, given, signal));
   }
 }
 

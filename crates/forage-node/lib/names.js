@@ -9,11 +9,11 @@ function snake(name) {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The fields whose keys are data, such as the reasons of `skipped`, in schemas and their parts. */
+/** Finds the fields of schemas and their parts whose keys are data, such as the reasons of `skipped`. */
 function maps(schemas, found = new Set()) {
   for (const schema of schemas) {
     for (const [name, field] of Object.entries(schema?.properties ?? {})) {
-      // Such as `{ "type": ["object", "null"] }`, or a reference to a record of any form.
+      // For example `{ "type": ["object", "null"] }`, or a reference to a record of any form.
       const isObject = [field.type].flat().includes("object") && !field.properties;
       if (isObject || field.$ref?.endsWith("/ShownRecord")) {
         found.add(name);

@@ -1,21 +1,21 @@
-// The native part: one that was built here, or that of this machine's package.
+// Loads the native module: a local build, or the one in the package for this platform.
 "use strict";
 
 const platform = `${process.platform}-${process.arch}`;
 
 function load() {
-  const places = ["./forage.node", `@forage-search/${platform}/forage.node`];
-  for (const place of places) {
-    let found;
+  const candidates = ["./forage.node", `@forage-search/${platform}/forage.node`];
+  for (const candidate of candidates) {
+    let file;
     try {
-      found = require.resolve(place);
+      file = require.resolve(candidate);
     } catch {
       continue;
     }
-    return require(found);
+    return require(file);
   }
   const advice = "install again without --omit=optional, or build it from source as docs/typescript.md says";
-  throw new Error(`forage-search has no native part for ${platform} (Linux needs glibc): ${advice}`);
+  throw new Error(`forage-search has no native module for ${platform} (Linux needs glibc): ${advice}`);
 }
 
 module.exports = load();

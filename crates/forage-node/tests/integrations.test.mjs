@@ -1,4 +1,4 @@
-// The tools in the real packages of others.
+// Tests the tools with the real packages of other projects.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ import { SLOW, largeTree, tree } from "./tree.mjs";
 const require = createRequire(import.meta.url);
 const workspace = new Workspace(tree, { index: false });
 
-/** A model that makes calls, then says something. */
+/** Creates a model that makes calls and then responds with text. */
 function scripted(calls, seen) {
   const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
   let turn = 0;
@@ -53,14 +53,14 @@ test("the AI SDK calls the tools", async () => {
   const results = steps[0].toolResults.map((result) => result.output);
   assert.equal(results[0], (await workspace.grep({ pattern: "def again" })).text);
   assert.match(results[1], /^Error: .*src\/main\.py/s);
-  const told = seen[0].tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const sent = seen[0].tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   const definitions = workspace.tools("mcp").map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-  assert.deepEqual(told, definitions);
+  assert.deepEqual(sent, definitions);
   assert.deepEqual(Object.keys(require("forage-search/ai").forageTools(workspace, { only: ["read_file"] })), ["read_file"]);
   assert.throws(() => forageTools(workspace, { only: ["readfile"] }), /names readfile, which is not one of search_index/);
 });
 
-test("a signal of the AI SDK ends a call", async () => {
+test("abort signal of the AI SDK ends a call", async () => {
   const large = new Workspace(largeTree, { index: false });
   const model = scripted([["grep_search", { pattern: SLOW.pattern }]], []);
   const abortSignal = AbortSignal.timeout(300);
@@ -70,9 +70,9 @@ test("a signal of the AI SDK ends a call", async () => {
 });
 
 async function connected(server) {
-  const [own, other] = InMemoryTransport.createLinkedPair();
+  const [serverSide, clientSide] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: "test", version: "0" });
-  await Promise.all([server.connect(own), client.connect(other)]);
+  await Promise.all([server.connect(serverSide), client.connect(clientSide)]);
   return client;
 }
 
@@ -82,10 +82,10 @@ for (const [kind, server] of [
   ["McpServer", () => new McpServer(info)],
   ["Server", () => new Server(info, { capabilities: { tools: {} } })],
 ]) {
-  test(`a host with ${kind} has the tools`, async () => {
+  test(`${kind} lists and calls the tools`, async () => {
     const host = server();
     if (kind === "McpServer") {
-      host.registerTool("own", { description: "its own" }, () => ({ content: [] }));
+      host.registerTool("own", { description: "a tool of the host" }, () => ({ content: [] }));
     }
     addForageTools(host, workspace);
     const client = await connected(host);
@@ -95,7 +95,7 @@ for (const [kind, server] of [
     const definitions = workspace.tools("mcp");
     assert.deepEqual(listed.map((tool) => tool.name), definitions.map((tool) => tool.name));
     for (const [n, tool] of listed.entries()) {
-      // Zod writes `{}`, which allows everything, where a definition says nothing.
+      // Zod adds `{}`, which allows everything, if a definition has no `additionalProperties`.
       const { $schema, additionalProperties, ...inputSchema } = tool.inputSchema;
       assert.deepEqual(additionalProperties ?? {}, {});
       assert.deepEqual(inputSchema, definitions[n].inputSchema);
@@ -111,7 +111,7 @@ for (const [kind, server] of [
   });
 }
 
-test("a tool that is left out can't be called", async () => {
+test("tools outside of `only` can't be called", async () => {
   for (const host of [new McpServer(info), new Server(info, { capabilities: { tools: {} } })]) {
     addForageTools(host, workspace, { only: ["grep_search"] });
     const client = await connected(host);
@@ -123,7 +123,7 @@ test("a tool that is left out can't be called", async () => {
   }
 });
 
-test("records are handed on where they are wanted", async () => {
+test("records are returned on request", async () => {
   const host = new McpServer(info);
   addForageTools(host, workspace, { only: ["grep_search"], records: true });
   const client = await connected(host);
@@ -133,7 +133,7 @@ test("records are handed on where they are wanted", async () => {
   await client.close();
 });
 
-test("a client that cancels ends a call", async () => {
+test("cancellation by the client ends a call", async () => {
   const host = new McpServer(info);
   addForageTools(host, new Workspace(largeTree, { index: false }));
   const client = await connected(host);

@@ -1,4 +1,4 @@
-// The package as a program uses it. `FORAGE` names the command line that answers are compared with.
+// Tests the package as a program would use it. `FORAGE` names the command line program whose answers must be equal.
 import assert from "node:assert/strict";
 import { execFileSync, fork, spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -26,11 +26,11 @@ const CALLS = [
   ["rank", "search_index", { query: "where is it tried again" }],
 ];
 
-function opened(directory = tree, settings = {}) {
+function open(directory = tree, settings = {}) {
   return new Workspace(directory, { index: false, ...settings });
 }
 
-/** Records without what differs from one call to the next, and with the names of the package. */
+/** Removes the elapsed time, which differs between calls, and renames fields to the names of the package. */
 function comparable(records) {
   const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
   const renamed = (name, value) => {
@@ -44,7 +44,7 @@ function comparable(records) {
   return JSON.parse(JSON.stringify(records), (name, value) => renamed(camel(name), value));
 }
 
-async function collected(each) {
+async function collect(each) {
   const pieces = [];
   for await (const piece of each) {
     pieces.push(piece);
@@ -52,8 +52,8 @@ async function collected(each) {
   return pieces;
 }
 
-/** Waits until this process uses no processor. */
-async function idle() {
+/** Waits until this process uses no processor time. */
+async function waitUntilIdle() {
   for (let tries = 0; tries < 25; tries++) {
     const before = process.cpuUsage();
     await sleep(200);
@@ -62,19 +62,19 @@ async function idle() {
       return;
     }
   }
-  assert.fail("the work goes on");
+  assert.fail("the process is still busy");
 }
 
 for (const [method, tool, given] of CALLS) {
-  test(`the answer of ${method} is that of the command line: ${JSON.stringify(given)}`, async () => {
-    const workspace = opened();
+  test(`answer of ${method} equals the command line: ${JSON.stringify(given)}`, async () => {
+    const workspace = open();
     const text = command("call", tool, JSON.stringify(given)).trimEnd();
     const printed = JSON.parse(command("call", tool, JSON.stringify(given), "--json"));
     for (const answer of [await workspace.call(tool, given), await workspace.call(tool, JSON.stringify(given))]) {
       assert.equal(answer.text.trimEnd(), text);
       assert.deepEqual(comparable(answer), comparable(printed));
     }
-    // The text of a method names methods.
+    // The text of a method's answer names methods, not tools, so we can't compare it.
     const parameters = Object.fromEntries(
       Object.entries(given).map(([name, value]) => [name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()), value]),
     );
@@ -84,7 +84,7 @@ for (const [method, tool, given] of CALLS) {
 }
 
 test("fields are properties", async () => {
-  const workspace = opened();
+  const workspace = open();
   const answer = await workspace.grep({ pattern: "def ", filePattern: "*.py" });
   assert.equal(answer.found, true);
   assert.equal(answer.matchCount, 2);
@@ -101,7 +101,7 @@ test("fields are properties", async () => {
   assert.equal(several.otherRoots[0].matchCount, 1);
 });
 
-/** Names of fields, except those of maps. */
+/** Returns the names of fields, except for the keys of maps. */
 function names(value) {
   if (Array.isArray(value)) {
     return value.flatMap(names);
@@ -112,8 +112,8 @@ function names(value) {
   return Object.entries(value).flatMap(([name, field]) => (["skipped", "unread"].includes(name) ? [name] : [name, ...names(field)]));
 }
 
-test("names are in camel case throughout", async () => {
-  const workspace = opened();
+test("all field names are in camel case", async () => {
+  const workspace = open();
   const answers = await Promise.all([
     workspace.grep({ pattern: "again", output: "uses", contextLines: 0 }),
     workspace.search({ pattern: "agian", fuzzy: 2, filePattern: ["*.py", "!main.py"], contextLines: 1, maxResults: 2 }),
@@ -122,7 +122,7 @@ test("names are in camel case throughout", async () => {
     workspace.read({ path: "src/main.py", startLine: 2, endLine: 4 }),
     workspace.read({ path: "src/main.py", outline: true }),
   ]);
-  const pieces = await collected(workspace.grepEach({ pattern: "again", contextLines: 0 }));
+  const pieces = await collect(workspace.grepEach({ pattern: "again", contextLines: 0 }));
   const all = names([...answers.map((answer) => answer.toJSON()), pieces]);
   assert(all.length > 200, `${all.length}`);
   assert.deepEqual([...new Set(all.filter((name) => name.includes("_")))], []);
@@ -136,49 +136,49 @@ test("names are in camel case throughout", async () => {
   // Messages name the parameters and the methods.
   await assert.rejects(workspace.search({ pattern: "x", filePattern: "a[" }), /`filePattern`/);
   fs.writeFileSync(path.join(scratch, "long.txt"), "line\n".repeat(100_000));
-  const long = await opened(scratch).read({ path: "long.txt" });
+  const long = await open(scratch).read({ path: "long.txt" });
   assert.match(long.text, /read\(\{ path: "long.txt", startLine: /);
 });
 
-test("the keys of maps are data", async () => {
-  const place = path.join(scratch, "maps");
-  fs.mkdirSync(place);
-  fs.writeFileSync(path.join(place, "binary.dat"), Buffer.from([0, 1, 2, 3]));
-  fs.writeFileSync(path.join(place, ".env"), "needle=1\n");
-  const answer = await opened(place).grep({ pattern: "needle" });
+test("keys of maps are not renamed", async () => {
+  const directory = path.join(scratch, "maps");
+  fs.mkdirSync(directory);
+  fs.writeFileSync(path.join(directory, "binary.dat"), Buffer.from([0, 1, 2, 3]));
+  fs.writeFileSync(path.join(directory, ".env"), "needle=1\n");
+  const answer = await open(directory).grep({ pattern: "needle" });
   const printed = JSON.parse(command("call", "grep_search", JSON.stringify({ pattern: "needle", path: "." }), "--json"));
   assert(Object.keys(answer.skipped).length > 0, answer.text);
   assert.equal(typeof printed.skipped, "object");
   assert(Object.keys(answer.skipped).every((reason) => !/[A-Z]/.test(reason)), JSON.stringify(answer.skipped));
 });
 
-test("an answer is a collection", async () => {
-  const workspace = opened();
+test("answers are iterable", async () => {
+  const workspace = open();
   const answer = await workspace.grep({ pattern: "def " });
   assert.deepEqual([...answer], answer.files);
   assert.deepEqual([...(await workspace.list({ path: "src" }))].map((entry) => entry.path), ["src/main.py", "src/retry.py"]);
   assert.deepEqual([...(await workspace.grep({ pattern: "nothing has this" }))], []);
 });
 
-test("npm starts the program of the package", () => {
+test("npm launcher starts the program", () => {
   const launcher = path.join(import.meta.dirname, "../node_modules/.bin/forage");
-  const started = spawnSync(launcher, ["grep", "--count", "retry", "src/main.py"], { cwd: tree, encoding: "utf8", timeout: 20_000 });
-  assert.deepEqual([started.stdout, started.status], ["2\n", 0], started.stderr);
+  const result = spawnSync(launcher, ["grep", "--count", "retry", "src/main.py"], { cwd: tree, encoding: "utf8", timeout: 20_000 });
+  assert.deepEqual([result.stdout, result.status], ["2\n", 0], result.stderr);
   assert.equal(spawnSync(launcher, ["grep", "nothing has this"], { cwd: tree, timeout: 20_000 }).status, 1);
 });
 
-test("no name hides one of JavaScript's", () => {
+test("exports shadow no global", () => {
   assert.deepEqual(Object.keys(forage).filter((name) => name in globalThis), []);
 });
 
-test("CommonJS has the same", () => {
+test("CommonJS has the same exports", () => {
   const required = require("forage-search");
   assert.equal(required.Workspace, Workspace);
   assert.deepEqual(Object.keys(required).sort(), Object.keys(forage).sort());
 });
 
-test("errors have classes and hints", async () => {
-  const workspace = opened();
+test("error classes and hints", async () => {
+  const workspace = open();
   const cases = [
     [() => workspace.grep({ pattern: "(?P<unclosed" }), forage.PatternError],
     [() => workspace.read({ path: "src/mian.py" }), forage.PathError],
@@ -192,10 +192,10 @@ test("errors have classes and hints", async () => {
     [() => workspace.keywordSearch({ query: "retries", searchTerms: ["retry"] }), forage.NoModelError],
     [() => workspace.ask("where is it?"), forage.NoModelError],
     [() => workspace.tools("nonsense"), forage.ArgumentError],
-    [() => opened(path.join(tree, "nowhere")), forage.PathError],
-    [() => opened(tree, { models: [{ model: "x" }] }), forage.NoModelError],
-    [() => opened(tree, { nonsense: 1 }), forage.RequestError],
-    [() => opened(tree, { timeoutMs: 0 }), forage.ArgumentError],
+    [() => open(path.join(tree, "nowhere")), forage.PathError],
+    [() => open(tree, { models: [{ model: "x" }] }), forage.NoModelError],
+    [() => open(tree, { nonsense: 1 }), forage.RequestError],
+    [() => open(tree, { timeoutMs: 0 }), forage.ArgumentError],
   ];
   for (const [call, kind] of cases) {
     await assert.rejects(async () => call(), (error) => {
@@ -213,63 +213,63 @@ test("errors have classes and hints", async () => {
     return true;
   });
   for (const models of [["sk-secret"], [{ model: "x", apiKey: 1234567 }]]) {
-    assert.throws(() => opened(tree, { models }), (error) => !/secret|1234567/.test(error.message));
+    assert.throws(() => open(tree, { models }), (error) => !/secret|1234567/.test(error.message));
   }
-  const own = new forage.PathError("nowhere");
-  assert.deepEqual([own.code, own.name, new forage.ForageError("x").code], ["path", "PathError", "failed"]);
-  class OwnError extends forage.ForageError {
-    name = "OwnError";
+  const error = new forage.PathError("nowhere");
+  assert.deepEqual([error.code, error.name, new forage.ForageError("x").code], ["path", "PathError", "failed"]);
+  class CustomError extends forage.ForageError {
+    name = "CustomError";
   }
-  assert.equal(String(Object.assign(new OwnError("x"), { name: "Other" })), "Other: x");
-  // What a model is told of a call that it can mend.
+  assert.equal(String(Object.assign(new CustomError("x"), { name: "Other" })), "Other: x");
+  // The text for a model says how to correct the call.
   await assert.rejects(workspace.call("grep_search", {}), (error) => /Call it like this/.test(error.text));
 });
 
-test("a collection is asked when something is looked up", async () => {
+test("unreachable collection fails on lookup, not on opening", async () => {
   const collection = { url: "http://127.0.0.1:1", name: "own", apiKey: "secret", timeoutMs: 500, topK: 3, textField: "text" };
   for (const paths of [tree, []]) {
-    const answer = await opened(paths, { collection }).lookup({ query: "again" });
+    const answer = await open(paths, { collection }).lookup({ query: "again" });
     assert.deepEqual([answer.found, answer.status, answer.hits], [false, "store_unavailable", []]);
     assert.match(answer.reason, /can't reach Qdrant at http:\/\/127\.0\.0\.1:1/);
   }
-  await assert.rejects(opened([], { collection }).grep({ pattern: "again" }), forage.PathError);
-  assert.throws(() => opened([]), forage.PathError);
-  assert.throws(() => opened(tree, { collection: { ...collection, directory: "here" } }), forage.ArgumentError);
-  const embedded = opened([], { collection: { directory: path.join(tree, "none") } });
+  await assert.rejects(open([], { collection }).grep({ pattern: "again" }), forage.PathError);
+  assert.throws(() => open([]), forage.PathError);
+  assert.throws(() => open(tree, { collection: { ...collection, directory: "here" } }), forage.ArgumentError);
+  const embedded = open([], { collection: { directory: path.join(tree, "none") } });
   await assert.rejects(embedded.lookup({ query: "again" }), forage.CollectionError);
-  assert.throws(() => opened(tree, { collection: { url: "nonsense" } }), forage.ArgumentError);
+  assert.throws(() => open(tree, { collection: { url: "nonsense" } }), forage.ArgumentError);
 });
 
-test("what there is comes while it is found", async () => {
-  const workspace = opened();
+test("streams return all results", async () => {
+  const workspace = open();
   const each = workspace.grepEach({ pattern: "needle" });
-  const pieces = await collected(each);
+  const pieces = await collect(each);
   assert.equal(pieces.reduce((sum, piece) => sum + piece.matchCount, 0), 5000);
   assert.equal(each.answer.matchCount, 5000);
-  const records = await collected(workspace.searchEach({ pattern: "def " }));
+  const records = await collect(workspace.searchEach({ pattern: "def " }));
   assert.equal(records.filter((record) => record.type === "match").length, 2);
   for (const given of [{ maxResults: 3 }, { cursor: "x" }, { fuzzy: 1, bestFirst: true }]) {
-    await assert.rejects(collected(workspace.searchEach({ pattern: "needle", ...given })), forage.ArgumentError);
+    await assert.rejects(collect(workspace.searchEach({ pattern: "needle", ...given })), forage.ArgumentError);
   }
-  await assert.rejects(collected(workspace.grepEach({ pattern: "needle", maxResults: 3 })), forage.ArgumentError);
+  await assert.rejects(collect(workspace.grepEach({ pattern: "needle", maxResults: 3 })), forage.ArgumentError);
 });
 
-test("whoever leaves a loop ends the search", async () => {
-  const workspace = opened(largeTree);
+test("leaving a loop ends the search", async () => {
+  const workspace = open(largeTree);
   for await (const piece of workspace.grepEach({ pattern: "a" })) {
     assert(piece.matchCount);
     break;
   }
-  await idle();
+  await waitUntilIdle();
   const each = workspace.grepEach({ pattern: "a" });
   await each.next();
   each.close();
-  await idle();
+  await waitUntilIdle();
   await assert.rejects(each.next(), forage.CancelledError);
 });
 
-test("a stream that is closed while it is read ends, and so does its search", async () => {
-  const workspace = opened(largeTree, { timeoutMs: 60000 });
+test("closing a stream cancels its search and pending reads", async () => {
+  const workspace = open(largeTree, { timeoutMs: 60000 });
   const each = workspace.searchEach(SLOW);
   const next = each.next();
   await sleep(50);
@@ -288,22 +288,22 @@ test("a stream that is closed while it is read ends, and so does its search", as
     await next;
     await assert.rejects(each.next(), forage.CancelledError);
   }
-  await idle();
+  await waitUntilIdle();
 });
 
-test("streams that are read hold no call up", async () => {
-  const workspace = opened(largeTree, { timeoutMs: 60000 });
+test("pending streams do not block calls", async () => {
+  const workspace = open(largeTree, { timeoutMs: 60000 });
   const streams = Array.from({ length: 70 }, () => workspace.searchEach(SLOW));
-  let ended = 0;
-  const reads = streams.map((each) => each.next().finally(() => ended++));
+  let doneReads = 0;
+  const reads = streams.map((each) => each.next().finally(() => doneReads++));
   const settled = Promise.allSettled(reads);
   const answer = await workspace.list({}, { signal: AbortSignal.timeout(20_000) });
-  assert.deepEqual([answer.found, ended], [true, 0]);
+  assert.deepEqual([answer.found, doneReads], [true, 0]);
   streams.forEach((each) => each.close());
   await settled;
 });
 
-test("a signal that goes on does not keep a stream that nobody reads", () => {
+test("live signal does not keep an abandoned stream in memory", () => {
   const program = `
     const { Workspace } = require("forage-search");
     const { setTimeout: sleep } = require("node:timers/promises");
@@ -325,28 +325,28 @@ test("a signal that goes on does not keep a stream that nobody reads", () => {
       console.log(kept <= 1);
     })();
   `;
-  const said = execFileSync(process.execPath, ["--expose-gc", "-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
-  assert.equal(said, "true\n");
+  const output = execFileSync(process.execPath, ["--expose-gc", "-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
+  assert.equal(output, "true\n");
 });
 
-test("a slow reader gets all there is", async () => {
+test("slow and concurrent readers get all results", async () => {
   for (let file = 0; file < 300; file++) {
     fs.writeFileSync(path.join(tree, "notes", `${file}.pin`), "pin\n");
   }
   let lines = 0;
-  for await (const piece of opened().grepEach({ pattern: "pin$" })) {
+  for await (const piece of open().grepEach({ pattern: "pin$" })) {
     lines += piece.matchCount;
     await sleep(2);
   }
   assert.equal(lines, 300);
-  const each = opened().grepEach({ pattern: "pin$" });
-  const read = await Promise.all([collected(each), collected(each), collected(each)]);
+  const each = open().grepEach({ pattern: "pin$" });
+  const read = await Promise.all([collect(each), collect(each), collect(each)]);
   assert.equal(read.flat().length, 300);
   fs.readdirSync(path.join(tree, "notes")).filter((name) => name.endsWith(".pin")).forEach((name) => fs.rmSync(path.join(tree, "notes", name)));
 });
 
-test("a stream that its time ends says so", async () => {
-  const each = opened(largeTree, { timeoutMs: 300 }).grepEach({ pattern: "a" });
+test("stream reports its timeout", async () => {
+  const each = open(largeTree, { timeoutMs: 300 }).grepEach({ pattern: "a" });
   await assert.rejects(async () => {
     for await (const _ of each) {
       await sleep(20);
@@ -354,62 +354,62 @@ test("a stream that its time ends says so", async () => {
   }, forage.UnfinishedError);
 });
 
-test("a signal ends a call and its work", async () => {
-  const workspace = opened(largeTree, { timeoutMs: 60000 });
+test("abort signal ends a call and its work", async () => {
+  const workspace = open(largeTree, { timeoutMs: 60000 });
   const controller = new AbortController();
   const call = workspace.search(SLOW, { signal: controller.signal });
-  // The event loop goes on meanwhile.
-  let beats = 0;
-  for (; beats < 20; beats++) {
+  // The event loop must run meanwhile.
+  let ticks = 0;
+  for (; ticks < 20; ticks++) {
     await sleep(10);
   }
   controller.abort();
   await assert.rejects(call, { name: "AbortError" });
-  await idle();
-  assert.equal(beats, 20);
+  await waitUntilIdle();
+  assert.equal(ticks, 20);
   await assert.rejects(workspace.grep({ pattern: "x" }, { signal: AbortSignal.abort() }), { name: "AbortError" });
   await assert.rejects(workspace.search(SLOW, { signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
-  const ended = new AbortController();
-  const each = workspace.grepEach({ pattern: "a" }, { signal: ended.signal });
+  const streamController = new AbortController();
+  const each = workspace.grepEach({ pattern: "a" }, { signal: streamController.signal });
   await each.next();
-  ended.abort(new Error("enough"));
-  await assert.rejects(collected(each), /enough/);
-  // All of it is here at the first piece.
-  const late = new AbortController();
-  const small = opened().searchEach({ pattern: "e" }, { signal: late.signal });
+  streamController.abort(new Error("enough"));
+  await assert.rejects(collect(each), /enough/);
+  // All results arrive with the first read.
+  const lateController = new AbortController();
+  const small = open().searchEach({ pattern: "e" }, { signal: lateController.signal });
   await small.next();
   await sleep(200);
   await small.next();
-  late.abort(new Error("enough"));
-  await assert.rejects(collected(small), /enough/);
+  lateController.abort(new Error("enough"));
+  await assert.rejects(collect(small), /enough/);
   const left = workspace.searchEach(SLOW);
   const next = left.next();
   await left.return();
   assert.deepEqual(await next, { done: true, value: undefined });
-  await idle();
+  await waitUntilIdle();
 });
 
-test("a long search holds the event loop up nowhere", async () => {
-  const workspace = opened(largeTree);
-  const began = performance.now();
+test("long search does not block the event loop", async () => {
+  const workspace = open(largeTree);
+  const start = performance.now();
   const pauses = [];
-  let last = began;
-  const beat = setInterval(() => {
+  let last = start;
+  const timer = setInterval(() => {
     pauses.push(performance.now() - last);
     last = performance.now();
   }, 5);
   await assert.rejects(workspace.search({ ...SLOW, timeoutMs: 1000 }), forage.UnfinishedError);
-  clearInterval(beat);
-  const took = performance.now() - began;
-  assert(took > 300, `${took}`);
-  assert(Math.max(...pauses) < took / 2, `${Math.max(...pauses)} of ${took} ms`);
+  clearInterval(timer);
+  const elapsed = performance.now() - start;
+  assert(elapsed > 300, `${elapsed}`);
+  assert(Math.max(...pauses) < elapsed / 2, `${Math.max(...pauses)} of ${elapsed} ms`);
 });
 
-test("small calls one after the other leave the event loop its turns", async () => {
-  const workspace = opened();
+test("loop of small calls does not starve the event loop", async () => {
+  const workspace = open();
   const signal = AbortSignal.timeout(200);
-  let beats = 0;
-  const beat = setInterval(() => beats++, 1);
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
   await assert.rejects(
     async () => {
       for (let calls = 0; calls < 100_000; calls++) {
@@ -418,11 +418,11 @@ test("small calls one after the other leave the event loop its turns", async () 
     },
     { name: "TimeoutError" },
   );
-  clearInterval(beat);
-  assert(beats > 10, `${beats}`);
+  clearInterval(timer);
+  assert(ticks > 10, `${ticks}`);
 });
 
-test("another realm has the same errors", async () => {
+test("error classes work in another realm", async () => {
   const context = vm.createContext({ process, console, Buffer, URL, setImmediate });
   const modules = new Map();
   const library = path.dirname(require.resolve("forage-search"));
@@ -445,13 +445,13 @@ test("another realm has the same errors", async () => {
   await assert.rejects(slow, (error) => error.code === "unfinished");
 });
 
-test("many calls at once", async () => {
-  const workspace = opened();
+test("concurrent calls", async () => {
+  const workspace = open();
   const answers = await Promise.all(Array.from({ length: 200 }, () => workspace.grep({ pattern: "retry" })));
   assert(answers.every((answer) => answer.matchCount === 2));
 });
 
-test("memory stays over ten thousand calls", { timeout: 120_000 }, () => {
+test("memory is constant over ten thousand calls", { timeout: 120_000 }, () => {
   const program = `
     const { Workspace } = require("forage-search");
     const workspace = new Workspace(${JSON.stringify(tree)}, { index: false });
@@ -468,30 +468,30 @@ test("memory stays over ten thousand calls", { timeout: 120_000 }, () => {
       console.log((await calls(10000)) - before);
     })();
   `;
-  const grown = execFileSync(process.execPath, ["--expose-gc", "-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
-  assert(Number(grown) < 4 << 20, grown);
+  const growth = execFileSync(process.execPath, ["--expose-gc", "-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
+  assert(Number(growth) < 4 << 20, growth);
 });
 
-test("closed is closed", async () => {
-  const workspace = opened();
+test("closed workspace refuses calls", async () => {
+  const workspace = open();
   const closed = workspace.close();
   await assert.rejects(workspace.grep({ pattern: "x" }), /closed/);
   await closed;
   await workspace.close();
 });
 
-test("the index that is being made is kept when its workspace is closed, and when the program ends", async () => {
-  const [many, kept] = [path.join(scratch, "many"), path.join(scratch, "kept")];
-  fs.mkdirSync(many);
+test("unfinished index is saved on close and at exit", async () => {
+  const [directory, saved] = [path.join(scratch, "many"), path.join(scratch, "kept")];
+  fs.mkdirSync(directory);
   for (let file = 0; file < 6000; file++) {
-    fs.writeFileSync(path.join(many, `${file}.txt`), `needle ${file}\n`.repeat(20));
+    fs.writeFileSync(path.join(directory, `${file}.txt`), `needle ${file}\n`.repeat(20));
   }
-  const wholeOf = (index) => fs.readdirSync(index, { recursive: true }).filter((name) => path.basename(name) === "base");
-  const workspace = opened(many, { index: path.join(kept, "closed"), watch: true });
+  const completeIndexes = (index) => fs.readdirSync(index, { recursive: true }).filter((name) => path.basename(name) === "base");
+  const workspace = open(directory, { index: path.join(saved, "closed"), watch: true });
   await workspace.grep({ pattern: "needle 7$" });
   const closed = workspace.close();
   await workspace.close();
-  assert.equal(wholeOf(path.join(kept, "closed")).length, 1);
+  assert.equal(completeIndexes(path.join(saved, "closed")).length, 1);
   await closed;
   const endings = {
     returns: "",
@@ -502,10 +502,10 @@ test("the index that is being made is kept when its workspace is closed, and whe
   };
   for (const [name, end] of Object.entries(endings)) {
     for (const isWorker of [false, true]) {
-      const index = path.join(kept, `${name}-${isWorker}`);
+      const index = path.join(saved, `${name}-${isWorker}`);
       const program = `
         const { Workspace } = require("forage-search");
-        let workspace = new Workspace(${JSON.stringify(many)}, { index: ${JSON.stringify(index)}, watch: true });
+        let workspace = new Workspace(${JSON.stringify(directory)}, { index: ${JSON.stringify(index)}, watch: true });
         workspace.grep({ pattern: "needle 7$" }).then(() => { ${end} });
       `;
       const inWorker = `
@@ -515,27 +515,27 @@ test("the index that is being made is kept when its workspace is closed, and whe
         worker.stdout.on("data", () => process.exit(0));
       `;
       spawnSync(process.execPath, ["-e", isWorker ? inWorker : program], { cwd: import.meta.dirname });
-      assert.equal(wholeOf(index).length, 1, index);
+      assert.equal(completeIndexes(index).length, 1, index);
     }
   }
 });
 
-test("an index of one's own", async () => {
-  const workspace = opened(tree, { index: path.join(scratch, "indexes"), watch: true });
+test("index in a given directory", async () => {
+  const workspace = open(tree, { index: path.join(scratch, "indexes"), watch: true });
   await workspace.buildIndex();
   assert.equal((await workspace.grep({ pattern: "needle 4999" })).matchCount, 1);
   await workspace.close();
   assert(fs.readdirSync(path.join(scratch, "indexes")).length > 0);
 });
 
-test("tools are described for each provider", () => {
+test("tool definitions for each provider", () => {
   for (const format of ["openai", "openai-strict", "anthropic", "gemini", "mcp"]) {
-    const names = opened().tools(format).map((tool) => tool.name ?? tool.function.name);
+    const names = open().tools(format).map((tool) => tool.name ?? tool.function.name);
     assert(names.includes("grep_search") && names.includes("read_file"), `${names}`);
   }
 });
 
-test("a worker has workspaces of its own, and can be ended in the middle of a call", async () => {
+test("workers use workspaces and can be terminated during a call", async () => {
   const program = (body) => `
     const { parentPort } = require("node:worker_threads");
     const { PathError, Workspace } = require(${JSON.stringify(require.resolve("forage-search"))});
@@ -547,8 +547,8 @@ test("a worker has workspaces of its own, and can be ended in the middle of a ca
     parentPort.postMessage([(await workspace.grep({ pattern: "retry" })).matchCount, error instanceof PathError]);
   `);
   const workers = Array.from({ length: 4 }, () => new Worker(answers, { eval: true }));
-  const said = await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once("message", resolve))));
-  assert.deepEqual(said, Array(4).fill([2, true]));
+  const messages = await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once("message", resolve))));
+  assert.deepEqual(messages, Array(4).fill([2, true]));
   const hangs = program(`
     parentPort.postMessage("begun");
     await new Workspace(${JSON.stringify(largeTree)}, { index: false }).search(${JSON.stringify({ ...SLOW, timeoutMs: 2000 })});
@@ -559,25 +559,25 @@ test("a worker has workspaces of its own, and can be ended in the middle of a ca
     await sleep(100);
     await worker.terminate();
   }
-  // Their calls end after them, and tell nobody.
+  // Their calls end later, and must not crash the process.
   await sleep(2500);
-  assert.equal((await opened().grep({ pattern: "retry" })).matchCount, 2);
+  assert.equal((await open().grep({ pattern: "retry" })).matchCount, 2);
 });
 
-test("a process of its own has workspaces of its own", async () => {
+test("child process can open workspaces", async () => {
   const script = path.join(scratch, "child.cjs");
   fs.writeFileSync(
     script,
     `const { Workspace } = require(${JSON.stringify(require.resolve("forage-search"))});
      new Workspace(${JSON.stringify(tree)}, { index: false }).grep({ pattern: "retry" }).then((answer) => process.send(answer.matchCount));`,
   );
-  const workspace = opened();
+  const workspace = open();
   await workspace.grep({ pattern: "retry" });
   const child = fork(script);
   assert.equal(await new Promise((resolve) => child.once("message", resolve)), 2);
 });
 
-test("a program ends when its calls have", () => {
+test("program exits when its calls have ended", () => {
   const program = `
     const { Workspace } = require("forage-search");
     new Workspace(${JSON.stringify(tree)}, { watch: true, index: ${JSON.stringify(path.join(scratch, "ends"))} })
@@ -588,43 +588,43 @@ test("a program ends when its calls have", () => {
   assert.equal(done.status, 0);
 });
 
-test("a question is answered", async () => {
+test("question is answered", async () => {
   const models = [{ provider: "scripted", model: "scripted", baseUrl: await model(READS_MAIN) }];
   const events = [];
-  const asked = await opened(tree, { models }).ask("Where is it retried?", { watch: (event) => events.push(event) });
-  assert.equal(asked.answer, "In `src/main.py:5`.");
-  assert(asked.text.includes(asked.answer));
-  assert.equal(asked.toJSON().turns[0].calls[0].tool, "read_file");
+  const answer = await open(tree, { models }).ask("Where is it retried?", { watch: (event) => events.push(event) });
+  assert.equal(answer.answer, "In `src/main.py:5`.");
+  assert(answer.text.includes(answer.answer));
+  assert.equal(answer.toJSON().turns[0].calls[0].tool, "read_file");
   const types = events.map((event) => event.type);
   assert(["asking", "call_started", "call_ended"].every((type) => types.includes(type)), `${types}`);
 });
 
-test("what is thrown when something is watched ends the question", async () => {
+test("exception in a watch callback ends the question", async () => {
   const models = [{ provider: "scripted", model: "scripted", baseUrl: await model(READS_MAIN) }];
   const thrown = new Error("enough");
   const throws = [() => { throw thrown; }, async () => { throw thrown; }];
-  for (const once of throws) {
-    let told = 0;
-    const watch = () => (told++, once());
-    await assert.rejects(opened(tree, { models }).ask("Where is it retried?", { watch }), thrown);
+  for (const fail of throws) {
+    let calls = 0;
+    const watch = () => (calls++, fail());
+    await assert.rejects(open(tree, { models }).ask("Where is it retried?", { watch }), thrown);
     await sleep(200);
-    assert.equal(told, 1);
+    assert.equal(calls, 1);
   }
-  // One that nobody waits for any more is nobody's.
+  // A rejection after the end of the question is an unhandled rejection.
   const program = `
     const { Workspace } = require("forage-search");
     const workspace = new Workspace(${JSON.stringify(tree)}, { index: false, models: ${JSON.stringify(models)} });
     const watch = () => new Promise((_, reject) => setTimeout(reject, 1000, new Error("late")));
     workspace.ask("Where is it retried?", { watch }).then((asked) => console.log(asked.answer));
   `;
-  const ended = spawnSync(process.execPath, ["-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
-  assert.deepEqual([ended.stdout, ended.status], ["In `src/main.py:5`.\n", 1]);
-  assert.match(ended.stderr, /late/);
+  const done = spawnSync(process.execPath, ["-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
+  assert.deepEqual([done.stdout, done.status], ["In `src/main.py:5`.\n", 1]);
+  assert.match(done.stderr, /late/);
 });
 
-test("a question without an answer has its transcript", async () => {
+test("unanswered question has a transcript", async () => {
   const models = [{ provider: "nobody", model: "x", baseUrl: "http://127.0.0.1:9/v1" }];
-  await assert.rejects(opened(tree, { models }).ask("Where?"), (error) => {
+  await assert.rejects(open(tree, { models }).ask("Where?"), (error) => {
     assert(error instanceof forage.ModelsFailedError);
     assert.equal(error.transcript.question, "Where?");
     return true;

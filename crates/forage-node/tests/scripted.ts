@@ -1,4 +1,4 @@
-// What the examples of the page in the documentation are given: a model that makes a call, then says something.
+// The model for the examples of the documentation page: it makes one call and then responds with text.
 import { MockLanguageModelV3 } from "ai/test";
 
 const usage = {

@@ -1,4 +1,4 @@
-// Trees that are searched, the command line that answers are compared with, and a model that says what a script has it say.
+// Test fixtures: trees to search, the command line program to compare with, and a scripted model.
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -22,7 +22,7 @@ for (const [name, text] of Object.entries(FILES)) {
   fs.writeFileSync(path.join(tree, name), text);
 }
 
-/** A tree that a pattern takes seconds for. */
+/** A tree that is large enough for a pattern to run for seconds. */
 export const largeTree = path.join(scratch, "large");
 fs.mkdirSync(largeTree);
 const lines = Array.from({ length: 20000 }, (_, n) => `${"a".repeat(60)}${n}\n`).join("");
@@ -30,10 +30,10 @@ for (let n = 0; n < 40; n++) {
   fs.writeFileSync(path.join(largeTree, `${n}.txt`), lines);
 }
 
-/** Nothing matches it, and to find that out takes long on each line. */
+/** Matches nothing, and is slow on each line. */
 export const SLOW = { pattern: "(a?){3000}a{3000}[bc]?[de]", timeoutMs: 30000 };
 
-/** Runs the command line, of which `FORAGE` is the program. */
+/** Runs the command line program that `FORAGE` names. */
 export function command(...given) {
   return execFileSync(process.env.FORAGE, given, {
     cwd: tree,
@@ -46,7 +46,7 @@ export function command(...given) {
 const children = [];
 after(() => children.forEach((child) => child.kill("SIGKILL")));
 
-/** Starts a model that says what a script has it say; returns its address. */
+/** Starts a scripted model whose responses are the given turns. Returns its address. */
 export async function model(turns) {
   const given = [process.env.MODEL_SCRIPT, JSON.stringify(turns), path.join(scratch, "model.log")];
   const child = spawn("python3", given, { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,4 +1,4 @@
-// What the types permit, and what they refuse: `tsc` compiles it, and nothing runs it.
+// Lists what the types permit and what they refuse. `tsc` compiles this file, and nothing runs it.
 import { Answer, type Each, type GrepAnswer, type GrepFile, PathError, Workspace } from "forage-search";
 import { forageTools } from "forage-search/ai";
 import { addForageTools } from "forage-search/mcp";
@@ -25,13 +25,13 @@ export async function permitted(workspace: Workspace, model: LanguageModel): Pro
 }
 
 export async function refused(workspace: Workspace): Promise<void> {
-  // @ts-expect-error: a pattern is needed
+  // @ts-expect-error: a pattern is required
   await workspace.grep({});
   // @ts-expect-error: no such argument
   await workspace.grep({ pattern: "x", pth: "src" });
-  // @ts-expect-error: all there is has no pages
+  // @ts-expect-error: a stream has no pages
   workspace.grepEach({ pattern: "x", maxResults: 3 });
-  // @ts-expect-error: no such word
+  // @ts-expect-error: no such output
   await workspace.grep({ pattern: "x", output: "tree" });
   // @ts-expect-error: no such setting
   new Workspace(".", { without_model: true });

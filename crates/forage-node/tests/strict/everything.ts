@@ -1,4 +1,4 @@
-// Uses every type of the package. `tsc` compiles it with all checks, also those of the declarations; nothing runs it.
+// Uses every type of the package. `tsc` compiles this file with all checks, including those of the declarations. Nothing runs it.
 import {
   Answer,
   Asked,
@@ -23,7 +23,7 @@ import {
   type WorkspaceSettings,
 } from "forage-search";
 
-export function shown(event: AskEvent): string {
+export function formatted(event: AskEvent): string {
   switch (event.type) {
     case "asking":
       return `${event.model} ${event.turn}/${event.turns} ${event.last}`;
@@ -75,7 +75,7 @@ export async function everything(paths: readonly string[]): Promise<string> {
   const called: Answer = await workspace.call("grep_search", { pattern: "again" }, { signal: AbortSignal.timeout(1000) });
   await workspace.buildIndex();
   try {
-    const asked: Asked = await workspace.ask("Where?", { watch: shown });
+    const asked: Asked = await workspace.ask("Where?", { watch: formatted });
     return asked.answer + called.text + (each.answer?.matchCount ?? count);
   } catch (error) {
     if (error instanceof PathError || error instanceof SearchIndexError) return error.code;
